@@ -1,0 +1,149 @@
+/**
+ * The contract of an environment: what a task must offer to be played, trained on and replayed.
+ *
+ * Invariants
+ * - The same instance and the same actions give the same messages, rewards and endings.
+ * - A tool call that names no tool or lacks arguments is answered as a message, never thrown.
+ * - What the environment cannot do (lost container, missing data) is thrown as an EnvironmentFault.
+ */
+import type { Outcome } from '../learning/outcome.ts'
+
+/** What JSON can say. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue }
+export type JsonObject = { readonly [key: string]: JsonValue }
+
+/** A function the agent may call, in OpenAI's form; `parameters` is a JSON schema. */
+export interface ToolSpec {
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
+}
+
+/** One call of a tool, arguments already parsed. */
+export interface ToolCall {
+  readonly name: string
+  readonly arguments: JsonObject
+}
+
+export interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+export interface UserMessage {
+  readonly role: 'user'
+  readonly content: string
+}
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: string
+  readonly tool_calls?: readonly ToolCall[]
+}
+/** The answer to a tool call. */
+export interface ToolMessage {
+  readonly role: 'tool'
+  readonly name: string
+  readonly content: string
+}
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+/** Id of a problem within a task, e.g. a game's id. */
+export type InstanceId = string
+
+/** The first messages of an episode. */
+export interface Observation {
+  readonly messages: readonly Message[]
+  /** The environment's own facts, per task as the contracts say. */
+  readonly info: JsonObject
+}
+
+/** What one action did. */
+export interface StepResult extends Observation {
+  readonly reward: number
+  readonly done: boolean
+  /** Present exactly when `done`. */
+  readonly outcome?: Outcome
+}
+
+/** One live session. Used by one episode at a time, strictly in sequence. */
+export interface Environment {
+  /** May change from turn to turn. */
+  readonly tools: readonly ToolSpec[]
+  /** Starts the instance afresh; may be called again. @throws EnvironmentFault for an unknown instance */
+  reset(instance: InstanceId): Promise<Observation>
+  step(action: AssistantMessage): Promise<StepResult>
+  /** May be called twice. */
+  close(): Promise<void>
+}
+
+/** Instances of one use: `train`, `valid_seen`, … `size` may be Infinity for generated ones. */
+export interface Split {
+  readonly name: string
+  readonly size: number
+}
+
+/** A worked example: the actions of an expert that wins the instance. */
+export interface Demonstration {
+  readonly instance: InstanceId
+  readonly actions: readonly AssistantMessage[]
+}
+
+/** A task with its data opened; many sessions may be created from it. */
+export interface Task {
+  readonly splits: readonly Split[]
+  /** The index-th instance of a split, index taken modulo its size. @throws EnvironmentFault unknown split */
+  instanceAt(split: string, index: number): InstanceId
+  create(): Promise<Environment>
+  /** What an expert does that knows only what the agent has seen; undefined where there is none. */
+  demonstrate?(instance: InstanceId): Promise<Demonstration | undefined>
+  close(): Promise<void>
+}
+
+/** What a task is opened with. */
+export interface TaskOptions {
+  /** Folder with official data; without it the built-in generator is used. */
+  readonly dataDir?: string | undefined
+  /** The task's own settings, validated by the task. */
+  readonly settings?: JsonObject | undefined
+}
+
+/** A task as the registry lists it. */
+export interface EnvironmentDefinition {
+  readonly name: string
+  readonly summary: string
+  /** Where the official data comes from, and its licence. */
+  readonly source: string
+  readonly licence: string
+  /** The reward in words. */
+  readonly reward: string
+  /** Whether playing the recorded actions again reaches the same state, and why. */
+  readonly replayable: boolean
+  readonly replayableBecause: string
+  /** Turns of a training episode, unless configured otherwise. */
+  readonly turnLimit: number
+  open(options: TaskOptions): Promise<Task>
+}
+
+/** An environment could not do its work; the agent is not to blame and no reward follows. */
+export class EnvironmentFault extends Error {
+  override readonly name = 'EnvironmentFault'
+  readonly kind:
+    | 'unknown_instance'
+    | 'unknown_split'
+    | 'bad_data'
+    | 'bad_settings'
+    | 'session_lost'
+    | 'backend'
+  /** A fault that trying again cannot mend. */
+  readonly permanent: boolean
+
+  constructor(kind: EnvironmentFault['kind'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+    this.permanent = kind !== 'session_lost' && kind !== 'backend'
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Identities: the names of all work, used as workflow ids and storage keys alike.
+ *
+ * Invariants
+ * - Every id is built here and nowhere else; no other module pastes an id together.
+ * - Equal work has equal ids, in whatever process and however often it is asked for.
+ * - An id tells its ancestors: `parseEpisodeId` gives back what `episodeId` was given.
+ * - Seeds come from identities and the run's seed alone, never from clock or process.
+ * - This module is pure and safe inside workflows.
+ */
+
+declare const brand: unique symbol
+type Branded<Kind extends string> = string & { readonly [brand]: Kind }
+
+/** Name of a training run: letters, digits, `.`, `_`, `-`. */
+export type RunId = Branded<'RunId'>
+/** `<run>/g<number>`: one rollout group of a run. */
+export type GroupId = Branded<'GroupId'>
+/** `<run>/e-<suite>-v<version>-<ordinal>`: one evaluation of one checkpoint over one suite. */
+export type EvaluationId = Branded<'EvaluationId'>
+/** `<group or evaluation>/s<sample>/a<attempt>`: one multi-turn episode. */
+export type EpisodeId = Branded<'EpisodeId'>
+/** `<run>/u<step>`: one update of the policy. */
+export type UpdateId = Branded<'UpdateId'>
+
+const runNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/** True when the text can name a run. */
+export function isRunName(text: string): boolean {
+  return runNamePattern.test(text)
+}
+
+/** @throws RangeError when the text cannot name a run. */
+export function runId(name: string): RunId {
+  if (!isRunName(name))
+    throw new RangeError(
+      `"${name}" cannot name a run: use up to 64 letters, digits, ".", "_" or "-", starting with a letter or digit`,
+    )
+  return name as RunId
+}
+
+/** @example groupId(runId('demo'), 3) // 'demo/g3' */
+export function groupId(run: RunId, number: number): GroupId {
+  return `${run}/g${number}` as GroupId
+}
+
+/** The n-th evaluation of a version over a suite; a repeated one has the same id. */
+export function evaluationId(run: RunId, suite: string, version: number, seed: number): EvaluationId {
+  return `${run}/e-${suite}-v${version}-${seed}` as EvaluationId
+}
+
+/** @example episodeId(groupId(runId('demo'), 3), 0, 1) // 'demo/g3/s0/a1' */
+export function episodeId(parent: GroupId | EvaluationId, sample: number, attempt: number): EpisodeId {
+  return `${parent}/s${sample}/a${attempt}` as EpisodeId
+}
+
+/** @example updateId(runId('demo'), 7) // 'demo/u7' */
+export function updateId(run: RunId, step: number): UpdateId {
+  return `${run}/u${step}` as UpdateId
+}
+
+/** What an episode's id tells of its ancestors. */
+export interface EpisodeAncestry {
+  readonly run: RunId
+  readonly parent: GroupId | EvaluationId
+  readonly sample: number
+  readonly attempt: number
+}
+
+/** @throws RangeError when the text is no episode id. */
+export function parseEpisodeId(id: string): EpisodeAncestry {
+  const match = /^(([^/]+)\/(?:g\d+|e-[^/]+))\/s(\d+)\/a(\d+)$/.exec(id)
+  if (match === null) throw new RangeError(`"${id}" is no episode id: expected RUN/gN/sN/aN or RUN/e-…/sN/aN`)
+  const [, parent, run, sample, attempt] = match
+  return {
+    run: run as RunId,
+    parent: parent as GroupId | EvaluationId,
+    sample: Number(sample),
+    attempt: Number(attempt),
+  }
+}
+
+/**
+ * A 32-bit seed from an identity and a purpose (FNV-1a over the UTF-16 units, then the finalizer of
+ * MurmurHash3 so that neighbouring ids give unrelated seeds).
+ * @returns integer in [0, 2^32)
+ */
+export function seedOf(runSeed: number, ...parts: readonly (string | number)[]): number {
+  let hash = 0x811c9dc5 ^ runSeed
+  for (const unit of parts.join('\u0000')) {
+    hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/**
+ * A stream of uniforms in [0, 1) with 32 bits each, from a 32-bit seed (mulberry32).
+ * @example const next = uniforms(seedOf(1, 'demo/g3')); next() // always the same first number
+ */
+export function uniforms(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

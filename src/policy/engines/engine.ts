@@ -1,0 +1,73 @@
+/**
+ * The contract of an inference engine: a function of (context tokens, policy version, sampling
+ * parameters, seed) to (tokens, logprobs).
+ *
+ * Invariants
+ * - The logprobs are those of the named version for the very tokens returned, at the asked temperature.
+ * - The same request gives the same tokens whatever else is in flight (up to float rounding of logits).
+ * - Caches only save work: dropping one at any time changes no result.
+ */
+
+/** One action to sample. */
+export interface SamplingRequest {
+  /** Names the growing context (the episode's id); requests of one key extend each other and reuse its cache. */
+  readonly cacheKey: string
+  /** [time] token ids, the whole context so far. */
+  readonly context: Int32Array
+  /** The policy version to sample from; must have been loaded. */
+  readonly version: number
+  readonly maxNewTokens: number
+  /** 0 takes the most likely token; its logprobs are those at temperature 1. */
+  readonly temperature: number
+  /** Sampling ends with the first of these, which is part of the result. */
+  readonly stopTokens: readonly number[]
+  /** 32-bit seed of the draws, from the turn's identity. */
+  readonly seed: number
+}
+
+/** What was sampled. */
+export interface SampledTokens {
+  readonly version: number
+  /** [newTokens] */
+  readonly tokens: Int32Array
+  /** [newTokens] natural logarithms. */
+  readonly logprobs: Float32Array
+  readonly finish: 'stop' | 'length'
+}
+
+/** Counters since the engine started, for live views and benchmarks. */
+export interface EngineStatistics {
+  readonly sampledTokens: number
+  readonly prefilledTokens: number
+  readonly reusedTokens: number
+  readonly busySeconds: number
+  readonly waiting: number
+  readonly running: number
+}
+
+export interface Engine {
+  /** Makes a version available; loading a loaded one does nothing. @throws CheckpointFault */
+  load(version: number, checkpointDir: string): Promise<void>
+  /** Forgets a version and its caches. */
+  unload(version: number): Promise<void>
+  readonly versions: readonly number[]
+  /** @throws EngineFault version not loaded, context too long, engine closed */
+  sample(request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens>
+  /** Drops the caches of a key. */
+  release(cacheKey: string): void
+  statistics(): Promise<EngineStatistics>
+  close(): Promise<void>
+}
+
+/** The engine could not sample. */
+export class EngineFault extends Error {
+  override readonly name = 'EngineFault'
+  readonly kind: 'version_not_loaded' | 'context_too_long' | 'closed' | 'crashed' | 'backend'
+  readonly permanent: boolean
+
+  constructor(kind: EngineFault['kind'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+    this.permanent = kind === 'context_too_long'
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * An update's batch: one safetensors file, written once under the update's identity.
+ *
+ * Tensors (E episodes packed one after the other, N tokens in all):
+ * - `tokens`            I32 [N]
+ * - `offsets`           I32 [E + 1]  episode e is tokens[offsets[e] … offsets[e+1])
+ * - `loss_mask`         U8  [N]  1 where the token was sampled by the policy and counts
+ * - `behaviour_logprobs` F32 [N]  0 where the mask is 0
+ * - `versions`          I32 [N]  the policy version that sampled the token, −1 where the mask is 0
+ * - `advantages`        F32 [N]  0 where the mask is 0
+ *
+ * A token's logprob is conditioned on the tokens of its own episode before it; the first token of an
+ * episode never counts.
+ */
+export interface UpdateBatch {
+  readonly tokens: Int32Array
+  readonly offsets: Int32Array
+  readonly lossMask: Uint8Array
+  readonly behaviourLogprobs: Float32Array
+  readonly versions: Int32Array
+  readonly advantages: Float32Array
+}
