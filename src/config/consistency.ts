@@ -1,0 +1,94 @@
+/**
+ * What the fields of a configuration demand of each other.
+ *
+ * Invariants
+ * - Pure: the same configuration gives the same complaints, in the order of the fields.
+ * - Each complaint stands at the key that a user would change, and says what would be allowed.
+ */
+import type { RunConfig } from './schema.ts'
+
+/** Two fields that do not fit each other. */
+export interface Contradiction {
+  /** Where the complaint stands, as keys and list indices. */
+  readonly path: readonly (string | number)[]
+  readonly value: string | number
+  /** What is allowed there, ready to follow "expected". */
+  readonly message: string
+}
+
+/** All contradictions of a configuration whose single fields are valid. */
+export function contradictions(config: RunConfig): readonly Contradiction[] {
+  return [...ofTasks(config), ...ofRollout(config), ...ofPolicy(config), ...ofSuites(config)]
+}
+
+function ofTasks({ tasks }: RunConfig): Contradiction[] {
+  return tasks.flatMap(({ task }, index) =>
+    tasks.findIndex((other) => other.task === task) === index
+      ? []
+      : [
+          {
+            path: ['tasks', index, 'task'],
+            value: task,
+            message: 'each task only once; give one entry its whole weight',
+          },
+        ],
+  )
+}
+
+function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
+  const found: Contradiction[] = []
+  if (rollout.quorum !== undefined && rollout.quorum > rollout.groupSize)
+    found.push({
+      path: ['rollout', 'quorum'],
+      value: rollout.quorum,
+      message: `at most rollout.groupSize (${rollout.groupSize})`,
+    })
+  if (rollout.maxTokensPerTurn >= policy.contextLength)
+    found.push({
+      path: ['rollout', 'maxTokensPerTurn'],
+      value: rollout.maxTokensPerTurn,
+      message: `less than policy.contextLength (${policy.contextLength})`,
+    })
+  if (warmStart.demonstrations > 0 && warmStart.chunks > warmStart.demonstrations)
+    found.push({
+      path: ['warmStart', 'chunks'],
+      value: warmStart.chunks,
+      message: `at most warmStart.demonstrations (${warmStart.demonstrations})`,
+    })
+  return found
+}
+
+function ofPolicy({ policy }: RunConfig): Contradiction[] {
+  // A checkpoint brings its own shape.
+  if (policy.from !== undefined) return []
+  const found: Contradiction[] = []
+  if (policy.hiddenSize % (2 * policy.heads) !== 0)
+    found.push({
+      path: ['policy', 'hiddenSize'],
+      value: policy.hiddenSize,
+      message: `a multiple of 2 × policy.heads (${2 * policy.heads}), because rotary positions turn pairs`,
+    })
+  if (policy.heads % policy.keyValueHeads !== 0)
+    found.push({
+      path: ['policy', 'keyValueHeads'],
+      value: policy.keyValueHeads,
+      message: `a divisor of policy.heads (${policy.heads})`,
+    })
+  return found
+}
+
+function ofSuites({ tasks, evaluation: { suites } }: RunConfig): Contradiction[] {
+  const names = tasks.map(({ task }) => task)
+  return suites.flatMap(({ name, task }, index) => {
+    const found: Contradiction[] = []
+    if (suites.findIndex((other) => other.name === name) !== index)
+      found.push({ path: ['evaluation', 'suites', index, 'name'], value: name, message: 'a name of its own' })
+    if (!names.includes(task))
+      found.push({
+        path: ['evaluation', 'suites', index, 'task'],
+        value: task,
+        message: `a task that \`tasks\` lists: ${names.join(', ')}`,
+      })
+    return found
+  })
+}

@@ -1,0 +1,185 @@
+/**
+ * Loads a configuration: a YAML file, then single values from the command line, then defaults.
+ *
+ * Invariants
+ * - What comes back has passed the schema and the checks between fields; nothing half-checked leaves.
+ * - A problem names its key, its value, what is allowed, and the line of the file or the `--set` it came from.
+ * - A key without a value takes its default.
+ */
+import { readFileSync } from 'node:fs'
+import { type Document, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml'
+import type { z } from 'zod'
+import { ConfigFault, type ConfigProblem, nearest } from './fault.ts'
+import { fieldAt, keysOf } from './fields.ts'
+import { type Override, parseOverride, type Tree, withOverride } from './overrides.ts'
+import { configSchema, type RunConfig } from './schema.ts'
+
+/** Where a configuration comes from. */
+export interface ConfigSource {
+  /** YAML file; the built-in defaults without one. */
+  readonly file?: string | undefined
+  /** `key=value` texts, later ones win. */
+  readonly set?: readonly string[]
+}
+
+/**
+ * The resolved configuration.
+ * @throws ConfigFault with every problem that was found
+ * @example loadConfig({ file: 'examples/smoke.yaml', set: ['training.updates=1'] })
+ */
+export function loadConfig({ file, set = [] }: ConfigSource): RunConfig {
+  const source = file === undefined ? undefined : readYaml(file)
+  const overrides = set.map(parseOverride)
+  let tree: Tree = source?.tree ?? {}
+  for (const override of overrides) tree = withOverride(tree, override)
+  return parseConfig(tree, (path) => origin(path, overrides, source))
+}
+
+/**
+ * Checks a configuration that is already data, such as one stored with its run.
+ * @throws ConfigFault with every problem that was found
+ */
+export function parseConfig(
+  tree: unknown,
+  whereIs: (path: readonly PropertyKey[]) => string = () => '',
+): RunConfig {
+  const result = configSchema.safeParse(tree, { reportInput: true })
+  if (result.success) return result.data
+  throw new ConfigFault(
+    'bad_value',
+    result.error.issues.flatMap((issue) => problemsOf(issue, whereIs)),
+  )
+}
+
+interface YamlSource {
+  readonly file: string
+  readonly document: Document
+  readonly lines: LineCounter
+  readonly tree: Tree
+}
+
+function fileFault(kind: ConfigFault['kind'], where: string, allowed: string, cause?: unknown): ConfigFault {
+  return new ConfigFault(
+    kind,
+    [{ key: '', value: undefined, allowed, where, message: `${where}: ${allowed}` }],
+    { cause },
+  )
+}
+
+function readYaml(file: string): YamlSource {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
+    const hint = reason === 'ENOENT' ? 'no such file' : `cannot be read (${reason})`
+    throw fileFault('unreadable_file', file, `${hint}; give the path of a YAML configuration`, cause)
+  }
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0])
+    throw fileFault('bad_syntax', `${file}:${line}:${col}`, `not valid YAML: ${error.message}`, error)
+  }
+  let value: unknown
+  try {
+    value = document.toJS()
+  } catch (cause) {
+    throw fileFault('bad_syntax', file, 'not valid YAML: aliases expand without end', cause)
+  }
+  if (value === null || value === undefined) return { file, document, lines, tree: {} }
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw fileFault('bad_syntax', `${file}:1`, 'a configuration is made of keys with values')
+  return { file, document, lines, tree: withoutEmpty(value as { [key: string]: unknown }) }
+}
+
+// A section whose lines are all commented out is null in YAML and means its defaults. What a task's own
+// `settings` hold is the task's business and stays as it is.
+function withoutEmpty(tree: { [key: string]: unknown }): { [key: string]: unknown } {
+  return Object.fromEntries(
+    Object.entries(tree)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, key === 'settings' ? value : emptied(value)]),
+  )
+}
+
+function emptied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((entry) => emptied(entry ?? {}))
+  return typeof value === 'object' && value !== null
+    ? withoutEmpty(value as { [key: string]: unknown })
+    : value
+}
+
+function startsWith(path: readonly PropertyKey[], prefix: readonly PropertyKey[]): boolean {
+  return prefix.every((part, index) => path[index] === part)
+}
+
+function origin(
+  path: readonly PropertyKey[],
+  overrides: readonly Override[],
+  source: YamlSource | undefined,
+): string {
+  const override = overrides.findLast((each) => startsWith(path, each.path) || startsWith(each.path, path))
+  if (override !== undefined && (startsWith(path, override.path) || source === undefined))
+    return `--set ${override.text}`
+  if (source === undefined) return ''
+  const line = lineOf(source, path)
+  if (line !== undefined) return `${source.file}:${line}`
+  return override === undefined ? source.file : `--set ${override.text}`
+}
+
+/** Line of the key that ends the path, or of the deepest ancestor that the file holds. */
+function lineOf({ document, lines }: YamlSource, path: readonly PropertyKey[]): number | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true)
+    if (!isNode(node) || node.range === undefined || node.range === null) continue
+    let offset = node.range[0]
+    visit(document, {
+      Pair(_, pair) {
+        if (isPair(pair) && pair.value === node && isNode(pair.key) && pair.key.range)
+          offset = pair.key.range[0]
+      },
+    })
+    return lines.linePos(offset).line
+  }
+  return undefined
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text
+}
+
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  whereIs: (path: readonly PropertyKey[]) => string,
+): readonly ConfigProblem[] {
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((name) => unknownKey([...issue.path, name], issue.path, name, whereIs))
+  const key = issue.path.map(String).join('.')
+  const where = whereIs(issue.path)
+  const allowed = issue.code === 'custom' ? issue.message : (fieldAt(issue.path)?.allowed ?? issue.message)
+  const value = shown(issue.input)
+  const message = `${prefix(where)}\`${key}\` is ${value}: expected ${allowed}`
+  return [{ key, value, allowed, where, message }]
+}
+
+function unknownKey(
+  path: readonly PropertyKey[],
+  section: readonly PropertyKey[],
+  name: string,
+  whereIs: (path: readonly PropertyKey[]) => string,
+): ConfigProblem {
+  const siblings = keysOf(section)
+  const key = path.map(String).join('.')
+  const near = nearest(name, siblings)
+  const allowed = `one of ${siblings.join(', ')}`
+  const where = whereIs(path)
+  const message = `${prefix(where)}unknown key \`${key}\`; the nearest known key is \`${[...section.map(String), near].join('.')}\` (known here: ${siblings.join(', ')})`
+  return { key, value: undefined, allowed, where, message }
+}
+
+function prefix(where: string): string {
+  return where === '' ? '' : `${where}: `
+}
