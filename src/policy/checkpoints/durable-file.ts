@@ -1,0 +1,140 @@
+/**
+ * Files that exist whole or not at all.
+ *
+ * Invariants
+ * - Under its final name a file is complete and on disk: it is written beside, flushed, then renamed.
+ * - What a writer reports as size and checksum is of the very bytes it wrote.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
+
+/** Size and SHA-256 (lower-case hex) of a file's bytes. */
+export interface FileDigest {
+  readonly size: number
+  readonly sha256: string
+}
+
+/** One read or write call at most moves this much: the kernel cuts single calls at 2 GiB. */
+const transferBytes = 64 * 1024 * 1024
+
+/** A name in the same folder that no other writer uses and no reader looks for. */
+export function nameBeside(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`)
+}
+
+/** Makes renames and new names in a folder survive a power cut. */
+export async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Writes a file whole: beside, flushed, renamed.
+ * @throws CheckpointFault `io`
+ */
+export async function writeDurably(
+  file: string,
+  parts: readonly (string | NodeJS.ArrayBufferView)[],
+): Promise<FileDigest> {
+  const partial = nameBeside(file)
+  try {
+    const handle = await open(partial, 'wx')
+    let digest: FileDigest
+    try {
+      digest = await writeParts(handle, parts)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(partial, file)
+    await flushFolder(dirname(file))
+    return digest
+  } catch (cause) {
+    await rm(partial, { force: true })
+    throw fileFault(file, 'writing it', cause)
+  }
+}
+
+async function writeParts(
+  handle: FileHandle,
+  parts: readonly (string | NodeJS.ArrayBufferView)[],
+): Promise<FileDigest> {
+  const hash = createHash('sha256')
+  let size = 0
+  for (const part of parts) {
+    const bytes =
+      typeof part === 'string'
+        ? Buffer.from(part, 'utf8')
+        : new Uint8Array(part.buffer, part.byteOffset, part.byteLength)
+    hash.update(bytes)
+    for (let done = 0; done < bytes.byteLength; ) {
+      const length = Math.min(transferBytes, bytes.byteLength - done)
+      const { bytesWritten } = await handle.write(bytes, done, length, size + done)
+      done += bytesWritten
+    }
+    size += bytes.byteLength
+  }
+  return { size, sha256: hash.digest('hex') }
+}
+
+/**
+ * Reads a whole file into memory of its own, so that typed arrays can be laid over it.
+ * @throws CheckpointFault `missing`, `io`, or `corrupt` when the file shrinks while it is read
+ */
+export async function readWhole(file: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    const handle = await open(file, 'r')
+    try {
+      const { size } = await handle.stat()
+      const bytes = new Uint8Array(size)
+      for (let done = 0; done < size; ) {
+        const { bytesRead } = await handle.read(bytes, done, Math.min(transferBytes, size - done), done)
+        if (bytesRead === 0)
+          throw new CheckpointFault('corrupt', `${file}: ends after ${done} of ${size} bytes`)
+        done += bytesRead
+      }
+      return bytes
+    } finally {
+      await handle.close()
+    }
+  } catch (cause) {
+    throw fileFault(file, 'reading it', cause)
+  }
+}
+
+/** Digest of bytes in memory. */
+export function digestOf(bytes: Uint8Array): FileDigest {
+  return { size: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
+/**
+ * Digest of a file, read in pieces.
+ * @throws CheckpointFault `missing`, `io`
+ */
+export async function digestFile(file: string): Promise<FileDigest> {
+  try {
+    const handle = await open(file, 'r')
+    try {
+      const hash = createHash('sha256')
+      const piece = new Uint8Array(4 * 1024 * 1024)
+      let size = 0
+      for (;;) {
+        const { bytesRead } = await handle.read(piece, 0, piece.byteLength, size)
+        if (bytesRead === 0) break
+        hash.update(piece.subarray(0, bytesRead))
+        size += bytesRead
+      }
+      return { size, sha256: hash.digest('hex') }
+    } finally {
+      await handle.close()
+    }
+  } catch (cause) {
+    throw fileFault(file, 'reading it', cause)
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The versions of a policy: a folder with one checkpoint per version, named by its number.
+ *
+ * Invariants
+ * - The latest good checkpoint is complete and valid in every byte; each newer one that was passed over
+ *   is reported with its reason.
+ * - Names that are no version (partial writes, strange files) are never looked at.
+ */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type CheckpointState, manifestFile, verifyCheckpoint } from './checkpoint.ts'
+import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
+
+/** Folder of a version below a run's folder of checkpoints. */
+export function checkpointDir(root: string, version: number): string {
+  return join(root, String(version))
+}
+
+/** A checkpoint that is there but cannot be used. */
+export interface RefusedCheckpoint {
+  readonly version: number
+  readonly dir: string
+  readonly fault: CheckpointFault
+}
+
+/** What a folder of checkpoints offers. */
+export interface LatestCheckpoint {
+  readonly found:
+    | { readonly version: number; readonly dir: string; readonly state: CheckpointState }
+    | undefined
+  /** Newer ones that were passed over, newest first. */
+  readonly refused: readonly RefusedCheckpoint[]
+}
+
+/**
+ * The newest complete and valid checkpoint of a folder, and why newer ones were passed over.
+ * @param atMost the newest version to consider
+ * @throws CheckpointFault `io`; a folder that does not exist has no checkpoints
+ */
+export async function latestGoodCheckpoint(
+  root: string,
+  atMost: number = Number.MAX_SAFE_INTEGER,
+): Promise<LatestCheckpoint> {
+  const refused: RefusedCheckpoint[] = []
+  for (const version of (await publishedVersions(root)).reverse()) {
+    if (version > atMost) continue
+    const dir = checkpointDir(root, version)
+    try {
+      const state = await verifyCheckpoint(dir)
+      if (state.version !== version)
+        throw new CheckpointFault('foreign', `checkpoint ${dir}: it says that it is version ${state.version}`)
+      return { found: { version, dir, state }, refused }
+    } catch (cause) {
+      refused.push({ version, dir, fault: fileFault(dir, 'verifying it', cause) })
+    }
+  }
+  return { found: undefined, refused }
+}
+
+/** Versions that have a folder below `root`, ascending; complete or not. @throws CheckpointFault `io` */
+export async function publishedVersions(root: string): Promise<number[]> {
+  let names: string[]
+  try {
+    names = await readdir(root)
+  } catch (cause) {
+    const fault = fileFault(root, 'listing checkpoints', cause)
+    if (fault.kind === 'missing') return []
+    throw fault
+  }
+  return names
+    .filter((name) => /^(0|[1-9]\d{0,14})$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b)
+}
+
+/** Deletes a version; its manifest goes first, so that a half-deleted one does not count. @throws CheckpointFault `io` */
+export async function deleteCheckpoint(dir: string): Promise<void> {
+  try {
+    await rm(join(dir, manifestFile), { force: true })
+    await rm(dir, { recursive: true, force: true })
+  } catch (cause) {
+    throw fileFault(dir, 'deleting the checkpoint', cause)
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The file of an update's batch, as `batch.ts` describes it.
+ *
+ * Invariants
+ * - What is read satisfies the batch's own rules (lengths, offsets, mask, finite numbers), or it is refused.
+ * - The same batch gives the same bytes.
+ */
+import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import type { FileDigest } from '../checkpoints/durable-file.ts'
+import {
+  type ElementArrays,
+  readSafetensors,
+  type Tensor,
+  writeSafetensors,
+} from '../checkpoints/safetensors.ts'
+import type { UpdateBatch } from './batch.ts'
+
+/** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */
+export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
+  checkBatch(file, batch)
+  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const n = [tokens.length]
+  return writeSafetensors(
+    file,
+    new Map<string, Tensor>([
+      ['tokens', { dtype: 'I32', shape: n, data: tokens }],
+      ['offsets', { dtype: 'I32', shape: [offsets.length], data: offsets }],
+      ['loss_mask', { dtype: 'U8', shape: n, data: lossMask }],
+      ['behaviour_logprobs', { dtype: 'F32', shape: n, data: behaviourLogprobs }],
+      ['versions', { dtype: 'I32', shape: n, data: versions }],
+      ['advantages', { dtype: 'F32', shape: n, data: advantages }],
+    ]),
+    { format: 'perdure-update-batch-1' },
+  )
+}
+
+/** Reads a batch. @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io` */
+export async function readUpdateBatch(file: string): Promise<UpdateBatch> {
+  const { tensors } = await readSafetensors(file)
+  function vector<D extends keyof ElementArrays>(name: string, dtype: D): ElementArrays[D] {
+    const tensor = tensors.get(name)
+    if (tensor === undefined)
+      throw new CheckpointFault('foreign', `${file}: tensor "${name}" is missing, this is no update batch`)
+    if (tensor.dtype !== dtype || tensor.shape.length !== 1)
+      throw new CheckpointFault(
+        'foreign',
+        `${file}: tensor "${name}" is ${tensor.dtype} of shape [${tensor.shape.join(', ')}], expected ${dtype} of one dimension`,
+      )
+    return tensor.data as ElementArrays[D]
+  }
+  const batch: UpdateBatch = {
+    tokens: vector('tokens', 'I32'),
+    offsets: vector('offsets', 'I32'),
+    lossMask: vector('loss_mask', 'U8'),
+    behaviourLogprobs: vector('behaviour_logprobs', 'F32'),
+    versions: vector('versions', 'I32'),
+    advantages: vector('advantages', 'F32'),
+  }
+  checkBatch(file, batch)
+  return batch
+}
+
+function checkBatch(file: string, batch: UpdateBatch): void {
+  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const n = tokens.length
+  for (const [name, { length }] of Object.entries({ lossMask, behaviourLogprobs, versions, advantages }))
+    if (length !== n) throw refused(file, `${name} has ${length} elements, tokens has ${n}`)
+  if (offsets.length === 0 || offsets[0] !== 0 || offsets[offsets.length - 1] !== n)
+    throw refused(file, `offsets must run from 0 to ${n}`)
+  for (let e = 1; e < offsets.length; e++) {
+    const begin = offsets[e - 1] as number
+    if ((offsets[e] as number) < begin)
+      throw refused(file, `offsets[${e}] is ${offsets[e]}, below the one before (${begin})`)
+    if (begin < (offsets[e] as number) && lossMask[begin] !== 0)
+      throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
+  }
+  for (let i = 0; i < n; i++) {
+    if ((tokens[i] as number) < 0) throw refused(file, `tokens[${i}] is ${tokens[i]}, expected 0 or more`)
+    if ((lossMask[i] as number) > 1) throw refused(file, `loss_mask[${i}] is ${lossMask[i]}, expected 0 or 1`)
+    if (!Number.isFinite(behaviourLogprobs[i]) || !Number.isFinite(advantages[i]))
+      throw refused(
+        file,
+        `logprob ${behaviourLogprobs[i]} or advantage ${advantages[i]} of token ${i} is not finite`,
+      )
+    if (lossMask[i] === 0 && (behaviourLogprobs[i] !== 0 || advantages[i] !== 0 || versions[i] !== -1))
+      throw refused(file, `token ${i} does not count, but carries a logprob, an advantage or a version`)
+  }
+}
+
+function refused(file: string, what: string): CheckpointFault {
+  return new CheckpointFault('corrupt', `${file}: ${what}`)
+}
