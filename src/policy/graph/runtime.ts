@@ -1,0 +1,108 @@
+/**
+ * Running graphs: the one module that imports onnxruntime-node.
+ *
+ * Invariants
+ * - A session is a function of its feeds: the same feeds and thread count give the same bytes.
+ * - An output given as a tensor is written in place; nothing is copied for it.
+ *
+ * `run` computes on the calling thread and returns when the result is there: callers that must stay
+ * responsive run it in a worker thread.
+ */
+import { InferenceSession, Tensor as RuntimeTensor } from 'onnxruntime-node'
+import type { ElementType } from './onnx-model.ts'
+
+/** Typed array of each element type. */
+export interface TensorData {
+  readonly float32: Float32Array
+  readonly int32: Int32Array
+  readonly int64: BigInt64Array
+  readonly uint8: Uint8Array
+  readonly bool: Uint8Array
+}
+
+/** Data with dimensions, row-major; shares the array it was made from. */
+export interface Tensor<Type extends ElementType = ElementType> {
+  readonly type: Type
+  readonly dims: readonly number[]
+  readonly data: TensorData[Type]
+}
+
+/** The runtime refused a model or a run. */
+export class RuntimeFault extends Error {
+  override readonly name = 'RuntimeFault'
+  readonly kind: 'model' | 'run'
+
+  constructor(kind: RuntimeFault['kind'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+  }
+}
+
+export interface SessionOptions {
+  /** Threads of one run; the count can change results in the last bits, so it is configuration. */
+  readonly threads: number
+}
+
+/** A loaded graph. */
+export interface Session {
+  readonly inputNames: readonly string[]
+  readonly outputNames: readonly string[]
+  /**
+   * Computes the outputs.
+   * @param outputs names wanted, or tensors to write into (their dims must be the result's); all when left out
+   * @throws RuntimeFault
+   */
+  run(
+    feeds: Readonly<Record<string, Tensor>>,
+    outputs?: readonly string[] | Readonly<Record<string, Tensor | null>>,
+  ): Promise<Readonly<Record<string, Tensor>>>
+  /** Frees the native memory. */
+  release(): Promise<void>
+}
+
+/** A tensor over the given array, which the runtime reads (or writes, as an output) in place. */
+export function tensor<Type extends ElementType>(
+  type: Type,
+  data: TensorData[Type],
+  dims: readonly number[],
+): Tensor<Type> {
+  return new RuntimeTensor(type, data as Float32Array, dims) as unknown as Tensor<Type>
+}
+
+/** @throws RuntimeFault when the runtime cannot load the model */
+export async function createSession(model: Uint8Array, options: SessionOptions): Promise<Session> {
+  let session: InferenceSession
+  try {
+    session = await InferenceSession.create(model, {
+      intraOpNumThreads: options.threads,
+      interOpNumThreads: 1,
+      graphOptimizationLevel: 'all',
+      logSeverityLevel: 4, // what fails is thrown as well, and the optimizer's warnings help no user
+      // Without it the pool's threads of an idle session burn the cores that the next session needs.
+      extra: { session: { force_spinning_stop: '1' } },
+    })
+  } catch (cause) {
+    throw new RuntimeFault('model', `the graph could not be loaded: ${messageOf(cause)}`, { cause })
+  }
+  return {
+    inputNames: session.inputNames,
+    outputNames: session.outputNames,
+    async run(feeds, outputs) {
+      try {
+        const given = feeds as unknown as InferenceSession.FeedsType
+        const results =
+          outputs === undefined
+            ? await session.run(given)
+            : await session.run(given, outputs as unknown as InferenceSession.FetchesType)
+        return results as unknown as Readonly<Record<string, Tensor>>
+      } catch (cause) {
+        throw new RuntimeFault('run', `the graph could not be run: ${messageOf(cause)}`, { cause })
+      }
+    },
+    release: () => session.release(),
+  }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
