@@ -1,0 +1,145 @@
+/**
+ * Actions: what the policy sampled, turn by turn, as the very tokens with their logprobs and version.
+ *
+ * Invariants
+ * - The first write of (episode, turn) stands: a second sampler of the same turn learns that it came late.
+ * - Tokens and logprobs are read back bit for bit.
+ * - The context of turn t is prompt 0, action 0, …, prompt t: what is stored is the whole input of the policy.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import type { AssistantMessage } from '../envs/environment.ts'
+import type { EpisodeId } from '../identity.ts'
+import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import { StorageFault } from './fault.ts'
+import type { ActionsTable, Schema } from './schema.ts'
+
+export interface StoredAction {
+  readonly episode: EpisodeId
+  readonly turn: number
+  /** [promptTokens] appended to the context since the action before. */
+  readonly prompt: Int32Array
+  /** [actionTokens] */
+  readonly tokens: Int32Array
+  /** [actionTokens] */
+  readonly logprobs: Float32Array
+  /** Policy version that sampled it. */
+  readonly version: number
+  readonly finish: 'stop' | 'length'
+  readonly message: AssistantMessage
+  /** What was unusable in it, as JSON; empty for a clean action. */
+  readonly problems: readonly unknown[]
+}
+
+export interface Actions {
+  /** @throws RangeError tokens and logprobs of different lengths */
+  put(action: StoredAction): Promise<Precedence>
+  get(episode: EpisodeId, turn: number): Promise<StoredAction | undefined>
+  /** In the order of turns. */
+  list(episode: EpisodeId): Promise<StoredAction[]>
+  /** All tokens of the turns so far, [time], without reading anything else; empty before the first action. */
+  context(episode: EpisodeId): Promise<{ readonly turns: number; readonly tokens: Int32Array }>
+}
+
+export function createActions(db: Kysely<Schema>): Actions {
+  const none = new Uint8Array(0)
+  // Compiled once: one of the two writes of every turn.
+  const insert = db
+    .insertInto('actions')
+    .values({
+      episode: '',
+      turn: 0,
+      prompt: none,
+      tokens: none,
+      logprobs: none,
+      version: 0,
+      finish: '',
+      message: '',
+      problems: '',
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .compile()
+
+  return {
+    async put({ episode, turn, prompt, tokens, logprobs, version, finish, message, problems }) {
+      if (tokens.length !== logprobs.length)
+        throw new RangeError(
+          `action ${turn} of episode ${episode}: ${logprobs.length} logprobs, expected one for each of its ${tokens.length} tokens`,
+        )
+      const parameters = [
+        episode,
+        turn,
+        blobOf(prompt),
+        blobOf(tokens),
+        blobOf(logprobs),
+        version,
+        finish,
+        JSON.stringify(message),
+        JSON.stringify(problems),
+      ]
+      const { numAffectedRows } = await db.executeQuery({ ...insert, parameters })
+      return precedenceOf(numAffectedRows)
+    },
+
+    async get(episode, turn) {
+      const row = await db
+        .selectFrom('actions')
+        .selectAll()
+        .where('episode', '=', episode)
+        .where('turn', '=', turn)
+        .executeTakeFirst()
+      return row === undefined ? undefined : actionOf(row)
+    },
+
+    async list(episode) {
+      return (await actionRows(db, episode)).map(actionOf)
+    },
+
+    async context(episode) {
+      const rows = await db
+        .selectFrom('actions')
+        .select(['turn', 'prompt', 'tokens'])
+        .where('episode', '=', episode)
+        .orderBy('turn')
+        .execute()
+      const parts = rows.flatMap((row) => [
+        int32Of(row.prompt, `action ${row.turn} of episode ${episode}: prompt`),
+        int32Of(row.tokens, `action ${row.turn} of episode ${episode}: tokens`),
+      ])
+      const tokens = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0))
+      let at = 0
+      for (const part of parts) {
+        tokens.set(part, at)
+        at += part.length
+      }
+      return { turns: rows.length, tokens }
+    },
+  }
+}
+
+/** The rows of an episode in the order of turns. */
+export function actionRows(db: Kysely<Schema>, episode: EpisodeId): Promise<Selectable<ActionsTable>[]> {
+  return db.selectFrom('actions').selectAll().where('episode', '=', episode).orderBy('turn').execute()
+}
+
+/** @throws StorageFault `corrupt` */
+export function actionOf(row: Selectable<ActionsTable>): StoredAction {
+  const subject = `action ${row.turn} of episode ${row.episode}`
+  const tokens = int32Of(row.tokens, `${subject}: tokens`)
+  const logprobs = float32Of(row.logprobs, `${subject}: logprobs`)
+  if (tokens.length !== logprobs.length)
+    throw new StorageFault(
+      'corrupt',
+      `${subject} has ${logprobs.length} logprobs for ${tokens.length} tokens; it is not used`,
+    )
+  return {
+    episode: row.episode as EpisodeId,
+    turn: row.turn,
+    prompt: int32Of(row.prompt, `${subject}: prompt`),
+    tokens,
+    logprobs,
+    version: row.version,
+    finish: row.finish as StoredAction['finish'],
+    message: jsonOf(row.message, `${subject}: message`),
+    problems: jsonOf(row.problems, `${subject}: problems`),
+  }
+}

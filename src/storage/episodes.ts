@@ -1,0 +1,221 @@
+/**
+ * Episodes: one row per attempt, from its start to its sealed trajectory.
+ *
+ * Invariants
+ * - Sealing happens once; sealing again gives back what the first sealing stored.
+ * - A sealed episode's checksum covers outcome, reward and every observation and action that counts;
+ *   reading its trajectory verifies it, and an episode with one byte changed is refused by name.
+ * - What arrives after the sealing (a late attempt of an activity) does not count and changes nothing.
+ * - An infrastructure failure or a cancellation carries no reward; every other outcome carries a finite one.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import type { EpisodeId, EvaluationId, GroupId, RunId } from '../identity.ts'
+import { parseEpisodeId } from '../identity.ts'
+import { isRewarded, type Outcome } from '../learning/outcome.ts'
+import { actionRows } from './actions.ts'
+import { type Precedence, precedenceOf } from './codec.ts'
+import { StorageFault } from './fault.ts'
+import { observationRows } from './observations.ts'
+import type { EpisodesTable, Schema } from './schema.ts'
+import { type Trajectory, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
+
+export interface NewEpisode {
+  readonly id: EpisodeId
+  readonly task: string
+  readonly instance: string
+  readonly created: number
+}
+
+/** How an episode ended. */
+export interface EpisodeEnding {
+  readonly outcome: Outcome
+  /** The final reward, penalty included; null exactly where the outcome carries none. */
+  readonly reward: number | null
+  readonly ended: number
+}
+
+/** What sealing adds: the ending and figures of the trajectory. */
+export interface EpisodeSeal extends EpisodeEnding {
+  /** Number of actions. */
+  readonly turns: number
+  readonly observations: number
+  /** Prompt and action tokens. */
+  readonly tokens: number
+  readonly actionTokens: number
+  /** Actions with at least one problem. */
+  readonly problems: number
+  /** Oldest and newest version that sampled an action; null without actions. */
+  readonly versionMin: number | null
+  readonly versionMax: number | null
+  /** SHA-256, hexadecimal. */
+  readonly checksum: string
+}
+
+export interface StoredEpisode extends NewEpisode {
+  readonly run: RunId
+  readonly parent: GroupId | EvaluationId
+  readonly sample: number
+  readonly attempt: number
+  /** Absent while the episode runs. */
+  readonly seal?: EpisodeSeal
+}
+
+export interface SealedEpisode extends StoredEpisode {
+  readonly seal: EpisodeSeal
+}
+
+export interface Episodes {
+  insert(episode: NewEpisode): Promise<Precedence>
+  /** @throws StorageFault `missing`; RangeError a reward that the outcome does not allow */
+  seal(id: EpisodeId, ending: EpisodeEnding): Promise<{ by: Precedence; episode: SealedEpisode }>
+  get(id: EpisodeId): Promise<StoredEpisode | undefined>
+  /** In the order of samples and attempts. */
+  list(parent: GroupId | EvaluationId): Promise<StoredEpisode[]>
+  /** Sealed episodes of a run, page by page in the order of ids; start with `after` empty. */
+  page(run: RunId, after: EpisodeId | '', limit: number): Promise<SealedEpisode[]>
+  /** The verified trajectory of a sealed episode. @throws StorageFault `missing`, `corrupt` */
+  trajectory(id: EpisodeId): Promise<Trajectory>
+  /** Episodes by outcome, of a run; the unsealed ones under `running`. */
+  count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
+}
+
+export function createEpisodes(db: Kysely<Schema>): Episodes {
+  async function get(id: EpisodeId): Promise<StoredEpisode | undefined> {
+    const row = await db.selectFrom('episodes').selectAll().where('id', '=', id).executeTakeFirst()
+    return row === undefined ? undefined : episodeOf(row)
+  }
+
+  async function known(id: EpisodeId): Promise<StoredEpisode> {
+    const episode = await get(id)
+    if (episode === undefined) throw new StorageFault('missing', `episode ${id} was never stored`)
+    return episode
+  }
+
+  return {
+    get,
+
+    async insert({ id, task, instance, created }) {
+      const { run, parent, sample, attempt } = parseEpisodeId(id)
+      const result = await db
+        .insertInto('episodes')
+        .values({ id, run, parent, sample, attempt, task, instance, created })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      return precedenceOf(result.numInsertedOrUpdatedRows)
+    },
+
+    async seal(id, ending) {
+      checkReward(id, ending)
+      const before = await known(id)
+      if (isSealed(before)) return { by: 'already', episode: before }
+      const observations = await observationRows(db, id)
+      const actions = await actionRows(db, id)
+      const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
+      const versions = actions.map((row) => row.version)
+      const { numUpdatedRows } = await db
+        .updateTable('episodes')
+        .set({
+          outcome: ending.outcome,
+          reward: ending.reward,
+          ended: ending.ended,
+          turns: actions.length,
+          observations: observations.length,
+          tokens: actions.reduce((sum, row) => sum + row.prompt.byteLength / 4, actionTokens),
+          action_tokens: actionTokens,
+          problems: actions.filter((row) => row.problems !== '[]').length,
+          version_min: versions.length === 0 ? null : Math.min(...versions),
+          version_max: versions.length === 0 ? null : Math.max(...versions),
+          checksum: trajectoryChecksum(id, ending, observations, actions),
+        })
+        .where('id', '=', id)
+        .where('checksum', 'is', null)
+        .executeTakeFirst()
+      const episode = await known(id)
+      if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} vanished while it was sealed`)
+      return { by: precedenceOf(numUpdatedRows), episode }
+    },
+
+    async list(parent) {
+      const rows = await db
+        .selectFrom('episodes')
+        .selectAll()
+        .where('parent', '=', parent)
+        .orderBy('sample')
+        .orderBy('attempt')
+        .execute()
+      return rows.map(episodeOf)
+    },
+
+    async page(run, after, limit) {
+      const rows = await db
+        .selectFrom('episodes')
+        .selectAll()
+        .where('run', '=', run)
+        .where('id', '>', after)
+        .where('checksum', 'is not', null)
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map(episodeOf).filter(isSealed)
+    },
+
+    async trajectory(id) {
+      const episode = await known(id)
+      if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} is not sealed yet`)
+      return trajectoryOf(episode, await observationRows(db, id), await actionRows(db, id))
+    },
+
+    async count(run) {
+      const rows = await db
+        .selectFrom('episodes')
+        .select(['outcome', (select) => select.fn.countAll<number>().as('episodes')])
+        .where('run', '=', run)
+        .groupBy('outcome')
+        .execute()
+      return Object.fromEntries(rows.map((row) => [row.outcome ?? 'running', Number(row.episodes)]))
+    },
+  }
+}
+
+/** True for an episode whose trajectory is closed. */
+export function isSealed(episode: StoredEpisode): episode is SealedEpisode {
+  return episode.seal !== undefined
+}
+
+function checkReward(id: EpisodeId, { outcome, reward }: EpisodeEnding): void {
+  const fits = isRewarded(outcome) ? Number.isFinite(reward) : reward === null
+  if (!fits)
+    throw new RangeError(
+      `episode ${id}: reward ${reward} with outcome ${outcome}, expected ${isRewarded(outcome) ? 'a finite number' : 'null'}`,
+    )
+}
+
+function episodeOf(row: Selectable<EpisodesTable>): StoredEpisode {
+  return {
+    id: row.id as EpisodeId,
+    run: row.run as RunId,
+    parent: row.parent as GroupId | EvaluationId,
+    sample: row.sample,
+    attempt: row.attempt,
+    task: row.task,
+    instance: row.instance,
+    created: row.created,
+    ...(row.checksum === null
+      ? {}
+      : {
+          seal: {
+            outcome: row.outcome as Outcome,
+            reward: row.reward,
+            ended: row.ended ?? row.created,
+            turns: row.turns ?? 0,
+            observations: row.observations ?? 0,
+            tokens: row.tokens ?? 0,
+            actionTokens: row.action_tokens ?? 0,
+            problems: row.problems ?? 0,
+            versionMin: row.version_min,
+            versionMax: row.version_max,
+            checksum: row.checksum,
+          },
+        }),
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Evaluations: the success of one checkpoint over one suite.
+ *
+ * Invariants
+ * - A result is written once; the first stands.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import type { EpisodeId, EvaluationId, RunId } from '../identity.ts'
+import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import type { EvaluationsTable, Schema } from './schema.ts'
+
+export interface NewEvaluation {
+  readonly id: EvaluationId
+  readonly run: RunId
+  readonly suite: string
+  readonly version: number
+  readonly seed: number
+  readonly created: number
+}
+
+export interface EvaluationResult {
+  /** Share of the n episodes that succeeded, in [0, 1]. */
+  readonly success: number
+  readonly n: number
+  readonly episodes: readonly EpisodeId[]
+  /** JSON object with further figures. */
+  readonly statistics: Readonly<Record<string, unknown>>
+  readonly ended: number
+}
+
+export interface StoredEvaluation extends NewEvaluation {
+  /** Absent while it runs. */
+  readonly result?: EvaluationResult
+}
+
+export interface Evaluations {
+  insert(evaluation: NewEvaluation): Promise<Precedence>
+  /** Writes the result of an inserted evaluation. */
+  complete(id: EvaluationId, result: EvaluationResult): Promise<Precedence>
+  get(id: EvaluationId): Promise<StoredEvaluation | undefined>
+  /** In the order in which they started. */
+  list(run: RunId): Promise<StoredEvaluation[]>
+}
+
+export function createEvaluations(db: Kysely<Schema>): Evaluations {
+  return {
+    async insert(evaluation) {
+      const result = await db
+        .insertInto('evaluations')
+        .values({ ...evaluation })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      return precedenceOf(result.numInsertedOrUpdatedRows)
+    },
+
+    async complete(id, { success, n, episodes, statistics, ended }) {
+      const result = await db
+        .updateTable('evaluations')
+        .set({
+          success,
+          n,
+          episodes: JSON.stringify(episodes),
+          statistics: JSON.stringify(statistics),
+          ended,
+        })
+        .where('id', '=', id)
+        .where('ended', 'is', null)
+        .executeTakeFirst()
+      return precedenceOf(result.numUpdatedRows)
+    },
+
+    async get(id) {
+      const row = await db.selectFrom('evaluations').selectAll().where('id', '=', id).executeTakeFirst()
+      return row === undefined ? undefined : evaluationOf(row)
+    },
+
+    async list(run) {
+      const rows = await db
+        .selectFrom('evaluations')
+        .selectAll()
+        .where('run', '=', run)
+        .orderBy('created')
+        .orderBy('id')
+        .execute()
+      return rows.map(evaluationOf)
+    },
+  }
+}
+
+function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
+  const { suite, version, seed, created, success, n, ended } = row
+  const subject = `evaluation ${row.id}`
+  return {
+    id: row.id as EvaluationId,
+    run: row.run as RunId,
+    suite,
+    version,
+    seed,
+    created,
+    ...(success === null || n === null || ended === null
+      ? {}
+      : {
+          result: {
+            success,
+            n,
+            ended,
+            episodes: jsonOf<EpisodeId[]>(row.episodes ?? '', `${subject}: episodes`),
+            statistics: jsonOf<Record<string, unknown>>(row.statistics ?? '', `${subject}: statistics`),
+          },
+        }),
+  }
+}

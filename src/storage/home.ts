@@ -1,0 +1,111 @@
+/**
+ * The home directory: where everything that Perdure keeps lies.
+ *
+ * Layout
+ *   temporal.db                                     the embedded Temporal server
+ *   store.db                                        runs, groups, episodes, turns, updates, evaluations
+ *   logs/
+ *   runs/<run>/metrics.jsonl
+ *   runs/<run>/checkpoints/<version>/
+ *   runs/<run>/batches/<step>.safetensors
+ *
+ * Invariants
+ * - Every path in a home is built here and nowhere else.
+ * - Nothing is kept outside of it: deleting the directory deletes everything.
+ */
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { RunId } from '../identity.ts'
+import { StorageFault, storageFaultOf } from './fault.ts'
+
+/** The paths of one run. */
+export interface RunDirectory {
+  readonly dir: string
+  readonly metricsFile: string
+  readonly checkpointsDir: string
+  /** The directory of one version, whether it exists or not. */
+  checkpointDir(version: number): string
+  readonly batchesDir: string
+  /** The batch of one update. */
+  batchFile(step: number): string
+}
+
+/** The paths of a home directory, absolute. */
+export interface Home {
+  readonly dir: string
+  readonly temporalFile: string
+  readonly storeFile: string
+  readonly logsDir: string
+  readonly runsDir: string
+  run(run: RunId): RunDirectory
+}
+
+/** The home that commands use unless `--home` says otherwise. */
+export const defaultHome = '.perdure'
+
+/** The paths of a home; touches nothing. */
+export function homeAt(directory: string): Home {
+  const dir = resolve(directory)
+  const runsDir = join(dir, 'runs')
+  return {
+    dir,
+    temporalFile: join(dir, 'temporal.db'),
+    storeFile: join(dir, 'store.db'),
+    logsDir: join(dir, 'logs'),
+    runsDir,
+    run(run) {
+      const runDir = join(runsDir, run)
+      const checkpointsDir = join(runDir, 'checkpoints')
+      const batchesDir = join(runDir, 'batches')
+      return {
+        dir: runDir,
+        metricsFile: join(runDir, 'metrics.jsonl'),
+        checkpointsDir,
+        checkpointDir: (version) => join(checkpointsDir, String(version)),
+        batchesDir,
+        batchFile: (step) => join(batchesDir, `${step}.safetensors`),
+      }
+    },
+  }
+}
+
+/**
+ * Creates what is missing of a home.
+ * @throws StorageFault `not_a_directory`, `no_permission`, `disk_full`, `io`, naming the path
+ */
+export function createHome(directory: string): Home {
+  const home = homeAt(directory)
+  for (const dir of [home.dir, home.logsDir, home.runsDir]) createDirectory(dir)
+  return home
+}
+
+/** Creates what is missing of a run's directory. @throws StorageFault as `createHome` */
+export function createRunDirectory(home: Home, run: RunId): RunDirectory {
+  const paths = home.run(run)
+  for (const dir of [paths.dir, paths.checkpointsDir, paths.batchesDir]) createDirectory(dir)
+  return paths
+}
+
+/** Versions with a directory, ascending; whether a checkpoint is whole is the checkpoint's own matter. */
+export function checkpointVersions(directory: RunDirectory): number[] {
+  try {
+    return readdirSync(directory.checkpointsDir)
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .sort((a, b) => a - b)
+  } catch (error) {
+    const fault = storageFaultOf(error, directory.checkpointsDir)
+    if (fault.kind === 'missing') return []
+    throw fault
+  }
+}
+
+function createDirectory(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true })
+    if (!statSync(dir).isDirectory()) throw new StorageFault('not_a_directory', `${dir} is no directory`)
+    accessSync(dir, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw storageFaultOf(error, `directory ${dir}`)
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Observations: what the environment said, turn by turn; turn 0 is the reset.
+ *
+ * Invariants
+ * - The first write of (episode, turn) stands; a replayed turn finds it there.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import type { JsonObject, Message, ToolSpec } from '../envs/environment.ts'
+import type { EpisodeId } from '../identity.ts'
+import type { Outcome } from '../learning/outcome.ts'
+import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import type { ObservationsTable, Schema } from './schema.ts'
+
+export interface StoredObservation {
+  readonly episode: EpisodeId
+  /** Observation t is what the agent sees before its action t; the answer to action t has turn t + 1. */
+  readonly turn: number
+  readonly messages: readonly Message[]
+  readonly reward: number
+  readonly done: boolean
+  readonly outcome?: Outcome
+  readonly info: JsonObject
+  /** Present at turn 0, and where the tools changed. */
+  readonly tools?: readonly ToolSpec[]
+}
+
+export interface Observations {
+  put(observation: StoredObservation): Promise<Precedence>
+  get(episode: EpisodeId, turn: number): Promise<StoredObservation | undefined>
+  /** In the order of turns. */
+  list(episode: EpisodeId): Promise<StoredObservation[]>
+}
+
+export function createObservations(db: Kysely<Schema>): Observations {
+  // Compiled once: one of the two writes of every turn.
+  const insert = db
+    .insertInto('observations')
+    .values({ episode: '', turn: 0, messages: '', reward: 0, done: 0, outcome: '', info: '', tools: '' })
+    .onConflict((conflict) => conflict.doNothing())
+    .compile()
+
+  return {
+    async put({ episode, turn, messages, reward, done, outcome, info, tools }) {
+      const parameters = [
+        episode,
+        turn,
+        JSON.stringify(messages),
+        reward,
+        done ? 1 : 0,
+        outcome ?? null,
+        JSON.stringify(info),
+        tools === undefined ? null : JSON.stringify(tools),
+      ]
+      const { numAffectedRows } = await db.executeQuery({ ...insert, parameters })
+      return precedenceOf(numAffectedRows)
+    },
+
+    async get(episode, turn) {
+      const row = await db
+        .selectFrom('observations')
+        .selectAll()
+        .where('episode', '=', episode)
+        .where('turn', '=', turn)
+        .executeTakeFirst()
+      return row === undefined ? undefined : observationOf(row)
+    },
+
+    async list(episode) {
+      return (await observationRows(db, episode)).map(observationOf)
+    },
+  }
+}
+
+/** The rows of an episode in the order of turns. */
+export function observationRows(
+  db: Kysely<Schema>,
+  episode: EpisodeId,
+): Promise<Selectable<ObservationsTable>[]> {
+  return db.selectFrom('observations').selectAll().where('episode', '=', episode).orderBy('turn').execute()
+}
+
+/** @throws StorageFault `corrupt` */
+export function observationOf(row: Selectable<ObservationsTable>): StoredObservation {
+  const subject = `observation ${row.turn} of episode ${row.episode}`
+  return {
+    episode: row.episode as EpisodeId,
+    turn: row.turn,
+    messages: jsonOf(row.messages, `${subject}: messages`),
+    reward: row.reward,
+    done: row.done !== 0,
+    ...(row.outcome === null ? {} : { outcome: row.outcome as Outcome }),
+    info: jsonOf(row.info, `${subject}: info`),
+    ...(row.tools === null ? {} : { tools: jsonOf<ToolSpec[]>(row.tools, `${subject}: tools`) }),
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Runs: name, configuration and status of every training run of a home directory.
+ *
+ * Invariants
+ * - A run's configuration is written once; a second insert of the same name changes nothing.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import type { RunId } from '../identity.ts'
+import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import type { RunsTable, Schema } from './schema.ts'
+
+/** `running` until the run's workflow ends. */
+export type RunStatus = 'running' | 'done' | 'stopped' | 'failed'
+
+export interface StoredRun {
+  readonly id: RunId
+  readonly status: RunStatus
+  /** The resolved configuration, as it was given. */
+  readonly config: unknown
+  /** Why it failed or stopped, in words. */
+  readonly detail?: string
+  /** Milliseconds since the epoch. */
+  readonly created: number
+  readonly ended?: number
+}
+
+export interface Runs {
+  insert(run: { id: RunId; config: unknown; created: number }): Promise<Precedence>
+  /** An ending sets `ended`; going back to `running` clears ending and detail. */
+  setStatus(id: RunId, status: RunStatus, options?: { detail?: string; ended?: number }): Promise<void>
+  get(id: RunId): Promise<StoredRun | undefined>
+  /** The latest first. */
+  list(): Promise<StoredRun[]>
+}
+
+export function createRuns(db: Kysely<Schema>): Runs {
+  return {
+    async insert({ id, config, created }) {
+      const result = await db
+        .insertInto('runs')
+        .values({ id, config: JSON.stringify(config), status: 'running', created })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      return precedenceOf(result.numInsertedOrUpdatedRows)
+    },
+
+    async setStatus(id, status, options = {}) {
+      await db
+        .updateTable('runs')
+        .set({ status, detail: options.detail ?? null, ended: options.ended ?? null })
+        .where('id', '=', id)
+        .execute()
+    },
+
+    async get(id) {
+      const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
+      return row === undefined ? undefined : runOf(row)
+    },
+
+    async list() {
+      const rows = await db.selectFrom('runs').selectAll().orderBy('created', 'desc').orderBy('id').execute()
+      return rows.map(runOf)
+    },
+  }
+}
+
+function runOf(row: Selectable<RunsTable>): StoredRun {
+  return {
+    id: row.id as RunId,
+    status: row.status as RunStatus,
+    config: jsonOf(row.config, `run ${row.id}: configuration`),
+    ...(row.detail === null ? {} : { detail: row.detail }),
+    created: row.created,
+    ...(row.ended === null ? {} : { ended: row.ended }),
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Tables of the store, as Kysely sees them.
+ *
+ * Invariants
+ * - Every primary key is an identity of `identity.ts` (and a turn or a step): writing twice meets itself.
+ * - Times are milliseconds since the epoch; JSON columns are text; tokens and logprobs are little-endian
+ *   32-bit blobs.
+ */
+export interface RunsTable {
+  id: string
+  status: string
+  /** JSON. */
+  config: string
+  detail: string | null
+  created: number
+  ended: number | null
+}
+
+export interface GroupsTable {
+  id: string
+  run: string
+  number: number
+  task: string
+  instance: string
+  version: number
+  status: string
+  /** JSON [group]: episode ids, rewards. */
+  episodes: string | null
+  rewards: string | null
+  oldest_version: number | null
+  consumed_by: number | null
+  created: number
+  ended: number | null
+}
+
+export interface EpisodesTable {
+  id: string
+  run: string
+  parent: string
+  sample: number
+  attempt: number
+  task: string
+  instance: string
+  /** Null until the episode is sealed, as is all that follows. */
+  outcome: string | null
+  reward: number | null
+  turns: number | null
+  observations: number | null
+  tokens: number | null
+  action_tokens: number | null
+  problems: number | null
+  version_min: number | null
+  version_max: number | null
+  checksum: string | null
+  created: number
+  ended: number | null
+}
+
+export interface ObservationsTable {
+  episode: string
+  turn: number
+  messages: string
+  reward: number
+  done: number
+  outcome: string | null
+  info: string
+  /** JSON, where the tools differ from the turn before. */
+  tools: string | null
+}
+
+export interface ActionsTable {
+  episode: string
+  turn: number
+  prompt: Uint8Array
+  tokens: Uint8Array
+  logprobs: Uint8Array
+  version: number
+  finish: string
+  message: string
+  problems: string
+}
+
+export interface UpdatesTable {
+  run: string
+  step: number
+  version: number
+  statistics: string
+  groups: string
+  created: number
+}
+
+export interface EvaluationsTable {
+  id: string
+  run: string
+  suite: string
+  version: number
+  seed: number
+  success: number | null
+  n: number | null
+  episodes: string | null
+  statistics: string | null
+  created: number
+  ended: number | null
+}
+
+export interface Schema {
+  runs: RunsTable
+  groups: GroupsTable
+  episodes: EpisodesTable
+  observations: ObservationsTable
+  actions: ActionsTable
+  updates: UpdatesTable
+  evaluations: EvaluationsTable
+}

@@ -1,0 +1,78 @@
+/**
+ * SQLite for Kysely: `node:sqlite` behind the interface that Kysely's SqliteDialect asks for.
+ *
+ * Invariants
+ * - One connection per process and store; other processes read and write the same file (WAL).
+ * - A statement text is prepared once and then reused; a stream has a statement of its own, because
+ *   a statement that is being iterated cannot run for somebody else.
+ * - A transaction takes the write lock at its beginning, so it waits there and never fails midway
+ *   because somebody else wrote (SQLITE_BUSY_SNAPSHOT).
+ * - Every error leaves as a StorageFault that names the file.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { SqliteDatabase, SqliteStatement } from 'kysely'
+import { storageFaultOf } from './fault.ts'
+
+/** Waiting for another writer blocks this process's thread; writers here hold the lock for milliseconds. */
+const busyTimeoutMs = 5_000
+/** Distinct statement texts kept prepared; lists of ids of many lengths would otherwise pile up. */
+const preparedLimit = 256
+
+/** @throws StorageFault the file cannot be opened or is no database */
+export function openSqlite(file: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false })
+    try {
+      database.exec('pragma journal_mode = wal')
+      // With WAL, NORMAL survives a killed process; a power cut may lose the last transactions, never order.
+      database.exec('pragma synchronous = normal')
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    return database
+  } catch (error) {
+    throw storageFaultOf(error, `store ${file}`)
+  }
+}
+
+/** Adapts a database for Kysely's SqliteDialect. */
+export function kyselyDatabase(database: DatabaseSync, file: string): SqliteDatabase {
+  const prepared = new Map<string, SqliteStatement>()
+
+  function guarded<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      throw storageFaultOf(error, `store ${file}`)
+    }
+  }
+
+  function adapt(sql: string, statement: StatementSync): SqliteStatement {
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
+      run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
+      iterate: (parameters) =>
+        guarded(() => database.prepare(sql).iterate(...(parameters as SQLInputValue[]))),
+    }
+  }
+
+  return {
+    close: () => guarded(() => database.close()),
+    prepare(sql) {
+      const known = prepared.get(sql)
+      if (known !== undefined) return known
+      const text = sql === 'begin' ? 'begin immediate' : sql
+      const statement = guarded(() => adapt(text, database.prepare(text)))
+      if (prepared.size >= preparedLimit) {
+        for (const oldest of prepared.keys()) {
+          prepared.delete(oldest)
+          break
+        }
+      }
+      prepared.set(sql, statement)
+      return statement
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Trajectory: the whole of a sealed episode, as training and export read it.
+ *
+ * Invariants
+ * - Tokens are those that the policy read and sampled, in order; the mask marks exactly the sampled ones.
+ * - The checksum depends on every byte that counts: a changed, missing or exchanged turn changes it.
+ */
+import { createHash } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import type { Message } from '../envs/environment.ts'
+import type { EpisodeId } from '../identity.ts'
+import { actionOf } from './actions.ts'
+import type { EpisodeEnding, SealedEpisode } from './episodes.ts'
+import { StorageFault } from './fault.ts'
+import { observationOf } from './observations.ts'
+import type { ActionsTable, ObservationsTable } from './schema.ts'
+
+/** Arrays are [time], over all tokens of the episode. */
+export interface Trajectory {
+  readonly episode: SealedEpisode
+  readonly tokens: Int32Array
+  /** 1 where the policy sampled the token. */
+  readonly lossMask: Uint8Array
+  /** 0 where the mask is 0. */
+  readonly logprobs: Float32Array
+  /** −1 where the mask is 0. */
+  readonly versions: Int32Array
+  /** Observations and actions in the order in which they happened. */
+  readonly messages: readonly Message[]
+}
+
+/** SHA-256 over outcome, reward, observations and actions; each part goes in with its name and length. */
+export function trajectoryChecksum(
+  episode: EpisodeId,
+  { outcome, reward }: Pick<EpisodeEnding, 'outcome' | 'reward'>,
+  observations: readonly Selectable<ObservationsTable>[],
+  actions: readonly Selectable<ActionsTable>[],
+): string {
+  const hash = createHash('sha256')
+  const add = (name: string, bytes: string | Uint8Array): void => {
+    hash.update(`${name} ${typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength}\n`)
+    hash.update(bytes)
+  }
+  add('episode', JSON.stringify([episode, outcome, reward, observations.length, actions.length]))
+  for (const row of observations) {
+    add('observation', JSON.stringify([row.turn, row.reward, row.done, row.outcome]))
+    add('messages', row.messages)
+    add('info', row.info)
+    add('tools', row.tools ?? '')
+  }
+  for (const row of actions) {
+    add('action', JSON.stringify([row.turn, row.version, row.finish]))
+    add('prompt', row.prompt)
+    add('tokens', row.tokens)
+    add('logprobs', row.logprobs)
+    add('message', row.message)
+    add('problems', row.problems)
+  }
+  return hash.digest('hex')
+}
+
+/** Verifies and assembles. @throws StorageFault `corrupt` naming the episode */
+export function trajectoryOf(
+  episode: SealedEpisode,
+  observationRows: readonly Selectable<ObservationsTable>[],
+  actionRows: readonly Selectable<ActionsTable>[],
+): Trajectory {
+  const { seal } = episode
+  const countedObservations = observationRows.slice(0, seal.observations)
+  const countedActions = actionRows.slice(0, seal.turns)
+  const found = trajectoryChecksum(episode.id, seal, countedObservations, countedActions)
+  if (found !== seal.checksum)
+    throw new StorageFault(
+      'corrupt',
+      `episode ${episode.id} is not what was sealed (checksum ${found.slice(0, 12)}…, expected ${seal.checksum.slice(0, 12)}…); it is not used`,
+    )
+
+  const actions = countedActions.map(actionOf)
+  const time = actions.reduce((sum, action) => sum + action.prompt.length + action.tokens.length, 0)
+  const tokens = new Int32Array(time)
+  const lossMask = new Uint8Array(time)
+  const logprobs = new Float32Array(time)
+  const versions = new Int32Array(time).fill(-1)
+  let at = 0
+  for (const action of actions) {
+    tokens.set(action.prompt, at)
+    at += action.prompt.length
+    const end = at + action.tokens.length
+    tokens.set(action.tokens, at)
+    logprobs.set(action.logprobs, at)
+    lossMask.fill(1, at, end)
+    versions.fill(action.version, at, end)
+    at = end
+  }
+
+  const messages: Message[] = []
+  const observations = countedObservations.map(observationOf)
+  for (let turn = 0; turn < Math.max(observations.length, actions.length); turn++) {
+    messages.push(...(observations[turn]?.messages ?? []))
+    const action = actions[turn]
+    if (action !== undefined) messages.push(action.message)
+  }
+  return { episode, tokens, lossMask, logprobs, versions, messages }
+}
