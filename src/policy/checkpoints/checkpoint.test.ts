@@ -1,0 +1,198 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
+import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
+import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
+
+const architecture: Architecture = {
+  vocab_size: 5,
+  hidden_size: 4,
+  intermediate_size: 6,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  head_dim: 2,
+  rope_theta: 10000,
+  rms_norm_eps: 1e-6,
+  tie_word_embeddings: false,
+  max_position_embeddings: 32,
+}
+
+function filled(value: number): Map<string, Float32Array> {
+  return new Map(
+    weightSpecs(architecture).map(({ name, shape }, i) => [
+      name,
+      new Float32Array(elementCount(shape)).map((_, j) => value + i + j / 8),
+    ]),
+  )
+}
+
+function contentOf(version: number): CheckpointContent {
+  return {
+    architecture,
+    weights: filled(version),
+    tokenizer: '{"text": "é"}\n',
+    state: { version, step: version, chat: 'compact', facts: { loss: 0.5 } },
+    optimizer: { step: version, first: filled(100), second: filled(200) },
+  }
+}
+
+async function allBytes(dir: string): Promise<Record<string, Buffer>> {
+  const names = (await readdir(dir)).sort()
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(dir, name))])),
+  )
+}
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'perdure-checkpoint-'))
+  return () => rm(root, { recursive: true })
+})
+
+describe('publishCheckpoint', () => {
+  test('what was published is what is read', async () => {
+    const dir = checkpointDir(root, 3)
+    expect(await publishCheckpoint(dir, contentOf(3))).toBe(true)
+    expect(await readCheckpoint(dir, { optimizer: true })).toEqual(contentOf(3))
+    expect((await readCheckpoint(dir)).optimizer).toBeUndefined()
+    expect((await readdir(dir)).sort()).toEqual([
+      'config.json',
+      'manifest.json',
+      'model.safetensors',
+      'optimizer.safetensors',
+      'state.json',
+      'tokenizer.json',
+    ])
+  })
+
+  test('the same content gives the same bytes', async () => {
+    await publishCheckpoint(join(root, '1'), contentOf(1))
+    await publishCheckpoint(join(root, 'again'), contentOf(1))
+    expect(await allBytes(join(root, '1'))).toEqual(await allBytes(join(root, 'again')))
+  })
+
+  test('a complete checkpoint is never overwritten', async () => {
+    const dir = checkpointDir(root, 1)
+    await publishCheckpoint(dir, contentOf(1))
+    expect(await publishCheckpoint(dir, { ...contentOf(1), weights: filled(9) })).toBe(false)
+    expect((await readCheckpoint(dir)).weights).toEqual(filled(1))
+  })
+
+  test('of several publishers at once exactly one wins and nothing partial stays', async () => {
+    const dir = checkpointDir(root, 1)
+    const published = await Promise.all([1, 2, 3].map(() => publishCheckpoint(dir, contentOf(1))))
+    expect(published.filter(Boolean)).toHaveLength(1)
+    expect(await readdir(root)).toEqual(['1'])
+    await verifyCheckpoint(dir)
+  })
+
+  test('a broken checkpoint in the way is replaced', async () => {
+    const dir = checkpointDir(root, 1)
+    await publishCheckpoint(dir, contentOf(1))
+    await writeFile(join(dir, 'model.safetensors'), 'torn')
+    expect(await publishCheckpoint(dir, contentOf(1))).toBe(true)
+    expect(await readCheckpoint(dir, { optimizer: true })).toEqual(contentOf(1))
+  })
+
+  test('weights that do not fit the architecture are refused and leave nothing behind', async () => {
+    const weights = filled(1)
+    weights.delete('model.norm.weight')
+    await expect(publishCheckpoint(join(root, '1'), { ...contentOf(1), weights })).rejects.toMatchObject({
+      kind: 'foreign',
+      message: expect.stringContaining('weight "model.norm.weight" is missing'),
+    })
+    expect(await readdir(root)).toEqual([])
+  })
+})
+
+describe('a reader', () => {
+  test('refuses any checkpoint with one byte flipped, naming checkpoint and file', async () => {
+    const dir = checkpointDir(root, 1)
+    await publishCheckpoint(dir, contentOf(1))
+    for (const [name, bytes] of Object.entries(await allBytes(dir))) {
+      const stride = name === 'manifest.json' ? 1 : 97
+      for (let at = 0; at < bytes.length; at += stride) {
+        const flipped = Buffer.from(bytes)
+        flipped[at] = (flipped[at] as number) ^ (1 << (at % 8))
+        await writeFile(join(dir, name), flipped)
+        const refusal = expect.objectContaining({
+          kind: expect.stringMatching(/^(corrupt|missing)$/),
+          message: expect.stringContaining(`checkpoint ${dir}: ${name}`),
+        })
+        if (name === 'manifest.json')
+          await expect(verifyCheckpoint(dir), `${name} at ${at}`).rejects.toMatchObject({
+            name: 'CheckpointFault',
+          })
+        else {
+          await expect(verifyCheckpoint(dir), `${name} at ${at}`).rejects.toEqual(refusal)
+          await expect(readCheckpoint(dir, { optimizer: true })).rejects.toEqual(refusal)
+        }
+      }
+      await writeFile(join(dir, name), bytes)
+    }
+    await verifyCheckpoint(dir)
+  })
+
+  test('refuses truncated and missing files by name', async () => {
+    const dir = checkpointDir(root, 1)
+    await publishCheckpoint(dir, contentOf(1))
+    await writeFile(join(dir, 'state.json'), '{')
+    await expect(verifyCheckpoint(dir)).rejects.toThrow('state.json has 1 bytes, its manifest says')
+    await rm(join(dir, 'state.json'))
+    await expect(readCheckpoint(dir)).rejects.toMatchObject({
+      kind: 'missing',
+      message: expect.stringContaining(join(dir, 'state.json')),
+    })
+  })
+
+  test('asked for moments that were not published says so', async () => {
+    const { optimizer: _, ...without } = contentOf(1)
+    await publishCheckpoint(join(root, '1'), without)
+    await expect(readCheckpoint(join(root, '1'), { optimizer: true })).rejects.toMatchObject({
+      kind: 'missing',
+      message: expect.stringContaining('published without optimizer.safetensors'),
+    })
+  })
+})
+
+describe('latestGoodCheckpoint', () => {
+  test('passes over broken and unfinished ones and says why', async () => {
+    for (const version of [2, 9, 10, 11])
+      await publishCheckpoint(checkpointDir(root, version), contentOf(version))
+    const model = await readFile(join(root, '11', 'model.safetensors'))
+    model[model.length - 1] = (model.at(-1) as number) ^ 1
+    await writeFile(join(root, '11', 'model.safetensors'), model)
+    await rm(join(root, '10', 'manifest.json'))
+    await writeFile(join(root, 'notes.txt'), '')
+    const { found, refused } = await latestGoodCheckpoint(root)
+    expect(found).toMatchObject({ version: 9, dir: join(root, '9'), state: contentOf(9).state })
+    expect(refused.map(({ version, fault }) => [version, fault.kind])).toEqual([
+      [11, 'corrupt'],
+      [10, 'missing'],
+    ])
+    expect(refused[0]?.fault.message).toContain('model.safetensors')
+    expect((await latestGoodCheckpoint(root, 8)).found?.version).toBe(2)
+    expect((await latestGoodCheckpoint(root, 1)).found).toBeUndefined()
+  })
+
+  test('a folder renamed to another version is passed over', async () => {
+    await publishCheckpoint(checkpointDir(root, 5), contentOf(4))
+    expect((await latestGoodCheckpoint(root)).refused[0]?.fault.message).toContain(
+      'it says that it is version 4',
+    )
+  })
+
+  test('a folder that does not exist has no versions', async () => {
+    expect(await latestGoodCheckpoint(join(root, 'absent'))).toEqual({ found: undefined, refused: [] })
+  })
+
+  test('a deleted version is gone, deleting it again does nothing', async () => {
+    await publishCheckpoint(checkpointDir(root, 1), contentOf(1))
+    await deleteCheckpoint(checkpointDir(root, 1))
+    await deleteCheckpoint(checkpointDir(root, 1))
+    expect(await publishedVersions(root)).toEqual([])
+  })
+})
