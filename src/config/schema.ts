@@ -194,6 +194,12 @@ const orchestrationSchema = z.strictObject({
     .max(100_000)
     .default(600)
     .describe('Workflows kept in memory by the orchestrator.'),
+  historyEvents: z
+    .int()
+    .min(100)
+    .max(20_000)
+    .default(2000)
+    .describe('Events after which a run continues as new, if the server does not suggest it before.'),
 })
 
 /** The schema of a configuration file. */

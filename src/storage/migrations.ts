@@ -21,6 +21,8 @@ const initial: Migration = {
       .addColumn('status', 'text', (c) => c.notNull())
       .addColumn('config', 'text', (c) => c.notNull())
       .addColumn('detail', 'text')
+      .addColumn('version', 'integer')
+      .addColumn('state', 'text')
       .addColumn('created', 'bigint', (c) => c.notNull())
       .addColumn('ended', 'bigint')
       .execute()

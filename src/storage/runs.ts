@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A run's configuration is written once; a second insert of the same name changes nothing.
+ * - The published version and the state that belongs to it are written together.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../identity.ts'
@@ -19,6 +20,8 @@ export interface StoredRun {
   readonly config: unknown
   /** Why it failed or stopped, in words. */
   readonly detail?: string
+  /** The policy version that turns are sampled from; absent before the first is published. */
+  readonly version?: number
   /** Milliseconds since the epoch. */
   readonly created: number
   readonly ended?: number
@@ -28,6 +31,12 @@ export interface Runs {
   insert(run: { id: RunId; config: unknown; created: number }): Promise<Precedence>
   /** An ending sets `ended`; going back to `running` clears ending and detail. */
   setStatus(id: RunId, status: RunStatus, options?: { detail?: string; ended?: number }): Promise<void>
+  /** Makes a version the published one, with the state from which the run can go on. */
+  publish(id: RunId, published: { version: number; state: unknown }): Promise<void>
+  /** The published version alone: asked for at every turn. */
+  version(id: RunId): Promise<number | undefined>
+  /** The state of the last publication. */
+  state(id: RunId): Promise<unknown>
   get(id: RunId): Promise<StoredRun | undefined>
   /** The latest first. */
   list(): Promise<StoredRun[]>
@@ -52,6 +61,24 @@ export function createRuns(db: Kysely<Schema>): Runs {
         .execute()
     },
 
+    async publish(id, { version, state }) {
+      await db
+        .updateTable('runs')
+        .set({ version, state: JSON.stringify(state) })
+        .where('id', '=', id)
+        .execute()
+    },
+
+    async version(id) {
+      const row = await db.selectFrom('runs').select('version').where('id', '=', id).executeTakeFirst()
+      return row?.version ?? undefined
+    },
+
+    async state(id) {
+      const row = await db.selectFrom('runs').select('state').where('id', '=', id).executeTakeFirst()
+      return row?.state == null ? undefined : jsonOf(row.state, `run ${id}: state`)
+    },
+
     async get(id) {
       const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
       return row === undefined ? undefined : runOf(row)
@@ -70,6 +97,7 @@ function runOf(row: Selectable<RunsTable>): StoredRun {
     status: row.status as RunStatus,
     config: jsonOf(row.config, `run ${row.id}: configuration`),
     ...(row.detail === null ? {} : { detail: row.detail }),
+    ...(row.version === null ? {} : { version: row.version }),
     created: row.created,
     ...(row.ended === null ? {} : { ended: row.ended }),
   }

@@ -12,6 +12,10 @@ export interface RunsTable {
   /** JSON. */
   config: string
   detail: string | null
+  /** The published policy version. */
+  version: number | null
+  /** JSON. */
+  state: string | null
   created: number
   ended: number | null
 }
