@@ -1,0 +1,112 @@
+/**
+ * The way to Temporal: a server that the environment names, or the embedded one of a home directory.
+ *
+ * Invariants
+ * - `TEMPORAL_ADDRESS` and the profiles of Temporal's configuration file win; nothing is started then.
+ * - The options serve clients and workers alike.
+ * - When `connect` returns, the server answers and has the search attributes.
+ */
+import { Connection } from '@temporalio/client'
+import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
+import { TemporalFault } from './temporal-server/fault.ts'
+import { ensureSearchAttributes } from './temporal-server/namespace.ts'
+import { startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
+
+const reachTimeoutMs = 15_000
+
+/** A server that can be worked with. */
+export interface TemporalConnection {
+  readonly address: string
+  readonly namespace: string
+  /** For `Connection.connect` of the client and `NativeConnection.connect` of the worker. */
+  readonly options: ClientConnectConfig['connectionOptions']
+  readonly uiUrl: string | undefined
+  /** Whether the server is ours to start and stop. */
+  readonly embedded: boolean
+  /** Leaves an embedded server; the last one stops it. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Finds the way to Temporal, starting the embedded server where none is named.
+ * @throws TemporalFault
+ */
+export async function connect(
+  home: string,
+  options: TemporalServerOptions = {},
+): Promise<TemporalConnection> {
+  const external = externalServer()
+  if (external !== undefined) return await reachExternal(external)
+  const server = await startTemporal(home, options)
+  return {
+    address: server.address,
+    namespace: server.namespace,
+    options: { address: server.address },
+    uiUrl: server.uiUrl,
+    embedded: true,
+    close: () => server.close(),
+  }
+}
+
+/** A server that the environment or a profile names. */
+export interface ExternalServer {
+  readonly address: string
+  readonly namespace: string
+  readonly options: ClientConnectConfig['connectionOptions']
+}
+
+/**
+ * Reads `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_TLS…`, `TEMPORAL_API_KEY` and the profile
+ * that `TEMPORAL_PROFILE` names in Temporal's configuration file.
+ * @returns undefined when no address is named
+ * @throws TemporalFault `bad_settings`
+ */
+export function externalServer(): ExternalServer | undefined {
+  let config: ClientConnectConfig
+  try {
+    config = loadClientConnectConfig()
+  } catch (error) {
+    throw new TemporalFault(
+      'bad_settings',
+      `Temporal's settings (TEMPORAL_… variables or the file that TEMPORAL_CONFIG_FILE names) are wrong: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    )
+  }
+  const { address } = config.connectionOptions
+  if (address === undefined || address === '') return undefined
+  return { address, namespace: config.namespace ?? 'default', options: config.connectionOptions }
+}
+
+async function reachExternal(server: ExternalServer): Promise<TemporalConnection> {
+  let connection: Connection
+  try {
+    connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
+  } catch (error) {
+    throw new TemporalFault(
+      'unreachable',
+      `The Temporal server at ${server.address} does not answer: check TEMPORAL_ADDRESS, TLS and API key, or unset TEMPORAL_ADDRESS to use the embedded server.`,
+      { cause: error },
+    )
+  }
+  try {
+    await connection.withDeadline(Date.now() + reachTimeoutMs, () =>
+      ensureSearchAttributes(connection, server.namespace),
+    )
+  } finally {
+    await connection.close()
+  }
+  return {
+    ...server,
+    uiUrl: cloudUiUrl(server),
+    embedded: false,
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Only Temporal Cloud's address tells where its user interface is. */
+function cloudUiUrl(server: ExternalServer): string | undefined {
+  const host = server.address.replace(/:\d+$/, '')
+  return /\.(tmprl\.cloud|api\.temporal\.io)$/.test(host)
+    ? `https://cloud.temporal.io/namespaces/${server.namespace}`
+    : undefined
+}

@@ -1,0 +1,24 @@
+/** The fault of everything between Perdure and a Temporal server. */
+
+/** Temporal could not be found, started or reached; the message says what to do. */
+export class TemporalFault extends Error {
+  override readonly name = 'TemporalFault'
+  readonly kind:
+    | 'no_binary'
+    | 'port_in_use'
+    | 'incompatible_file'
+    | 'corrupt_file'
+    | 'no_permission'
+    | 'disk_full'
+    | 'start_failed'
+    | 'gave_up'
+    | 'busy'
+    | 'bad_settings'
+    | 'unreachable'
+    | 'search_attributes'
+
+  constructor(kind: TemporalFault['kind'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+  }
+}

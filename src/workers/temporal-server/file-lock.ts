@@ -1,0 +1,60 @@
+/**
+ * A lock on a file that the operating system releases when its holder dies, however it dies.
+ *
+ * Invariants
+ * - At most one holder at a time, among processes and within one process.
+ * - A holder killed with SIGKILL holds nothing afterwards; no stale lock has to be recognised.
+ *
+ * SQLite's exclusive transaction is that lock: Node offers no `flock`, and SQLite also keeps holders
+ * within one process apart, which POSIX locks alone do not. Nothing is ever written to the file.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const sqliteBusy = 5
+const pollMs = 40
+
+/** Connections of held locks: one that the garbage collector closed would release its lock. */
+const held = new Set<DatabaseSync>()
+
+/** A lock in hand. */
+export interface FileLock {
+  /** May be called twice. */
+  release(): void
+}
+
+/**
+ * Takes the lock if nobody holds it.
+ * @returns undefined when somebody does
+ * @throws the system's error when the file cannot be opened or created
+ */
+export function tryLock(file: string): FileLock | undefined {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // On disk the journal would be a second file beside the lock.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined
+    throw error
+  }
+  held.add(database)
+  return {
+    release() {
+      if (held.delete(database)) database.close()
+    },
+  }
+}
+
+/**
+ * Waits for the lock.
+ * @returns undefined when it was not free within the time
+ */
+export async function lockWithin(file: string, timeoutMs: number): Promise<FileLock | undefined> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const lock = tryLock(file)
+    if (lock !== undefined || performance.now() >= deadline) return lock
+    await delay(pollMs)
+  }
+}

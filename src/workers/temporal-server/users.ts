@@ -1,0 +1,55 @@
+/**
+ * Who uses the embedded server of a home directory.
+ *
+ * Invariants
+ * - A user counts as long as its process lives and has not left; one that was killed does not count.
+ * - Joining and counting happen under the home's start lock, so a server is never stopped under a newcomer.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type FileLock, tryLock } from './file-lock.ts'
+
+/** One user's membership. */
+export interface ServerUser {
+  /** May be called twice. */
+  leave(): void
+}
+
+/** Joins the users kept in the folder; a crash leaves by itself. */
+export function joinUsers(folder: string): ServerUser {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, `${process.pid}-${randomUUID()}`)
+  const lock: FileLock | undefined = tryLock(file)
+  if (lock === undefined) throw new Error(`${file} is new and yet locked`)
+  return {
+    leave() {
+      lock.release()
+      rmSync(file, { force: true })
+    },
+  }
+}
+
+/** Counts the living users and forgets the dead. */
+export function countUsers(folder: string): number {
+  let living = 0
+  for (const name of readFolder(folder)) {
+    const file = join(folder, name)
+    const lock = tryLock(file)
+    if (lock === undefined) living += 1
+    else {
+      lock.release()
+      rmSync(file, { force: true })
+    }
+  }
+  return living
+}
+
+function readFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
