@@ -1,0 +1,65 @@
+/**
+ * The household task: ALFWorld's games where their data is given, else the built-in ones.
+ *
+ * Invariants
+ * - Both kinds of games run in the same engine, behind the same tool, under the same rules.
+ */
+import type { EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
+import { EnvironmentFault } from '../environment.ts'
+import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
+import type { Dialect } from './dialect.ts'
+import { householdDialect, officialDialect } from './dialect.ts'
+import { openGame } from './engine/game.ts'
+import type { GameLibrary } from './household/library.ts'
+import { openHousehold } from './household/library.ts'
+import { systemPrompt } from './prompt.ts'
+import { createSession } from './session.ts'
+import type { HouseholdSettings } from './settings.ts'
+import { readSettings } from './settings.ts'
+
+export const alfworld: EnvironmentDefinition = {
+  name: 'alfworld',
+  summary:
+    'Household errands in a text world: find things, take, clean, heat or cool them, put them where they belong.',
+  source: 'ALFWorld release 0.4.2 (alfworld.github.io), json_2.1.3_tw-pddl; without it built-in games',
+  licence: 'MIT (ALFWorld); built-in games Apache-2.0',
+  reward: '1 when the errand is done, else 0',
+  replayable: true,
+  replayableBecause: 'a game has no randomness: the same commands reach the same state',
+  turnLimit: 30,
+  open: openAlfworld,
+}
+
+async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<Task> {
+  const settings = readSettings(given)
+  if (dataDir === undefined) {
+    if (settings.demonstrations === 'walkthrough')
+      throw new EnvironmentFault(
+        'bad_settings',
+        'settings of alfworld: only official games have walkthroughs; set demonstrations to "expert" or give the data folder',
+      )
+    return openTask(openHousehold(settings), householdDialect, settings)
+  }
+  throw new EnvironmentFault('bad_data', `${dataDir} cannot be read`)
+}
+
+function openTask(library: GameLibrary, dialect: Dialect, settings: HouseholdSettings): Task {
+  const { showAdmissible, prompt } = settings
+  return {
+    splits: library.splits,
+    instanceAt: (split, index) => library.instanceAt(split, index),
+    create: async () =>
+      createSession({
+        openInstance: (instance) => openGame(library.source(instance)),
+        systemPrompt: systemPrompt(prompt, dialect.put('THING', 'PLACE')),
+        showAdmissible,
+      }),
+    demonstrate: async (instance: InstanceId) => {
+      const source = library.source(instance)
+      return settings.demonstrations === 'walkthrough'
+        ? demonstrateByWalkthrough(source)
+        : demonstrateByExpert(source, dialect, settings.demonstrationTurns)
+    },
+    close: async () => {},
+  }
+}

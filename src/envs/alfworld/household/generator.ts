@@ -1,0 +1,195 @@
+/**
+ * Built-in household games: any number of them, each named by its split and index.
+ *
+ * Invariants
+ * - A game is a function of its id and the settings.
+ * - Splits are disjoint: two ids never share a seed.
+ * - No game is won before it starts, and every game can be won.
+ * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
+ */
+import { uniforms } from '../../../identity.ts'
+import type { GameSource } from '../engine/game.ts'
+import type { HouseholdSettings, Range } from '../settings.ts'
+import { householdDomain } from './domain.ts'
+import { householdGrammar } from './grammar.ts'
+import type { Goal, Item } from './problem.ts'
+import { problemText, taskLine, treatmentFor } from './problem.ts'
+import type { Furniture, FurnitureKind, Thing, ThingKind } from './words.ts'
+import { fits, furniture, furnitureKinds, lamp, rooms, thingKinds, things } from './words.ts'
+
+/** Splits of the built-in games; `train` has no end that a run could reach. */
+export const householdSplits = ['train', 'validation', 'test'] as const
+export type HouseholdSplit = (typeof householdSplits)[number]
+
+/** Games of a split at most: with three splits every seed still fits into 32 bits. */
+export const largestSplit = 2 ** 30
+
+// Share of things that lie somewhere unlikely, so that searching the rest of the home pays at times.
+const surprise = 0.1
+// Share of the other things that are one more of the wanted kind, so that numbers matter.
+const another = 0.1
+// Share of homes with a lamp that the errand does not need.
+const spareLamp = 0.25
+// Weight of the first, second and third likely place.
+const likelihood = [5, 3, 2] as const
+
+/** The finalizer of MurmurHash3: a bijection of 32-bit integers, so seeds stay distinct. */
+function scramble(integer: number): number {
+  let hash = integer >>> 0
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/** The seed of a game; no two games have the same. */
+export function gameSeed(split: HouseholdSplit, index: number): number {
+  return scramble(index * householdSplits.length + householdSplits.indexOf(split))
+}
+
+/** Draws from one stream of uniforms. */
+class Draw {
+  readonly #next: () => number
+
+  constructor(seed: number) {
+    this.#next = uniforms(seed)
+  }
+
+  chance(probability: number): boolean {
+    return this.#next() < probability
+  }
+
+  within({ min, max }: Range): number {
+    return min + Math.floor(this.#next() * (max - min + 1))
+  }
+
+  /** @throws RangeError for an empty list */
+  one<Member>(members: readonly Member[]): Member {
+    const member = members[Math.floor(this.#next() * members.length)]
+    if (member === undefined) throw new RangeError('cannot draw from nothing')
+    return member
+  }
+
+  shuffled<Member>(members: readonly Member[]): Member[] {
+    return members
+      .map((member) => ({ member, rank: this.#next() }))
+      .sort((left, right) => left.rank - right.rank)
+      .map(({ member }) => member)
+  }
+
+  /** One of the likely places that are present, by their weights; undefined where none is. */
+  likely(places: readonly FurnitureKind[], present: readonly FurnitureKind[]): FurnitureKind | undefined {
+    const weighted = places.map((place, rank) => (present.includes(place) ? (likelihood[rank] ?? 1) : 0))
+    let left = this.#next() * weighted.reduce<number>((sum, weight) => sum + weight, 0)
+    return places.find((_, rank) => {
+      left -= weighted[rank] ?? 0
+      return left < 0
+    })
+  }
+}
+
+/** The index-th game of a split. */
+export function generateGame(split: HouseholdSplit, index: number, settings: HouseholdSettings): GameSource {
+  const draw = new Draw(gameSeed(split, index))
+  const errand = settings.tasks[index % settings.tasks.length] ?? 'place'
+  const treatment = treatmentFor(errand)
+
+  const standing = furnish(draw, settings.rooms, treatment !== undefined)
+  const kinds = furnitureKinds.filter((kind) => standing.includes(kind))
+  const goal = chooseGoal(draw, errand, kinds)
+  const elsewhere = errand === 'light' ? kinds : kinds.filter((kind) => kind !== goal.destination)
+
+  // What the errand needs stays; of the rest as much as the range allows.
+  const wanted = Array.from({ length: errand === 'two' ? 2 : 1 }, () => placeOf(draw, goal.thing, elsewhere))
+  const needed = new Set<FurnitureKind>([goal.destination, ...wanted])
+  for (const kind of kinds) {
+    const { treatment: does }: Furniture = furniture[kind]
+    if (does !== undefined && does === treatment) needed.add(kind)
+  }
+  const kept = keep(draw, standing, needed, draw.within(settings.receptacles))
+
+  const items: { kind: Item['kind']; place: FurnitureKind }[] = wanted.map((place) => ({
+    kind: goal.thing,
+    place,
+  }))
+  const keptKinds = furnitureKinds.filter((kind) => kept.includes(kind))
+  if (errand === 'light') items.push({ kind: lamp.name, place: goal.destination })
+  else if (draw.chance(spareLamp)) {
+    const place = draw.likely(lamp.places, keptKinds)
+    if (place !== undefined) items.push({ kind: lamp.name, place })
+  }
+  const count = draw.within(settings.objects)
+  const others = draw.shuffled(thingKinds.filter((kind) => kind !== goal.thing && isAtHome(kind, keptKinds)))
+  while (items.length < count) {
+    const repeated = draw.chance(another)
+    const kind = repeated ? goal.thing : others.pop()
+    if (kind === undefined) break
+    const allowed = repeated ? keptKinds.filter((place) => elsewhere.includes(place)) : keptKinds
+    items.push({ kind, place: placeOf(draw, kind, allowed) })
+  }
+
+  const home = {
+    furniture: kept,
+    goal,
+    items: draw.shuffled(items).map(({ kind, place }) => ({ kind, place: draw.one(positions(kept, place)) })),
+  }
+  const id = `${split}/${index}`
+  return {
+    id,
+    domain: householdDomain,
+    grammar: householdGrammar,
+    problem: problemText(`${split}_${index}`, home),
+    task: taskLine(goal),
+  }
+}
+
+function positions(standing: readonly FurnitureKind[], kind: FurnitureKind): number[] {
+  return standing.flatMap((other, position) => (other === kind ? [position] : []))
+}
+
+function isAtHome(thing: ThingKind, kinds: readonly FurnitureKind[]): boolean {
+  return things[thing].places.some((place) => kinds.includes(place))
+}
+
+function furnish(draw: Draw, range: Range, kitchen: boolean): FurnitureKind[] {
+  const others = draw.shuffled(Object.keys(rooms).filter((room) => !kitchen || room !== 'kitchen'))
+  const chosen = (kitchen ? ['kitchen', ...others] : others).slice(0, draw.within(range))
+  return chosen.flatMap((room) => rooms[room] ?? []).sort()
+}
+
+/** A thing and a place that leave it something to do: the thing has a likely place elsewhere. */
+function chooseGoal(draw: Draw, errand: Goal['errand'], kinds: readonly FurnitureKind[]): Goal {
+  const treatment = treatmentFor(errand)
+  for (const thing of draw.shuffled(thingKinds)) {
+    const { treatments }: Thing = things[thing]
+    if (treatment !== undefined && !treatments.includes(treatment)) continue
+    if (errand === 'light') {
+      const destination = draw.likely(lamp.places, kinds)
+      if (destination !== undefined && isAtHome(thing, kinds)) return { errand, thing, destination }
+      continue
+    }
+    const destinations = kinds.filter((kind) => {
+      const { treatment: does }: Furniture = furniture[kind]
+      const elsewhere = kinds.filter((other) => other !== kind)
+      return fits(thing, kind) && (does === undefined || does !== treatment) && isAtHome(thing, elsewhere)
+    })
+    if (destinations.length > 0) return { errand, thing, destination: draw.one(destinations) }
+  }
+  throw new RangeError(`no errand "${errand}" fits a home with ${kinds.join(', ')}`)
+}
+
+function placeOf(draw: Draw, thing: ThingKind, kinds: readonly FurnitureKind[]): FurnitureKind {
+  const likely = draw.chance(surprise) ? undefined : draw.likely(things[thing].places, kinds)
+  return likely ?? draw.one(kinds.filter((kind) => fits(thing, kind)))
+}
+
+/** As much furniture as asked for, one of each needed kind among it, in the order of names. */
+function keep(
+  draw: Draw,
+  standing: readonly FurnitureKind[],
+  needed: ReadonlySet<FurnitureKind>,
+  count: number,
+): FurnitureKind[] {
+  const rest = draw.shuffled(standing)
+  const kept = [...needed].map((kind) => rest.splice(rest.indexOf(kind), 1)[0] ?? kind)
+  return [...kept, ...rest.slice(0, Math.max(0, count - kept.length))].sort()
+}

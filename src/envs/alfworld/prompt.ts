@@ -1,0 +1,23 @@
+/**
+ * What the agent is told before a household game.
+ *
+ * Invariants
+ * - The texts of a version never change; a new wording is a new version.
+ */
+
+/** Version of the texts below. */
+export const promptVersion = 1
+
+const short = 'Do the household task with take_action.'
+
+const full = `You are in a household and do one task there, step by step, through text commands.
+In every turn call the tool take_action once, with one command as its "action".
+At first you see the places of the home and the task. Things are at those places, some of them inside closed furniture; go from place to place, open what is closed, and look for what you need.
+You carry one thing at a time. Use names with their numbers, as you have read them.
+Commands: go to PLACE, open PLACE, close PLACE, examine NAME, take THING from PLACE, {put}, clean THING with PLACE, heat THING with PLACE, cool THING with PLACE, use LAMP, look, inventory, help.
+A command that cannot be done is answered "Nothing happens."; then do something else.`
+
+/** The system message. @param put how the game words putting a thing down */
+export function systemPrompt(form: 'short' | 'full', put: string): string {
+  return form === 'short' ? short : full.replace('{put}', put)
+}

@@ -1,0 +1,91 @@
+/**
+ * Settings of the household task: how hard its generated games are and what the agent is shown.
+ *
+ * Invariants
+ * - Every setting has a default; empty settings are valid ones.
+ * - A range that is given wins over the one of the difficulty.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../environment.ts'
+import { EnvironmentFault } from '../environment.ts'
+
+/** Kinds of errands, as ALFWorld has them. */
+export const errands = ['place', 'light', 'clean', 'heat', 'cool', 'two'] as const
+export type Errand = (typeof errands)[number]
+
+/** Both ends belong to the range. */
+export interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+function rangeSchema(min: number, max: number) {
+  return z
+    .strictObject({ min: z.int().min(min).max(max), max: z.int().min(min).max(max) })
+    .refine((range) => range.min <= range.max, 'min is greater than max')
+    .optional()
+}
+
+const settingsSchema = z.strictObject({
+  difficulty: z
+    .enum(['easy', 'normal', 'hard'])
+    .default('normal')
+    .describe('Sizes of generated homes, where the ranges below are not given.'),
+  rooms: rangeSchema(1, 4).describe('Rooms of a generated home.'),
+  receptacles: rangeSchema(5, 20).describe('Pieces of furniture of a generated home.'),
+  objects: rangeSchema(2, 24).describe('Things in a generated home, those of the errand included.'),
+  tasks: z
+    .array(z.enum(errands))
+    .min(1)
+    .default([...errands])
+    .describe('Kinds of errands of generated games, taken in turn.'),
+  showAdmissible: z.boolean().default(false).describe('Whether answers list the commands that work now.'),
+  prompt: z
+    .enum(['short', 'full'])
+    .default('short')
+    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  demonstrations: z
+    .enum(['expert', 'walkthrough'])
+    .default('expert')
+    .describe('`expert` explores as an agent must; `walkthrough` (official games) knows where things are.'),
+  demonstrationTurns: z
+    .int()
+    .min(1)
+    .default(40)
+    .describe('Turns after which the expert gives an instance up.'),
+})
+
+const homes = {
+  easy: { rooms: { min: 1, max: 1 }, receptacles: { min: 5, max: 5 }, objects: { min: 3, max: 5 } },
+  normal: { rooms: { min: 1, max: 2 }, receptacles: { min: 5, max: 8 }, objects: { min: 5, max: 8 } },
+  hard: { rooms: { min: 3, max: 4 }, receptacles: { min: 10, max: 16 }, objects: { min: 10, max: 18 } },
+} as const
+
+/** Settings of the household task, complete. */
+export interface HouseholdSettings {
+  readonly rooms: Range
+  readonly receptacles: Range
+  readonly objects: Range
+  readonly tasks: readonly Errand[]
+  readonly showAdmissible: boolean
+  readonly prompt: 'short' | 'full'
+  readonly demonstrations: 'expert' | 'walkthrough'
+  readonly demonstrationTurns: number
+}
+
+/** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
+export function readSettings(settings: JsonObject | undefined): HouseholdSettings {
+  const result = settingsSchema.safeParse(settings ?? {})
+  if (!result.success)
+    throw new EnvironmentFault('bad_settings', `settings of alfworld: ${z.prettifyError(result.error)}`, {
+      cause: result.error,
+    })
+  const { difficulty, rooms, receptacles, objects, ...rest } = result.data
+  const home = homes[difficulty]
+  return {
+    ...rest,
+    rooms: rooms ?? home.rooms,
+    receptacles: receptacles ?? home.receptacles,
+    objects: objects ?? home.objects,
+  }
+}

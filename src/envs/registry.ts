@@ -1,0 +1,28 @@
+/**
+ * The registry: every task that can be played, trained on and evaluated.
+ *
+ * Invariants
+ * - Names are unique; a task is listed by one line.
+ */
+import { alfworld } from './alfworld/definition.ts'
+import type { EnvironmentDefinition } from './environment.ts'
+
+/** All tasks. */
+export const environments: readonly EnvironmentDefinition[] = [alfworld]
+
+/** A name that no task has. */
+export class UnknownTask extends Error {
+  override readonly name = 'UnknownTask'
+  readonly kind = 'unknown_task'
+
+  constructor(task: string) {
+    super(`there is no task "${task}": use ${environments.map(({ name }) => name).join(', ')}`)
+  }
+}
+
+/** The task of that name. @throws UnknownTask, naming the known ones */
+export function findEnvironment(name: string): EnvironmentDefinition {
+  const definition = environments.find((known) => known.name === name)
+  if (definition === undefined) throw new UnknownTask(name)
+  return definition
+}

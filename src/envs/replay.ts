@@ -1,0 +1,134 @@
+/**
+ * Replay: recorded actions in, what the environment answered out, one JSON line for each line.
+ *
+ * Invariants
+ * - Every line of input is answered by one line of output, in order, so that the n-th answers the n-th.
+ * - A line that cannot be replayed is answered by its error, and the rest goes on.
+ * - The first step is the reset; an episode ends at its end, what follows it is not played.
+ * - Lines are held one at a time, so memory does not grow with the input.
+ */
+import { z } from 'zod'
+import type {
+  AssistantMessage,
+  Environment,
+  InstanceId,
+  JsonObject,
+  Message,
+  StepResult,
+  Task,
+} from './environment.ts'
+
+const lineSchema = z.object({
+  instance: z.string(),
+  // What a message holds is the agent's: an environment answers the impossible in words.
+  actions: z.array(z.looseObject({})),
+})
+
+/** One answered step. */
+export interface ReplayedStep {
+  readonly messages: readonly Message[]
+  readonly reward: number
+  readonly done: boolean
+  readonly outcome?: string
+  readonly info: JsonObject
+}
+
+/** One answered line. */
+export type ReplayedLine =
+  | {
+      readonly instance: InstanceId
+      /** null where the actions end before the episode does. */
+      readonly outcome: string | null
+      readonly reward: number
+      readonly steps: readonly ReplayedStep[]
+    }
+  | { readonly instance: InstanceId | null; readonly error: string }
+
+/**
+ * Replays lines of JSON.
+ * @param lines   texts without their line ends
+ * @param resolve the id that a line's instance stands for
+ */
+export async function* replayLines(
+  task: Task,
+  lines: AsyncIterable<string>,
+  resolve: (instance: string) => InstanceId = (instance) => instance,
+): AsyncGenerator<ReplayedLine> {
+  let environment: Environment | undefined
+  try {
+    for await (const line of lines) {
+      const { instance, actions, error } = readLine(line)
+      if (error !== undefined) {
+        yield { instance, error }
+        continue
+      }
+      try {
+        environment ??= await task.create()
+        yield await replayEpisode(environment, instance, resolve(instance), actions)
+      } catch (cause) {
+        yield { instance, error: messageOf(cause) }
+        // What failed once is not trusted with the next line.
+        await environment?.close().catch(() => {})
+        environment = undefined
+      }
+    }
+  } finally {
+    await environment?.close()
+  }
+}
+
+async function replayEpisode(
+  environment: Environment,
+  name: string,
+  instance: InstanceId,
+  actions: readonly AssistantMessage[],
+): Promise<ReplayedLine> {
+  const { messages, info } = await environment.reset(instance)
+  const steps: ReplayedStep[] = [{ messages, reward: 0, done: false, info }]
+  let reward = 0
+  let last: StepResult | undefined
+  for (const action of actions) {
+    last = await environment.step(action)
+    reward += last.reward
+    steps.push(last)
+    if (last.done) break
+  }
+  return { instance: name, outcome: last?.outcome ?? null, reward, steps }
+}
+
+type LineReading =
+  | { readonly instance: string; readonly actions: readonly AssistantMessage[]; readonly error?: undefined }
+  | { readonly instance: string | null; readonly actions?: undefined; readonly error: string }
+
+function readLine(line: string): LineReading {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (cause) {
+    return { instance: null, error: `no JSON: ${messageOf(cause)}` }
+  }
+  const result = lineSchema.safeParse(value)
+  if (!result.success) {
+    const named = z.object({ instance: z.string() }).safeParse(value)
+    return {
+      instance: named.success ? named.data.instance : null,
+      error: `expected {"instance": ID, "actions": [{"content"?, "tool_calls"?}, …]}: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`,
+    }
+  }
+  const { instance, actions } = result.data
+  return {
+    instance,
+    actions: actions.map(({ content, tool_calls }) => ({
+      role: 'assistant',
+      content: typeof content === 'string' ? content : '',
+      // The shape is checked where the call is answered, by the environment.
+      ...(Array.isArray(tool_calls)
+        ? { tool_calls: tool_calls as NonNullable<AssistantMessage['tool_calls']> }
+        : {}),
+    })),
+  }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
