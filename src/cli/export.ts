@@ -1,0 +1,49 @@
+/**
+ * `export RUN`: the trajectories of a run as one file that other tools read.
+ *
+ * Invariants
+ * - Nothing of the run changes; a run that goes on is exported as far as it came.
+ */
+import { Command, Option } from 'commander'
+import { runId } from '../identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
+import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
+import { findRun } from './run-record.ts'
+import { openTerminal } from './terminal.ts'
+import { count } from './wording.ts'
+
+interface ExportOptions extends ReportOptions {
+  readonly format: 'jsonl' | 'parquet'
+  readonly out?: string
+}
+
+/** `perdure export RUN`. */
+export function exportCommand(): Command {
+  return new Command('export')
+    .summary("write a run's trajectories to a file")
+    .description(
+      "Writes the finished episodes of a run, with messages, tokens and rewards, to one file that pandas, DuckDB and Hugging Face's datasets read.",
+    )
+    .argument('<run>', 'name of the run', runName)
+    .addOption(
+      new Option('--format <format>', 'JSON Lines or Parquet').choices(['jsonl', 'parquet']).default('jsonl'),
+    )
+    .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default')
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ perdure export first\n  $ perdure export first --format parquet --out first.parquet',
+    )
+    .action(async (run: string, options: ExportOptions) => {
+      const terminal = openTerminal(options)
+      await findRun(options.home, run)
+      const file = options.out ?? `${run}.${options.format}`
+      const { exportRun } = await import('../storage/export.ts')
+      await using store = await openStore(homeAt(options.home).storeFile, { create: false })
+      const { episodes } = await exportRun(store, runId(run), { format: options.format, file })
+      terminal.report({ run, file, format: options.format, episodes })
+      terminal.say(`${count(episodes)} episodes of ${run} written to ${file}`)
+    })
+}

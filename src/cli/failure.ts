@@ -1,0 +1,56 @@
+/**
+ * How a command ends when it cannot do what it was asked: one clear sentence and an exit code.
+ *
+ * Invariants
+ * - 2 when the call was wrong, and then the message names the flag, key or argument; 1 for everything else.
+ * - A stack is printed only with PERDURE_DEBUG.
+ */
+import { CommanderError } from 'commander'
+import { ConfigFault } from '../config/fault.ts'
+import type { SessionFault } from '../workers/training-session.ts'
+
+/** Exit codes of all commands. */
+export const exitCodes = { done: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const
+
+/** A call that cannot be carried out as it was written; `message` names the flag or argument. */
+export class CallFault extends Error {
+  override readonly name = 'CallFault'
+  readonly kind: 'bad_argument' | 'bad_flag'
+
+  constructor(kind: CallFault['kind'], message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+  }
+}
+
+const sessionCodes: Record<SessionFault['kind'], number> = {
+  run_exists: exitCodes.wrongCall,
+  unknown_run: exitCodes.wrongCall,
+  unknown_version: exitCodes.wrongCall,
+  unknown_suite: exitCodes.wrongCall,
+  not_running: exitCodes.failed,
+  no_workers: exitCodes.failed,
+}
+
+// By name, because the class lives beside the workers, whose modules `--help` must not wait for.
+function isSessionFault(error: unknown): error is SessionFault {
+  return error instanceof Error && error.name === 'SessionFault'
+}
+
+/** The exit code that an error ends a command with. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongCall
+  if (error instanceof ConfigFault || error instanceof CallFault) return exitCodes.wrongCall
+  if (isSessionFault(error)) return sessionCodes[error.kind]
+  return exitCodes.failed
+}
+
+/** What is said of an error; the empty text where it was said already. */
+export function explain(error: unknown, debug: boolean): string {
+  // Commander writes its own messages.
+  if (error instanceof CommanderError) return ''
+  if (!(error instanceof Error)) return String(error)
+  if (debug) return error.stack ?? error.message
+  const known = 'kind' in error
+  return known ? error.message : `${error.message}\nPERDURE_DEBUG=1 shows where this happened.`
+}

@@ -1,0 +1,242 @@
+/**
+ * The live view of a run: what the terminal shows while it goes on.
+ *
+ * Invariants
+ * - Rendering is pure: the same state and width give the same lines.
+ * - No line is wider than the terminal, so that redrawing never leaves scraps behind.
+ * - Where there is no terminal, a line is written when something happened, not for every look.
+ */
+import { styleText } from 'node:util'
+import { wilsonInterval } from '../learning/interval.ts'
+import type { EvaluationSummary, RunPhase, RunProgress } from '../workers/training-session.ts'
+import type { Pace } from './pace.ts'
+import { count, duration, share, timeOfDay } from './wording.ts'
+
+/** Progress as a session tells it, with the episodes behind each task's success where they are known. */
+export interface LiveProgress extends RunProgress {
+  readonly samples?: Readonly<Record<string, number>>
+}
+
+/** What is known of a run at one moment. */
+export interface LiveState extends Pace {
+  readonly progress: LiveProgress
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly uiUrl: string | undefined
+  /** What the person should know now, e.g. that the run is being stopped. */
+  readonly notice?: string | undefined
+}
+
+type Style = 'plain' | 'dim' | 'bold' | 'good' | 'warn' | 'bad' | 'accent'
+interface Segment {
+  readonly text: string
+  readonly style: Style
+}
+type Line = readonly Segment[]
+
+const formats: Record<Style, Parameters<typeof styleText>[0]> = {
+  plain: 'reset',
+  dim: 'dim',
+  bold: 'bold',
+  good: 'green',
+  warn: 'yellow',
+  bad: 'red',
+  accent: 'cyan',
+}
+
+const phaseWords: Record<RunPhase, { readonly words: string; readonly style: Style }> = {
+  starting: { words: 'starting', style: 'accent' },
+  warm_start: { words: 'warm start', style: 'accent' },
+  evaluating: { words: 'evaluating', style: 'accent' },
+  training: { words: 'training', style: 'accent' },
+  paused: { words: 'paused', style: 'warn' },
+  stopping: { words: 'stopping', style: 'warn' },
+  done: { words: 'done', style: 'good' },
+  stopped: { words: 'stopped', style: 'warn' },
+  failed: { words: 'failed', style: 'bad' },
+}
+
+/** A phase in words. */
+export function phaseInWords(phase: RunPhase): string {
+  return phaseWords[phase].words
+}
+
+const plain = (text: string): Segment => ({ text, style: 'plain' })
+const dim = (text: string): Segment => ({ text, style: 'dim' })
+const bold = (text: string): Segment => ({ text, style: 'bold' })
+const labelled = (label: string, ...rest: readonly Segment[]): Line => [dim(` ${label.padEnd(11)}`), ...rest]
+
+/** A share with its 95 % interval, e.g. `41.4 % (33.3–50.0)`. */
+export function shareWithInterval(success: number, n: number): string {
+  if (n < 1) return share(success)
+  const { low, high } = wilsonInterval(Math.round(success * n), n)
+  return `${share(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
+}
+
+function bar(done: number, total: number, width: number): readonly Segment[] {
+  const filled = total > 0 ? Math.min(width, Math.floor((done / total) * width)) : 0
+  return [
+    { text: '█'.repeat(filled), style: 'accent' },
+    { text: '░'.repeat(width - filled), style: 'dim' },
+  ]
+}
+
+function headLine({ progress, secondsLeft }: LiveState, columns: number): Line {
+  const { words, style } = phaseWords[progress.phase]
+  const warming = progress.phase === 'warm_start' ? progress.warmStart : undefined
+  const [done, total] = warming ? [warming.done, warming.total] : [progress.step, progress.updates]
+  const counted = `${warming ? 'part' : 'update'} ${done} of ${total}`
+  const left = secondsLeft === undefined ? '' : ` · ${duration(secondsLeft)} left`
+  const fixed = progress.run.length + words.length + counted.length + left.length + 6
+  const width = Math.min(40, Math.max(0, columns - fixed))
+  return [
+    bold(` ${progress.run} `),
+    { text: words, style },
+    plain('  '),
+    ...(width >= 8 ? [...bar(done, total, width), plain('  ')] : []),
+    plain(counted),
+    dim(left),
+  ]
+}
+
+function taskLines(progress: LiveProgress): readonly Line[] {
+  const tasks = Object.entries(progress.success)
+  const widest = Math.max(0, ...tasks.map(([task]) => task.length))
+  return tasks.map(([task, success], index) => {
+    const samples = progress.samples?.[task] ?? 0
+    const reward = progress.reward[task]
+    return labelled(
+      index === 0 ? 'success' : '',
+      plain(`${task.padEnd(widest)}  `),
+      bold(shareWithInterval(success, samples)),
+      dim(samples > 0 ? ` of ${samples}` : ''),
+      dim(reward === undefined ? '' : ` · reward ${reward.toFixed(2)}`),
+      dim(index === 0 ? ' · last update' : ''),
+    )
+  })
+}
+
+/** Evaluations by suite, each in the order of its versions. */
+export function bySuite(
+  evaluations: readonly EvaluationSummary[],
+): ReadonlyMap<string, readonly EvaluationSummary[]> {
+  const suites = new Map<string, EvaluationSummary[]>()
+  for (const evaluation of evaluations) {
+    const suite = suites.get(evaluation.suite)
+    if (suite === undefined) suites.set(evaluation.suite, [evaluation])
+    else suite.push(evaluation)
+  }
+  for (const suite of suites.values()) suite.sort((a, b) => a.version - b.version)
+  return suites
+}
+
+function evaluationLines(progress: RunProgress): readonly Line[] {
+  return [...bySuite(progress.evaluations)].map(([suite, evaluations], index) => {
+    // The first one is what the run is measured against, the last ones are where it stands.
+    const shown =
+      evaluations.length > 3 ? [...evaluations.slice(0, 1), ...evaluations.slice(-2)] : evaluations
+    const texts = shown.map(({ version, success, n }, at) => [
+      dim(at === 0 ? '' : evaluations.length > 3 && at === 1 ? ' … ' : ' → '),
+      dim(`v${version} `),
+      bold(at === 0 || at === shown.length - 1 ? shareWithInterval(success, n) : share(success)),
+    ])
+    return labelled(index === 0 ? 'evaluated' : '', plain(`${suite}  `), ...texts.flat())
+  })
+}
+
+/** The view as lines of styled text. */
+function liveLines(state: LiveState, columns: number): readonly Line[] {
+  const { progress, now, tokensPerSecond, uiUrl, notice } = state
+  const elapsed = duration((now - progress.startedAt) / 1000)
+  const rate = tokensPerSecond === undefined ? '' : ` · ${count(tokensPerSecond)} tokens/s`
+  const lines: Line[] = [
+    headLine(state, columns),
+    ...taskLines(progress),
+    ...evaluationLines(progress),
+    labelled(
+      'in flight',
+      plain(`${count(progress.episodesInFlight)} episodes in ${count(progress.groupsInFlight)} groups`),
+      dim(` · ${count(progress.groupsReady)} ready · staleness ${progress.staleness.toFixed(2)}`),
+    ),
+    labelled(
+      'so far',
+      plain(`${count(progress.episodes)} episodes · ${count(progress.tokens)} tokens${rate}`),
+      dim(` · ${elapsed}`),
+    ),
+  ]
+  if (uiUrl !== undefined) lines.push(labelled('temporal ui', { text: uiUrl, style: 'accent' }))
+  if (progress.message !== undefined)
+    lines.push(
+      labelled('says', { text: progress.message, style: progress.phase === 'failed' ? 'bad' : 'warn' }),
+    )
+  if (notice !== undefined) lines.push(labelled('note', { text: notice, style: 'warn' }))
+  return lines
+}
+
+/** How styled text reaches a terminal; `stream` decides on colours (NO_COLOR and pipes have none). */
+export interface Paint {
+  readonly columns: number
+  readonly colours: boolean
+}
+
+function paint(line: Line, { columns, colours }: Paint): string {
+  let room = columns
+  let painted = ''
+  for (const { text, style } of line) {
+    if (room <= 0) break
+    const fitting = text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`
+    room -= fitting.length
+    painted +=
+      style === 'plain' || !colours || fitting === ''
+        ? fitting
+        : styleText(formats[style], fitting, { validateStream: false })
+  }
+  return painted.trimEnd()
+}
+
+/**
+ * The view as text lines, ready to be drawn.
+ * @param state what is known of the run
+ * @param surface width of the terminal, colours or not
+ */
+export function renderLive(state: LiveState, surface: Paint): readonly string[] {
+  return liveLines(state, surface.columns).map((line) => paint(line, surface))
+}
+
+function happened(before: RunProgress | undefined, after: RunProgress): readonly string[] {
+  const events: string[] = []
+  if (before?.phase !== after.phase) events.push(phaseInWords(after.phase))
+  const warming = after.warmStart
+  if (after.phase === 'warm_start' && warming !== undefined && before?.warmStart?.done !== warming.done)
+    events.push(`warm start part ${warming.done} of ${warming.total}`)
+  if (before !== undefined && after.step > before.step)
+    events.push(
+      [
+        `update ${after.step} of ${after.updates}`,
+        ...Object.entries(after.success).map(([task, success]) => `${task} success ${share(success)}`),
+        `staleness ${after.staleness.toFixed(2)}`,
+        `${count(after.episodes)} episodes`,
+        `${count(after.tokens)} tokens`,
+      ].join(' · '),
+    )
+  for (const { suite, version, success, n } of after.evaluations) {
+    const known = before?.evaluations.some((each) => each.suite === suite && each.version === version)
+    if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)
+  }
+  if (after.message !== undefined && after.message !== before?.message) events.push(after.message)
+  return events
+}
+
+/** Lines for a place without a terminal: what happened between two looks at a run, with the time. */
+export function plainLines(before: RunProgress | undefined, state: LiveState): readonly string[] {
+  const { progress, now, tokensPerSecond, secondsLeft } = state
+  return happened(before, progress).map((event) => {
+    const pace = event.startsWith('update ')
+      ? [
+          tokensPerSecond === undefined ? '' : ` · ${count(tokensPerSecond)} tokens/s`,
+          secondsLeft === undefined ? '' : ` · ${duration(secondsLeft)} left`,
+        ].join('')
+      : ''
+    return `${timeOfDay(now)} ${progress.run}: ${event}${pace}`
+  })
+}

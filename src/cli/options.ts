@@ -1,0 +1,65 @@
+/**
+ * Options and arguments that several commands share, read and checked in one place.
+ *
+ * Invariants
+ * - A value that cannot be used ends the command before anything started, with a message that names the flag.
+ */
+import { InvalidArgumentError, Option } from 'commander'
+import { isRunName } from '../identity.ts'
+import { defaultHome } from '../storage/home.ts'
+
+/** `--home DIR`: where runs, the store and the embedded server's file lie. */
+export function homeOption(): Option {
+  return new Option('--home <dir>', 'directory that keeps runs, checkpoints and the embedded server')
+    .env('PERDURE_HOME')
+    .default(defaultHome)
+}
+
+/** `--json`: one JSON document on standard output and nothing else. */
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON, and nothing else, on standard output').default(false)
+}
+
+/** `--set key=value`, repeatable. */
+export function setOption(): Option {
+  return new Option(
+    '--set <key=value>',
+    'set one value of the configuration, e.g. rollout.groupSize=4; repeatable',
+  )
+    .default([] as string[], 'none')
+    .argParser((text: string, before: string[]) => [...before, text])
+}
+
+/** What commands with `--home` and `--json` are given. */
+export interface ReportOptions {
+  readonly home: string
+  readonly json: boolean
+}
+
+/** A run's name. @throws InvalidArgumentError */
+export function runName(text: string): string {
+  if (isRunName(text)) return text
+  throw new InvalidArgumentError(
+    'Use up to 64 letters, digits, ".", "_" or "-", starting with a letter or digit.',
+  )
+}
+
+/** A whole number from 1 on. @throws InvalidArgumentError */
+export function positiveInteger(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number from 1 on.')
+}
+
+/** A run with or without a version. */
+export interface RunVersion {
+  readonly run: string
+  readonly version?: number
+}
+
+/** `RUN` or `RUN@VERSION`. @throws InvalidArgumentError */
+export function runVersion(text: string): RunVersion {
+  const [name = '', version, ...more] = text.split('@')
+  if (more.length > 0 || (version !== undefined && !/^\d{1,9}$/.test(version)))
+    throw new InvalidArgumentError('Use RUN or RUN@VERSION, where VERSION is a whole number, e.g. demo@20.')
+  return { run: runName(name), ...(version === undefined ? {} : { version: Number(version) }) }
+}

@@ -1,0 +1,87 @@
+/**
+ * The command line: all commands in one program.
+ *
+ * Invariants
+ * - Exit codes: 0 done, 1 the run or the check failed, 2 the call was wrong, 130 interrupted and resumable.
+ * - Modules that are slow to load are loaded by the command that needs them.
+ */
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { z } from 'zod'
+import { doctorCommand } from './doctor.ts'
+import { envCommand } from './env.ts'
+import { evaluateCommand } from './evaluate.ts'
+import { exportCommand } from './export.ts'
+import { exitCodeOf, explain } from './failure.ts'
+import { runsCommand, statusCommand } from './status.ts'
+import { steerCommands } from './steer.ts'
+import { resumeCommand, trainCommand } from './train.ts'
+import { uiCommand } from './ui.ts'
+import { workerCommand } from './worker.ts'
+
+const packageSchema = z.object({ version: z.string() })
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url)
+  return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).version
+}
+
+// Commands that are added as a whole take over neither the way they end nor where they write.
+function adopt(parent: Command, command: Command): void {
+  command.copyInheritedSettings(parent)
+  for (const child of command.commands) adopt(command, child)
+}
+
+/** The program with all its commands; it throws instead of ending the process. */
+export function createProgram(): Command {
+  const program = new Command('perdure')
+    .description('Trains LLM agents by reinforcement learning inside durable workflows.')
+    .version(version())
+    .exitOverride()
+    .showHelpAfterError('Try --help for what is allowed.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ perdure train                      train on built-in household games
+  $ perdure train --dry-run            what that would do
+  $ perdure resume RUN                 go on after a crash or Ctrl-C
+  $ perdure runs                       what there is
+
+Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumable.`,
+    )
+  const commands = [
+    trainCommand(),
+    resumeCommand(),
+    statusCommand(),
+    runsCommand(),
+    ...steerCommands(),
+    evaluateCommand(),
+    exportCommand(),
+    envCommand(),
+    workerCommand(),
+    uiCommand(),
+    doctorCommand(),
+  ]
+  for (const command of commands) {
+    adopt(program, command)
+    program.addCommand(command)
+  }
+  return program
+}
+
+/**
+ * Runs one call.
+ * @param words what follows the program's name
+ * @returns the exit code
+ */
+export async function runCommandLine(words: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync([...words], { from: 'user' })
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    const message = explain(error, (process.env.PERDURE_DEBUG ?? '') !== '')
+    if (message !== '') process.stderr.write(`error: ${message}\n`)
+    return exitCodeOf(error)
+  }
+}

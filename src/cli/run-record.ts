@@ -1,0 +1,69 @@
+/**
+ * What the store knows of a run, whether a process works on it or not.
+ *
+ * Invariants
+ * - Only reads; a home without a store has no runs.
+ */
+import { existsSync } from 'node:fs'
+import { runId } from '../identity.ts'
+import { type Home, homeAt } from '../storage/home.ts'
+import type { RunStatus, StoredRun } from '../storage/runs.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import type { EvaluationSummary } from '../workers/training-session.ts'
+import { CallFault } from './failure.ts'
+
+/** A run as its store tells of it. */
+export interface RunRecord {
+  readonly run: string
+  readonly status: RunStatus
+  readonly detail?: string
+  readonly directory: string
+  /** Milliseconds since the epoch. */
+  readonly created: number
+  readonly ended?: number
+  /** Updates done. */
+  readonly step: number
+  readonly version: number
+  readonly evaluations: readonly EvaluationSummary[]
+}
+
+async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<RunRecord> {
+  const latest = await store.updates.latest(stored.id)
+  const evaluations = await store.evaluations.list(stored.id)
+  return {
+    run: stored.id,
+    status: stored.status,
+    ...(stored.detail === undefined ? {} : { detail: stored.detail }),
+    directory: home.run(stored.id).dir,
+    created: stored.created,
+    ...(stored.ended === undefined ? {} : { ended: stored.ended }),
+    step: latest?.step ?? 0,
+    version: latest?.version ?? 0,
+    evaluations: evaluations.flatMap(({ suite, version, result }) =>
+      result === undefined ? [] : [{ suite, version, success: result.success, n: result.n }],
+    ),
+  }
+}
+
+/** All runs of a home, the latest first. */
+export async function listRuns(directory: string): Promise<readonly RunRecord[]> {
+  const home = homeAt(directory)
+  if (!existsSync(home.storeFile)) return []
+  await using store = await openStore(home.storeFile, { create: false })
+  const runs = await store.runs.list()
+  return await Promise.all(runs.map((stored) => recordOf(store, home, stored)))
+}
+
+/** One run. @throws CallFault when the home has no run of that name */
+export async function findRun(directory: string, name: string): Promise<RunRecord> {
+  const home = homeAt(directory)
+  if (existsSync(home.storeFile)) {
+    await using store = await openStore(home.storeFile, { create: false })
+    const stored = await store.runs.get(runId(name))
+    if (stored !== undefined) return await recordOf(store, home, stored)
+  }
+  throw new CallFault(
+    'bad_argument',
+    `RUN is "${name}": ${home.dir} has no such run; \`perdure runs\` lists them`,
+  )
+}

@@ -1,0 +1,133 @@
+/**
+ * `status` and `runs`: where runs stand.
+ *
+ * Invariants
+ * - A run that no process works on is told from the store, and how to go on with it.
+ */
+import Table from 'cli-table3'
+import { Command } from 'commander'
+import { defaultHome } from '../storage/home.ts'
+import type { RunProgress } from '../workers/training-session.ts'
+import { howToGoOn } from './final-report.ts'
+import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
+import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
+import { findRun, listRuns, type RunRecord } from './run-record.ts'
+import { openTerminal } from './terminal.ts'
+import { duration } from './wording.ts'
+
+/** `perdure status RUN`. */
+export function statusCommand(): Command {
+  return new Command('status')
+    .summary('show where a run stands')
+    .description('Shows where a run stands: live where a process works on it, else as it was left.')
+    .argument('<run>', 'name of the run', runName)
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExamples:\n  $ perdure status first\n  $ perdure status first --json')
+    .action(async (run: string, options: ReportOptions) => {
+      const terminal = openTerminal(options)
+      const record = await findRun(options.home, run)
+      const live = record.status === 'running' ? await liveProgress(run, options.home) : undefined
+      terminal.report({ ...record, resumable: isResumable(record, live), ...live?.progress })
+      const lines =
+        live === undefined
+          ? recordLines(record, options.home)
+          : renderLive(
+              { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
+              terminal,
+            )
+      for (const line of lines) terminal.say(line)
+    })
+}
+
+/** `perdure runs`. */
+export function runsCommand(): Command {
+  return new Command('runs')
+    .summary('list the runs of a home directory')
+    .description('Lists the runs of a home directory, the latest first.')
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExamples:\n  $ perdure runs\n  $ perdure runs --home /data/perdure --json')
+    .action(async (options: ReportOptions) => {
+      const terminal = openTerminal(options)
+      const records = await listRuns(options.home)
+      terminal.report(records)
+      terminal.say(
+        records.length === 0
+          ? `No runs in ${options.home} yet; \`perdure train\` starts one.`
+          : runsTable(records),
+      )
+    })
+}
+
+async function liveProgress(
+  run: string,
+  home: string,
+): Promise<{ progress: RunProgress; uiUrl: string | undefined } | undefined> {
+  const { openSession, SessionFault } = await import('../workers/training-session.ts')
+  const session = await openSession({ home, roles: 'client', log: () => undefined })
+  try {
+    return { progress: await session.progress(run), uiUrl: session.uiUrl }
+  } catch (error) {
+    // Without workers nobody answers for the run; the store still knows how far it came.
+    if (error instanceof SessionFault) return undefined
+    throw error
+  } finally {
+    await session.close()
+  }
+}
+
+function isResumable(record: RunRecord, live: unknown): boolean {
+  return record.status === 'stopped' || (record.status === 'running' && live === undefined)
+}
+
+function statusWords(record: RunRecord): string {
+  return record.status === 'running' ? 'interrupted: no process works on it' : record.status
+}
+
+/** A run in words, from its store. */
+export function recordLines(record: RunRecord, home: string): readonly string[] {
+  const last = record.ended === undefined ? '' : `, after ${duration((record.ended - record.created) / 1000)}`
+  const rows: [string, string][] = [
+    ['run', record.run],
+    ['status', `${statusWords(record)}${last}`],
+    ...(record.detail === undefined ? [] : ([['says', record.detail]] as [string, string][])),
+    ['updates', String(record.step)],
+    ['version', String(record.version)],
+    ...[...bySuite(record.evaluations)].map(([suite, evaluations]): [string, string] => [
+      suite,
+      evaluations
+        .map(({ version, success, n }) => `v${version} ${shareWithInterval(success, n)}`)
+        .join(' → '),
+    ]),
+    ['directory', record.directory],
+  ]
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return [
+    ...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    '',
+    'Go on with',
+    ...howToGoOn(record.run, home === defaultHome ? undefined : home, record.status === 'done'),
+  ]
+}
+
+/** The runs as a table. */
+export function runsTable(records: readonly RunRecord[]): string {
+  const table = new Table({
+    head: ['run', 'status', 'started', 'updates', 'version', 'last evaluation'],
+    colAligns: ['left', 'left', 'left', 'right', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  })
+  for (const record of records) {
+    const last = record.evaluations.at(-1)
+    table.push([
+      record.run,
+      record.status,
+      new Date(record.created).toISOString().slice(0, 16).replace('T', ' '),
+      record.step,
+      record.version,
+      last === undefined ? '' : `${last.suite} v${last.version} ${shareWithInterval(last.success, last.n)}`,
+    ])
+  }
+  return table.toString()
+}

@@ -1,0 +1,59 @@
+/**
+ * Where a command writes: reports, notes, and the live view.
+ *
+ * Invariants
+ * - With `--json` standard output carries the JSON document alone; all else goes to standard error.
+ * - A line that is written while the live view is on the screen stands above it, whole.
+ * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
+ */
+import { createLogUpdate } from 'log-update'
+
+/** A command's way out. */
+export interface Terminal {
+  /** The stream that people read. */
+  readonly interactive: boolean
+  readonly columns: number
+  readonly colours: boolean
+  /** A line for people. */
+  say(line: string): void
+  /** Redraws the live view. */
+  draw(lines: readonly string[]): void
+  /** Leaves the last view on the screen and goes on below it. */
+  settle(): void
+  /** The JSON document, when it was asked for. */
+  report(value: unknown): void
+}
+
+// A terminal that tells no width is taken for the classic one.
+const defaultColumns = 80
+
+/** The process's own streams. */
+export function openTerminal({ json }: { json: boolean }): Terminal {
+  const stream = json ? process.stderr : process.stdout
+  const interactive = stream.isTTY === true && process.env.TERM !== 'dumb'
+  const update = interactive ? createLogUpdate(stream) : undefined
+  let drawn: readonly string[] = []
+  return {
+    interactive,
+    get columns() {
+      return interactive ? (stream.columns ?? defaultColumns) : defaultColumns
+    },
+    colours: interactive && stream.hasColors?.() === true && (process.env.NO_COLOR ?? '') === '',
+    say(line) {
+      if (update !== undefined && drawn.length > 0) update.persist(line)
+      else stream.write(`${line}\n`)
+      if (update !== undefined && drawn.length > 0) update(drawn.join('\n'))
+    },
+    draw(lines) {
+      drawn = lines
+      update?.(lines.join('\n'))
+    },
+    settle() {
+      if (drawn.length > 0) update?.done()
+      drawn = []
+    },
+    report(value) {
+      if (json) process.stdout.write(`${JSON.stringify(value)}\n`)
+    },
+  }
+}

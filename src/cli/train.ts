@@ -1,0 +1,137 @@
+/**
+ * `train` and `resume`: run a training run to its end on this machine and say what came of it.
+ *
+ * Invariants
+ * - A configuration is checked before anything starts.
+ * - Ctrl-C leaves the run resumable, says how to go on and ends with 130.
+ */
+import { basename, extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
+import { loadConfig } from '../config/loader.ts'
+import { runId } from '../identity.ts'
+import { defaultHome, homeAt } from '../storage/home.ts'
+import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
+import { dryRun } from './dry-run.ts'
+import { exitCodes } from './failure.ts'
+import { finalReport, howToGoOn } from './final-report.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { homeOption, jsonOption, type ReportOptions, runName, setOption } from './options.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+import { watchRun } from './watch.ts'
+
+/** The configuration of `train` without a file. */
+export const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
+
+interface TrainOptions extends ReportOptions {
+  readonly set: readonly string[]
+  readonly run?: string
+  readonly dryRun: boolean
+}
+
+/** `perdure train [CONFIG]`. */
+export function trainCommand(): Command {
+  return new Command('train')
+    .summary('train a policy: start a run and follow it to its end')
+    .description(
+      'Starts a run and follows it to its end: warm start, multi-turn reinforcement learning, evaluations.\n' +
+        'Every part of it is durable; after a crash or Ctrl-C, `perdure resume RUN` goes on.',
+    )
+    .argument('[config]', 'YAML file; examples/household.yaml by default')
+    .addOption(setOption())
+    .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
+    .option('--dry-run', 'print the resolved configuration and the plan, start nothing', false)
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ perdure train
+  $ perdure train examples/smoke.yaml --run first
+  $ perdure train --set training.updates=30 --set rollout.groupSize=16
+  $ perdure train examples/alfworld.yaml --set tasks.0.data=/data/alfworld --dry-run`,
+    )
+    .action(async (file: string | undefined, options: TrainOptions) => {
+      const config = loadConfig({ file: file ?? defaultConfigFile, set: options.set })
+      const terminal = openTerminal(options)
+      if (options.dryRun) {
+        await dryRun(config, terminal)
+        return
+      }
+      const run = options.run ?? nameFor(file ?? defaultConfigFile, new Date())
+      await follow(run, options, terminal, (session) => session.start(run, config))
+    })
+}
+
+/** `perdure resume RUN`. */
+export function resumeCommand(): Command {
+  return new Command('resume')
+    .summary('go on with a run after a crash, a stop or Ctrl-C')
+    .description(
+      'Goes on with a run where it stood: at the last finished turn of each episode and the last published version.',
+    )
+    .argument('<run>', 'name of the run', runName)
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure',
+    )
+    .action(async (run: string, options: ReportOptions) => {
+      await follow(run, options, openTerminal(options), (session) => session.resume(run))
+    })
+}
+
+/** A name that says what was run and when. */
+export function nameFor(file: string, at: Date): string {
+  const stem = basename(file, extname(file)).replaceAll(/[^A-Za-z0-9._-]/g, '-')
+  const stamp = at.toISOString().replaceAll(/[-:]/g, '').slice(0, 15).replace('T', '-')
+  return `${/^[A-Za-z0-9]/.test(stem) ? stem.slice(0, 40) : 'run'}-${stamp}`
+}
+
+async function follow(
+  run: string,
+  options: ReportOptions,
+  terminal: Terminal,
+  begin: (session: TrainingSession) => Promise<void>,
+): Promise<void> {
+  const startedAt = Date.now()
+  const directory = homeAt(options.home).run(runId(run)).dir
+  const home = options.home === defaultHome ? undefined : options.home
+  using interrupt = watchInterrupts(() => terminal.say(`\nleft at once; ${goOn(run, home)}`))
+  const { openSession } = await import('../workers/training-session.ts')
+  const session = await openSession({ home: options.home, roles: 'all', log: (line) => terminal.say(line) })
+  let progress: RunProgress | undefined
+  let ended = false
+  try {
+    if (!interrupt.signal.aborted) {
+      await begin(session)
+      const watched = await watchRun(session, run, terminal, interrupt.signal)
+      progress = watched.progress
+      ended = watched.ended
+    }
+    if (!ended) terminal.say('stopping cleanly; Ctrl-C again does not wait')
+  } finally {
+    await session.close()
+  }
+  const seconds = (Date.now() - startedAt) / 1000
+  if (!ended || progress === undefined) {
+    terminal.say(`Run ${run} is interrupted and resumable. ${goOn(run, home)}`)
+    terminal.report({ run, phase: 'interrupted', directory, seconds, ...progress, resumable: true })
+    process.exitCode = exitCodes.interrupted
+    return
+  }
+  terminal.say(finalReport({ progress, seconds, directory, uiUrl: session.uiUrl, home }, terminal.colours))
+  terminal.report({ ...progress, directory, seconds })
+  process.exitCode = exitCodeOfRun(progress)
+}
+
+function goOn(run: string, home: string | undefined): string {
+  return ['Go on with', ...howToGoOn(run, home, false)].join('\n')
+}
+
+function exitCodeOfRun({ phase }: RunProgress): number {
+  if (phase === 'done') return exitCodes.done
+  return phase === 'failed' ? exitCodes.failed : exitCodes.interrupted
+}

@@ -1,0 +1,86 @@
+/**
+ * Watches a run until it ends or the person leaves.
+ *
+ * Invariants
+ * - Looking never changes the run; a look that fails is told and tried again.
+ * - Ends with what the run itself answers when it is over, not with the last look.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
+import { type LiveProgress, plainLines, renderLive } from './live-view.ts'
+import { PaceMeter } from './pace.ts'
+import type { Terminal } from './terminal.ts'
+
+// Often enough to feel live, rare enough to cost nothing beside the run.
+const lookEveryMs = 1000
+
+/** How watching ended. */
+export type WatchResult =
+  | { readonly ended: true; readonly progress: RunProgress }
+  | { readonly ended: false; readonly progress: RunProgress | undefined }
+
+/**
+ * @param interrupted aborts when the person wants to leave
+ * @throws what `session.result` throws
+ */
+export async function watchRun(
+  session: Pick<TrainingSession, 'progress' | 'result' | 'uiUrl'>,
+  run: string,
+  terminal: Terminal,
+  interrupted: AbortSignal,
+  now: () => number = Date.now,
+): Promise<WatchResult> {
+  const meter = new PaceMeter()
+  const stop = new AbortController()
+  let last: LiveProgress | undefined
+  let failures = 0
+
+  function show(progress: LiveProgress, notice?: string): void {
+    const at = now()
+    const state = { progress, now: at, uiUrl: session.uiUrl, notice, ...meter.observe(progress, at) }
+    if (terminal.interactive) terminal.draw(renderLive(state, terminal))
+    else for (const line of plainLines(last, state)) terminal.say(line)
+    last = progress
+  }
+
+  async function look(): Promise<void> {
+    while (!stop.signal.aborted) {
+      try {
+        const progress = await session.progress(run)
+        if (stop.signal.aborted) return
+        failures = 0
+        show(progress)
+      } catch (error) {
+        failures++
+        // One missed look is a busy worker; more are worth a word, once.
+        if (failures === 5)
+          terminal.say(`no answer from run ${run} for a while; still waiting (${reason(error)})`)
+      }
+      await sleep(lookEveryMs, undefined, { signal: stop.signal }).catch(() => undefined)
+    }
+  }
+
+  const left = new Promise<undefined>((resolve) => {
+    if (interrupted.aborted) resolve(undefined)
+    interrupted.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+  const looking = look()
+  try {
+    const result = await Promise.race([session.result(run), left])
+    stop.abort()
+    if (result === undefined) {
+      if (last !== undefined) show(last, 'stopping cleanly; Ctrl-C again does not wait')
+      return { ended: false, progress: last }
+    }
+    show(result)
+    return { ended: true, progress: result }
+  } finally {
+    stop.abort()
+    await looking
+    terminal.settle()
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,54 @@
+/**
+ * How numbers are written for people: shares, durations, counts, bytes.
+ *
+ * Invariants
+ * - The same on every machine, whatever its locale.
+ * - A number that is not finite reads as `–`.
+ */
+const none = '–'
+
+/** @example share(0.4137) // '41.4 %' */
+export function share(value: number): string {
+  return Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : none
+}
+
+/** @example points(0.4137) // '+41.4 points' */
+export function points(value: number): string {
+  return Number.isFinite(value) ? `${value < 0 ? '−' : '+'}${Math.abs(value * 100).toFixed(1)} points` : none
+}
+
+/** @example count(1234567) // '1,234,567' */
+export function count(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : none
+}
+
+/** @example duration(250) // '4 min 10 s' */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return none
+  const whole = Math.max(0, Math.round(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
+  if (hours > 0) return `${hours} h ${String(minutes).padStart(2, '0')} min`
+  if (minutes > 0) return `${minutes} min ${String(whole % 60).padStart(2, '0')} s`
+  return `${whole} s`
+}
+
+/** @example bytes(12_345_678) // '12.3 MB' */
+export function bytes(value: number): string {
+  if (!Number.isFinite(value)) return none
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let at = 0
+  let rest = value
+  while (rest >= 1000 && at < units.length - 1) {
+    rest /= 1000
+    at++
+  }
+  return `${at === 0 ? rest : rest.toFixed(1)} ${units[at]}`
+}
+
+/** Time of day, local, e.g. `14:03:07`. */
+export function timeOfDay(milliseconds: number): string {
+  const date = new Date(milliseconds)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':')
+}

@@ -1,0 +1,66 @@
+/**
+ * `worker --role …`: take on some of the roles, for runs that several processes or machines share.
+ *
+ * Invariants
+ * - Works until Ctrl-C, then finishes what it holds and ends with 0.
+ */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Role } from '../workers/training-session.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { homeOption } from './options.ts'
+import { openTerminal } from './terminal.ts'
+
+// The workers' own list, written as a record so that a new role does not compile until it stands here.
+const roleSummaries: Record<Role, string> = {
+  orchestrator: 'workflows',
+  environment: 'environment sessions',
+  policy: 'sampling',
+  trainer: 'updates',
+}
+
+/** `all`, or roles joined by commas. @throws InvalidArgumentError */
+export function parseRoles(text: string): 'all' | readonly Role[] {
+  if (text === 'all') return 'all'
+  const known = Object.keys(roleSummaries)
+  const roles = text.split(',').map((role) => role.trim())
+  const unknown = roles.find((role) => !known.includes(role))
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(
+      `"${unknown}" is no role. Use all, or some of ${known.join(', ')}, joined by commas.`,
+    )
+  return [...new Set(roles)] as Role[]
+}
+
+/** `perdure worker --role ROLE`. */
+export function workerCommand(): Command {
+  const described = Object.entries(roleSummaries).map(([role, summary]) => `${role} (${summary})`)
+  return new Command('worker')
+    .summary('serve runs as one of several processes')
+    .description(
+      'Serves the runs of a Temporal server in some of the roles until Ctrl-C.\n' +
+        'Processes on one machine share --home; others find the server by TEMPORAL_ADDRESS.',
+    )
+    .addOption(
+      new Option('--role <role>', `all, or some of ${described.join(', ')}, joined by commas`)
+        .argParser(parseRoles)
+        .makeOptionMandatory(),
+    )
+    .addOption(homeOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ perdure worker --role all\n  $ perdure worker --role orchestrator,environment\n  $ perdure worker --role policy',
+    )
+    .action(async ({ role, home }: { role: 'all' | readonly Role[]; home: string }) => {
+      const terminal = openTerminal({ json: false })
+      using interrupt = watchInterrupts(() => undefined)
+      const { openSession } = await import('../workers/training-session.ts')
+      const session = await openSession({ home, roles: role, log: (line) => terminal.say(line) })
+      terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
+      if (!interrupt.signal.aborted)
+        await new Promise<void>((resolve) =>
+          interrupt.signal.addEventListener('abort', () => resolve(), { once: true }),
+        )
+      terminal.say('Finishing what is in hand; Ctrl-C again does not wait.')
+      await session.close()
+    })
+}
