@@ -1,0 +1,160 @@
+/**
+ * Objective: the loss of sampled tokens and its derivative, in plain arithmetic.
+ *
+ * The trainer computes the same in its graph; this is what the graph is checked against.
+ *
+ * Invariants
+ * - Each derivative is that of the loss beside it, with respect to the token's logprob (natural logarithm).
+ * - Where a clip is active the policy part of the derivative is exactly zero (CISPO excepted, whose
+ *   clipped weight is a constant).
+ * - A token sampled by the very policy has ratio 1 and loss −A.
+ */
+
+/** Settings of the token objective; names as in the configuration. */
+export interface TokenObjective {
+  readonly clipLow: number
+  readonly clipHigh: number
+  /** Bound c of the loss for negative advantages: at most −c·A. Infinity turns it off. */
+  readonly dualClip: number
+  readonly klCoefficient: number
+  readonly entropyCoefficient: number
+}
+
+/** One sampled token. */
+export interface SampledToken {
+  readonly logprob: number
+  /** Of the version that sampled it, at its temperature. */
+  readonly behaviourLogprob: number
+  readonly advantage: number
+  /** Of the reference policy; absent without one. */
+  readonly referenceLogprob?: number
+  /** Of the whole distribution at the token's position; 0 where there is no entropy bonus. */
+  readonly entropy?: number
+}
+
+export interface TokenLoss {
+  readonly loss: number
+  /** ∂loss/∂logprob; the entropy's own gradient is `entropyGradient`. */
+  readonly derivative: number
+  readonly ratio: number
+  /** Whether a clip made the policy part constant. */
+  readonly clipped: boolean
+}
+
+/**
+ * Loss of one token: r = exp(logp − behaviour); L = max(−A r, −A clip(r, 1−ε_low, 1+ε_high)); for A < 0
+ * L = min(L, −c A); plus β·k3(reference) − entropy bonus. The batch's loss is the mean over its action tokens.
+ * Source: PPO arXiv 1707.06347, dual clip arXiv 1912.09729, k3 as in arXiv 2402.03300.
+ * @example tokenLoss({ logprob: Math.log(0.6), behaviourLogprob: Math.log(0.4), advantage: 1 },
+ *   { clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoefficient: 0, entropyCoefficient: 0 }).loss // −1.2
+ */
+export function tokenLoss(token: SampledToken, objective: TokenObjective): TokenLoss {
+  const { advantage } = token
+  const ratio = Math.exp(token.logprob - token.behaviourLogprob)
+  const clippedRatio = clip(ratio, objective)
+  const free = -advantage * ratio
+  const bounded = -advantage * clippedRatio
+  let policy = Math.max(free, bounded)
+  // Ties go to the free branch: inside the clip range both are equal and the gradient flows.
+  let derivative = free >= bounded ? free : 0
+  if (advantage < 0 && -objective.dualClip * advantage < policy) {
+    policy = -objective.dualClip * advantage
+    derivative = 0
+  }
+  const clipped = derivative === 0 && advantage !== 0
+  let loss = policy - objective.entropyCoefficient * (token.entropy ?? 0)
+  if (token.referenceLogprob !== undefined) {
+    const toReference = k3(token.referenceLogprob - token.logprob)
+    loss += objective.klCoefficient * toReference.value
+    derivative -= objective.klCoefficient * toReference.derivative
+  }
+  return { loss, derivative, ratio, clipped }
+}
+
+/**
+ * CISPO: the clipped ratio is a constant weight on the logprob, so every token keeps its gradient:
+ * L = −sg(clip(r, 1−ε_low, 1+ε_high)) · A · logp. Source: arXiv 2506.13585.
+ */
+export function cispoLoss(
+  token: SampledToken,
+  objective: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
+): TokenLoss {
+  const ratio = Math.exp(token.logprob - token.behaviourLogprob)
+  const weight = clip(ratio, objective)
+  return {
+    loss: -weight * token.advantage * token.logprob,
+    derivative: -weight * token.advantage,
+    ratio,
+    clipped: weight !== ratio,
+  }
+}
+
+/** Loss of one sequence, [time] derivatives. */
+export interface SequenceLoss {
+  readonly loss: number
+  readonly derivatives: readonly number[]
+  readonly ratio: number
+  readonly clipped: boolean
+}
+
+/**
+ * GSPO: one ratio for the whole sequence, the geometric mean of its tokens' ratios,
+ * s = exp(mean(logp − behaviour)); L = max(−A s, −A clip(s)). Source: arXiv 2507.18071.
+ * @param logprobs [time] @param behaviourLogprobs [time]
+ * @throws RangeError no token, or different lengths
+ */
+export function gspoLoss(
+  logprobs: readonly number[],
+  behaviourLogprobs: readonly number[],
+  advantage: number,
+  objective: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
+): SequenceLoss {
+  const time = logprobs.length
+  if (time === 0 || behaviourLogprobs.length !== time)
+    throw new RangeError(
+      `a sequence has ${time} logprobs and ${behaviourLogprobs.length} of the behaviour, expected as many and at least 1`,
+    )
+  const logRatio =
+    logprobs.reduce((sum, logprob, at) => sum + logprob - (behaviourLogprobs[at] ?? 0), 0) / time
+  const ratio = Math.exp(logRatio)
+  const free = -advantage * ratio
+  const bounded = -advantage * clip(ratio, objective)
+  const clipped = free < bounded
+  return {
+    loss: clipped ? bounded : free,
+    derivatives: logprobs.map(() => (clipped ? 0 : free / time)),
+    ratio,
+    clipped,
+  }
+}
+
+/**
+ * k3 estimate of a divergence from one sample: exp(x) − x − 1 with x = log(q/p) at a token sampled from p;
+ * unbiased for KL(p‖q), never negative. Source: J. Schulman, Approximating KL Divergence (2020).
+ * @returns value and derivative with respect to x
+ * @example k3(0) // { value: 0, derivative: 0 }
+ */
+export function k3(logRatio: number): { readonly value: number; readonly derivative: number } {
+  return { value: Math.expm1(logRatio) - logRatio, derivative: Math.expm1(logRatio) }
+}
+
+/** Entropy −Σ p ln p of softmax(logits), in nats. @param logits [vocabulary] */
+export function entropyOf(logits: readonly number[]): number {
+  return -logSoftmax(logits).reduce((sum, logp) => sum + Math.exp(logp) * logp, 0)
+}
+
+/** ∂H/∂logit_i = −p_i (ln p_i + H). @param logits [vocabulary] @returns [vocabulary] */
+export function entropyGradient(logits: readonly number[]): number[] {
+  const entropy = entropyOf(logits)
+  return logSoftmax(logits).map((logp) => -Math.exp(logp) * (logp + entropy))
+}
+
+function logSoftmax(logits: readonly number[]): number[] {
+  const largest = logits.reduce((max, logit) => Math.max(max, logit), Number.NEGATIVE_INFINITY)
+  const logSum = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - largest), 0))
+  return logits.map((logit) => logit - largest - logSum)
+}
+
+function clip(ratio: number, { clipLow, clipHigh }: Pick<TokenObjective, 'clipLow' | 'clipHigh'>): number {
+  return Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh)
+}
