@@ -1,0 +1,80 @@
+/**
+ * `npm test`: all tests, then types, lint, the arrows of the house and unused code.
+ *
+ * Invariants
+ * - The last line is `N passed, N failed`: every test, and every check as one.
+ * - The exit code is 0 exactly when nothing failed.
+ * - A run that ends without a report counts as a failure.
+ *
+ * With arguments (`npm test -- src/learning`) only those tests run.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const bin = join(root, 'node_modules', '.bin')
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` }
+
+const filters = process.argv.slice(2)
+const tests = runTests()
+const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
+const failed = tests.failed + checks.failed
+if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
+console.log(`${tests.passed + checks.passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
+
+function runTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-test-'))
+  const report = join(folder, 'report.json')
+  try {
+    const status = run('vitest', [
+      'run',
+      ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+      ...filters,
+    ])
+    return countTests(report, status)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function countTests(report, status) {
+  try {
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    )
+    // A file that does not load, or an error outside of tests, fails the run without a failed test.
+    const failed = numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
+    return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests }
+  } catch {
+    console.log('The tests ended without a report.')
+    return { passed: 0, failed: 1, skipped: 0 }
+  }
+}
+
+function runChecks() {
+  const checks = [
+    ['types', 'tsc', ['--project', '.']],
+    ['lint and format', 'biome', ['check', '--error-on-warnings']],
+    [
+      'the arrows of the house',
+      'depcruise',
+      ['--config', '.dependency-cruiser.mjs', 'src', 'test', 'bench', 'scripts'],
+    ],
+    ['unused code', 'knip', []],
+  ]
+  let failed = 0
+  for (const [name, command, args] of checks) {
+    const good = run(command, args) === 0
+    if (!good) failed += 1
+    console.log(`${good ? '✓' : '✗'} ${name}`)
+  }
+  return { passed: checks.length - failed, failed }
+}
+
+function run(command, args) {
+  return spawnSync(join(bin, command), args, { cwd: root, stdio: 'inherit', env }).status
+}
