@@ -7,41 +7,24 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { z } from 'zod'
 import { type PlanFacts, planOf, type RunPlan } from '../config/plan.ts'
 import type { RunConfig } from '../config/schema.ts'
+import { parseArchitecture } from '../policy/checkpoints/architecture-config.ts'
 import { type Architecture, elementCount, weightSpecs } from '../policy/transformer/architecture.ts'
 import { CallFault } from './failure.ts'
+import { checkTasks } from './task-check.ts'
 import type { Terminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
 
-const shapeSchema = z.object({
-  vocab_size: z.int().positive(),
-  hidden_size: z.int().positive(),
-  intermediate_size: z.int().positive(),
-  num_hidden_layers: z.int().positive(),
-  num_attention_heads: z.int().positive(),
-  num_key_value_heads: z.int().positive().optional(),
-  head_dim: z.int().positive().nullish(),
-  rope_theta: z.number().positive().default(10_000),
-  rms_norm_eps: z.number().positive().default(1e-6),
-  tie_word_embeddings: z.boolean().default(false),
-  max_position_embeddings: z.int().positive().default(2048),
-})
-
 /** Prints the configuration and the plan, or reports both as JSON. */
 export async function dryRun(config: RunConfig, terminal: Terminal): Promise<void> {
-  const plan = planOf(config, factsOf(shapeOf(config), await turnLimits()))
-  terminal.report({ config, plan })
-  terminal.say(stringify(config, { lineWidth: 100 }).trimEnd())
-  terminal.say('')
-  for (const line of planLines(plan, config)) terminal.say(line)
-}
-
-/** Turn limits of the tasks as the registry gives them. */
-async function turnLimits(): Promise<ReadonlyMap<string, number>> {
-  const { environments } = await import('../envs/registry.ts')
-  return new Map(environments.map(({ name, turnLimit }) => [name, turnLimit]))
+  const limits = await checkTasks(config)
+  const plan = planOf(config, factsOf(shapeOf(config), limits))
+  terminal.report({ config, plan }, [
+    stringify(config, { lineWidth: 100 }).trimEnd(),
+    '',
+    ...planLines(plan, config),
+  ])
 }
 
 function shapeOf({ policy }: RunConfig): Architecture {
@@ -61,16 +44,11 @@ function shapeOf({ policy }: RunConfig): Architecture {
     }
   const file = join(policy.from, 'config.json')
   try {
-    const shape = shapeSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
-    return {
-      ...shape,
-      num_key_value_heads: shape.num_key_value_heads ?? shape.num_attention_heads,
-      head_dim: shape.head_dim ?? shape.hidden_size / shape.num_attention_heads,
-    }
+    return parseArchitecture(readFileSync(file, 'utf8'), file)
   } catch (cause) {
     throw new CallFault(
       'bad_argument',
-      `\`policy.from\` is "${policy.from}": expected a folder with a Hugging Face checkpoint, but ${file} cannot be read as its configuration`,
+      `\`policy.from\` is "${policy.from}": expected a folder with a Hugging Face checkpoint, but ${cause instanceof Error ? cause.message : file}`,
       { cause },
     )
   }
@@ -85,15 +63,8 @@ function factsOf(shape: Architecture, limits: ReadonlyMap<string, number>): Plan
     hiddenSize: shape.hidden_size,
     intermediateSize: shape.intermediate_size,
     vocabularySize: shape.vocab_size,
-    turnLimit(task) {
-      const limit = limits.get(task)
-      if (limit === undefined)
-        throw new CallFault(
-          'bad_argument',
-          `\`tasks\` names "${task}": expected one of ${[...limits.keys()].join(', ')}`,
-        )
-      return limit
-    },
+    // Tasks were checked before: each is registered.
+    turnLimit: (task) => limits.get(task) ?? 0,
   }
 }
 

@@ -64,10 +64,9 @@ export function evaluateCommand(): Command {
           return
         }
         const { suite, success, n } = summary
-        terminal.report({ run, ...summary, interval: wilsonInterval(Math.round(success * n), n) })
-        terminal.say(
+        terminal.report({ run, ...summary, interval: wilsonInterval(Math.round(success * n), n) }, [
           `${run}@${summary.version} on ${suite}: ${shareWithInterval(success, n)} of ${n} episodes succeed`,
-        )
+        ])
       } finally {
         await session.close()
       }

@@ -43,7 +43,8 @@ export function exportCommand(): Command {
       const { exportRun } = await import('../storage/export.ts')
       await using store = await openStore(homeAt(options.home).storeFile, { create: false })
       const { episodes } = await exportRun(store, runId(run), { format: options.format, file })
-      terminal.report({ run, file, format: options.format, episodes })
-      terminal.say(`${count(episodes)} episodes of ${run} written to ${file}`)
+      terminal.report({ run, file, format: options.format, episodes }, [
+        `${count(episodes)} episodes of ${run} written to ${file}`,
+      ])
     })
 }

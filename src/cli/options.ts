@@ -17,7 +17,7 @@ export function homeOption(): Option {
 
 /** `--json`: one JSON document on standard output and nothing else. */
 export function jsonOption(): Option {
-  return new Option('--json', 'print JSON, and nothing else, on standard output').default(false)
+  return new Option('--json', 'print JSON, and nothing else, on standard output')
 }
 
 /** `--set key=value`, repeatable. */
@@ -25,15 +25,13 @@ export function setOption(): Option {
   return new Option(
     '--set <key=value>',
     'set one value of the configuration, e.g. rollout.groupSize=4; repeatable',
-  )
-    .default([] as string[], 'none')
-    .argParser((text: string, before: string[]) => [...before, text])
+  ).argParser((text: string, before: string[] = []) => [...before, text])
 }
 
 /** What commands with `--home` and `--json` are given. */
 export interface ReportOptions {
   readonly home: string
-  readonly json: boolean
+  readonly json?: boolean
 }
 
 /** A run's name. @throws InvalidArgumentError */

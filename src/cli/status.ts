@@ -28,7 +28,6 @@ export function statusCommand(): Command {
       const terminal = openTerminal(options)
       const record = await findRun(options.home, run)
       const live = record.status === 'running' ? await liveProgress(run, options.home) : undefined
-      terminal.report({ ...record, resumable: isResumable(record, live), ...live?.progress })
       const lines =
         live === undefined
           ? recordLines(record, options.home)
@@ -36,7 +35,7 @@ export function statusCommand(): Command {
               { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
               terminal,
             )
-      for (const line of lines) terminal.say(line)
+      terminal.report({ ...record, ...live?.progress, resumable: isResumable(record, live) }, lines)
     })
 }
 
@@ -51,12 +50,11 @@ export function runsCommand(): Command {
     .action(async (options: ReportOptions) => {
       const terminal = openTerminal(options)
       const records = await listRuns(options.home)
-      terminal.report(records)
-      terminal.say(
+      terminal.report(records, [
         records.length === 0
           ? `No runs in ${options.home} yet; \`perdure train\` starts one.`
           : runsTable(records),
-      )
+      ])
     })
 }
 

@@ -51,8 +51,7 @@ export function steerCommands(): readonly Command[] {
       .action(async (run: string, options: ReportOptions) => {
         const terminal = openTerminal(options)
         await withClient(options.home, (session) => session[order.name](run))
-        terminal.report({ run, order: order.name })
-        terminal.say(order.said(run))
+        terminal.report({ run, order: order.name }, [order.said(run)])
       }),
   )
 }

@@ -20,15 +20,15 @@ export interface Terminal {
   draw(lines: readonly string[]): void
   /** Leaves the last view on the screen and goes on below it. */
   settle(): void
-  /** The JSON document, when it was asked for. */
-  report(value: unknown): void
+  /** What the command was asked for: the JSON document with `--json`, else the lines for people. */
+  report(value: unknown, lines: readonly string[]): void
 }
 
 // A terminal that tells no width is taken for the classic one.
 const defaultColumns = 80
 
 /** The process's own streams. */
-export function openTerminal({ json }: { json: boolean }): Terminal {
+export function openTerminal({ json = false }: { json?: boolean }): Terminal {
   const stream = json ? process.stderr : process.stdout
   const interactive = stream.isTTY === true && process.env.TERM !== 'dumb'
   const update = interactive ? createLogUpdate(stream) : undefined
@@ -52,8 +52,9 @@ export function openTerminal({ json }: { json: boolean }): Terminal {
       if (drawn.length > 0) update?.done()
       drawn = []
     },
-    report(value) {
+    report(value, lines) {
       if (json) process.stdout.write(`${JSON.stringify(value)}\n`)
+      else for (const line of lines) this.say(line)
     },
   }
 }

@@ -17,6 +17,7 @@ import { exitCodes } from './failure.ts'
 import { finalReport, howToGoOn } from './final-report.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, setOption } from './options.ts'
+import { checkTasks } from './task-check.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { watchRun } from './watch.ts'
 
@@ -24,9 +25,9 @@ import { watchRun } from './watch.ts'
 export const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
 
 interface TrainOptions extends ReportOptions {
-  readonly set: readonly string[]
+  readonly set?: readonly string[]
   readonly run?: string
-  readonly dryRun: boolean
+  readonly dryRun?: boolean
 }
 
 /** `perdure train [CONFIG]`. */
@@ -40,7 +41,7 @@ export function trainCommand(): Command {
     .argument('[config]', 'YAML file; examples/household.yaml by default')
     .addOption(setOption())
     .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
-    .option('--dry-run', 'print the resolved configuration and the plan, start nothing', false)
+    .option('--dry-run', 'print the resolved configuration and the plan, start nothing')
     .addOption(homeOption())
     .addOption(jsonOption())
     .addHelpText(
@@ -53,12 +54,13 @@ Examples:
   $ perdure train examples/alfworld.yaml --set tasks.0.data=/data/alfworld --dry-run`,
     )
     .action(async (file: string | undefined, options: TrainOptions) => {
-      const config = loadConfig({ file: file ?? defaultConfigFile, set: options.set })
+      const config = loadConfig({ file: file ?? defaultConfigFile, set: options.set ?? [] })
       const terminal = openTerminal(options)
       if (options.dryRun) {
         await dryRun(config, terminal)
         return
       }
+      await checkTasks(config)
       const run = options.run ?? nameFor(file ?? defaultConfigFile, new Date())
       await follow(run, options, terminal, (session) => session.start(run, config))
     })
@@ -117,13 +119,15 @@ async function follow(
   }
   const seconds = (Date.now() - startedAt) / 1000
   if (!ended || progress === undefined) {
-    terminal.say(`Run ${run} is interrupted and resumable. ${goOn(run, home)}`)
-    terminal.report({ run, phase: 'interrupted', directory, seconds, ...progress, resumable: true })
+    terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: true }, [
+      `Run ${run} is interrupted and resumable. ${goOn(run, home)}`,
+    ])
     process.exitCode = exitCodes.interrupted
     return
   }
-  terminal.say(finalReport({ progress, seconds, directory, uiUrl: session.uiUrl, home }, terminal.colours))
-  terminal.report({ ...progress, directory, seconds })
+  terminal.report({ ...progress, directory, seconds }, [
+    finalReport({ progress, seconds, directory, uiUrl: session.uiUrl, home }, terminal.colours),
+  ])
   process.exitCode = exitCodeOfRun(progress)
 }
 
