@@ -17,12 +17,51 @@ import type {
   StepResult,
   Task,
 } from './environment.ts'
+import { EnvironmentFault } from './environment.ts'
 
 const lineSchema = z.object({
   instance: z.string(),
   // What a message holds is the agent's: an environment answers the impossible in words.
   actions: z.array(z.looseObject({})),
 })
+
+/**
+ * The lines of a byte stream in UTF-8. Only line feeds end a line: the other separators that Unicode
+ * knows may stand inside a JSON text.
+ */
+export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let parts: string[] = []
+  for await (const chunk of input) {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const pieces = text.split('\n')
+    for (const piece of pieces.slice(0, -1)) {
+      parts.push(piece)
+      yield parts.join('')
+      parts = []
+    }
+    parts.push(pieces.at(-1) ?? '')
+  }
+  const rest = parts.join('') + decoder.decode()
+  if (rest !== '') yield rest
+}
+
+/**
+ * How instances are named where a split is given: with the split or without, but not of another split.
+ * @throws EnvironmentFault unknown_split
+ */
+export function resolverFor(task: Task, split: string | undefined): (instance: string) => InstanceId {
+  if (split === undefined) return (instance) => instance
+  const known = task.splits.map(({ name }) => name)
+  if (!known.includes(split))
+    throw new EnvironmentFault('unknown_split', `there is no split "${split}": use ${known.join(', ')}`)
+  return (instance) => {
+    const named = known.find((name) => instance.startsWith(`${name}/`))
+    if (named !== undefined && named !== split)
+      throw new EnvironmentFault('unknown_instance', `"${instance}" is not of the split "${split}"`)
+    return named === undefined ? `${split}/${instance}` : instance
+  }
+}
 
 /** One answered step. */
 export interface ReplayedStep {

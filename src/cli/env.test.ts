@@ -1,0 +1,85 @@
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { alfworld } from '../envs/alfworld/definition.ts'
+import type { ToolSpec } from '../envs/environment.ts'
+import { envCommand, play, readAction, replay } from './env.ts'
+
+function tool(name: string, argument: string): ToolSpec {
+  const parameters = { type: 'object', properties: { [argument]: { type: 'string' } }, required: [argument] }
+  return { type: 'function', function: { name, description: name, parameters } }
+}
+
+test('replay answers line by line, in order, with JSON Lines alone', async () => {
+  const task = await alfworld.open({})
+  const lines = Array.from({ length: 40 }, (_, index) =>
+    index % 7 === 3 ? '{broken' : JSON.stringify({ instance: `test/${index}`, actions: [{ content: 'hm' }] }),
+  )
+  const output = new PassThrough({ highWaterMark: 64 })
+  const [written] = await Promise.all([
+    text(output),
+    replay(task, undefined, Readable.from([`${lines.join('\n')}\n`]), output).then(() => output.end()),
+  ])
+  const answers = written
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(answers).toHaveLength(40)
+  for (const [index, answer] of answers.entries())
+    expect(answer.instance).toBe(index % 7 === 3 ? null : `test/${index}`)
+})
+
+test('a person plays a game to its end, and may ask what can be done', async () => {
+  const task = await alfworld.open({})
+  const commands = (await task.demonstrate?.('test/2'))?.actions.map(
+    (action) => action.tool_calls?.[0]?.arguments['action'],
+  )
+  const output = new PassThrough()
+  const input = Readable.from([['?', ...(commands ?? [])].map((line) => `${line}\n`).join('')])
+  const [written] = await Promise.all([
+    text(output),
+    play(task, { instance: 'test/2', seed: 0 }, input, output).then(() => output.end()),
+  ])
+  expect(written).toContain('take_action: ')
+  expect(written).toContain('  go to ')
+  expect(written).toMatch(/completed: reward 1 in \d+ turns\n$/)
+})
+
+test('a person who stops typing leaves the game', async () => {
+  const task = await alfworld.open({})
+  const output = new PassThrough()
+  await play(task, { seed: 1 }, Readable.from(['look\n']), output)
+  output.end()
+  expect(await text(output)).toMatch(/left\n$/)
+})
+
+test('typed text is the main argument of the only tool', () => {
+  expect(readAction('go to bed 1', [tool('take_action', 'action')]).tool_calls).toEqual([
+    { name: 'take_action', arguments: { action: 'go to bed 1' } },
+  ])
+  expect(readAction('{oops', [tool('take_action', 'action')]).tool_calls?.[0]?.arguments).toEqual({
+    action: '{oops',
+  })
+})
+
+test('among several tools the first word names one, with a text or an object; all else is said', () => {
+  const tools = [tool('search', 'query'), tool('click', 'item')]
+  expect(readAction('click Buy now', tools).tool_calls).toEqual([
+    { name: 'click', arguments: { item: 'Buy now' } },
+  ])
+  expect(readAction('search {"query":"tea","page":2}', tools).tool_calls).toEqual([
+    { name: 'search', arguments: { query: 'tea', page: 2 } },
+  ])
+  expect(readAction('I am done', tools)).toEqual({ role: 'assistant', content: 'I am done' })
+})
+
+test('every sub-command has help with an example', () => {
+  const env = envCommand()
+  expect(env.commands.map((command) => command.name())).toEqual(['list', 'play', 'replay'])
+  for (const command of env.commands) {
+    let help = ''
+    command.configureOutput({ writeOut: (part) => (help += part) }).outputHelp()
+    expect(help).toContain('$ ')
+    expect(help).toContain('perdure env')
+  }
+})

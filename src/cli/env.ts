@@ -1,0 +1,256 @@
+/**
+ * `perdure env`: the tasks, played by a person or by recorded actions, without a server.
+ *
+ * Invariants
+ * - `replay` writes nothing but JSON Lines to standard output and reads no further than it has answered.
+ * - What a person types reaches the task as typed.
+ */
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import Table from 'cli-table3'
+import { Command, InvalidArgumentError } from 'commander'
+import type {
+  AssistantMessage,
+  EnvironmentDefinition,
+  JsonObject,
+  Message,
+  Observation,
+  Task,
+  ToolSpec,
+} from '../envs/environment.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
+import { environments, findEnvironment, UnknownTask } from '../envs/registry.ts'
+import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
+import { CallFault } from './failure.ts'
+
+interface TaskFlags {
+  readonly data?: string
+  readonly split?: string
+  readonly settings?: JsonObject
+}
+
+/** The command `env` with its sub-commands. */
+export function envCommand(): Command {
+  const env = new Command('env').description('the tasks: list them, play one, replay recorded actions')
+  env
+    .command('list')
+    .description('tasks with their splits')
+    .option('--json', 'print JSON, and nothing else, on standard output', false)
+    .addHelpText('after', '\nExample:\n  $ perdure env list')
+    .action(async ({ json }: { json: boolean }) => {
+      const rows = await Promise.all(environments.map(describeTask))
+      process.stdout.write(`${json ? JSON.stringify(rows) : tableOf(rows)}\n`)
+    })
+  withTaskFlags(env.command('play'))
+    .description('play a task in the terminal')
+    .option('--instance <id>', 'the problem to play; one that the seed picks by default')
+    .option('--seed <n>', 'which problem of the split to play', wholeNumber, 0)
+    .addHelpText(
+      'after',
+      '\nType an action; "?" shows what can be done, "quit" leaves.\n\nExamples:\n  $ perdure env play alfworld\n  $ perdure env play alfworld --instance test/7',
+    )
+    .action(async (task: string, flags: TaskFlags & { instance?: string; seed: number }) => {
+      const opened = await openTask(task, flags)
+      try {
+        await play(opened, flags, process.stdin, process.stdout)
+      } finally {
+        await opened.close()
+      }
+    })
+  withTaskFlags(env.command('replay'))
+    .description('replay recorded actions: JSON Lines in, JSON Lines out')
+    .addHelpText(
+      'after',
+      `
+Each line of input is {"instance": ID, "actions": [{"content"?, "tool_calls"?: [{"name", "arguments"}]}, …]};
+it is answered by {"instance", "outcome", "reward", "steps"} or {"instance", "error"}. steps[0] is the reset.
+
+Example:
+  $ echo '{"instance":"test/7","actions":[{"tool_calls":[{"name":"take_action","arguments":{"action":"look"}}]}]}' \\
+      | perdure env replay alfworld`,
+    )
+    .action(async (task: string, flags: TaskFlags) => {
+      const opened = await openTask(task, flags)
+      try {
+        await replay(opened, flags.split, process.stdin, process.stdout)
+      } finally {
+        await opened.close()
+      }
+    })
+  return env
+}
+
+function withTaskFlags(command: Command): Command {
+  return command
+    .argument('<task>', 'name of a task; `perdure env list` shows them')
+    .option('--data <dir>', 'folder with official data; without it the built-in generator is used')
+    .option('--split <name>', 'split that instances are looked up in')
+    .option('--settings <json>', "the task's own settings, a JSON object", jsonObject)
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number from 0 on.')
+}
+
+function jsonObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  } catch {
+    // Said below, together with what is no object.
+  }
+  throw new InvalidArgumentError('Use a JSON object, e.g. {"showAdmissible":true}.')
+}
+
+async function openTask(name: string, { data, settings }: TaskFlags): Promise<Task> {
+  try {
+    return await findEnvironment(name).open({ dataDir: data, settings })
+  } catch (cause) {
+    if (cause instanceof UnknownTask) throw new CallFault('bad_argument', cause.message, { cause })
+    if (!(cause instanceof EnvironmentFault)) throw cause
+    const flag = cause.kind === 'bad_settings' ? '--settings: ' : cause.kind === 'bad_data' ? '--data: ' : ''
+    throw new CallFault('bad_flag', flag + cause.message, { cause })
+  }
+}
+
+interface TaskRow {
+  readonly name: string
+  readonly summary: string
+  readonly splits: readonly { readonly name: string /** null without end */; readonly size: number | null }[]
+  readonly turnLimit: number
+  readonly reward: string
+  readonly replayable: boolean
+  readonly source: string
+  readonly licence: string
+}
+
+async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
+  const { name, summary, turnLimit, reward, replayable, source, licence } = definition
+  const task = await definition.open({})
+  const splits = task.splits.map((split) => ({
+    name: split.name,
+    size: Number.isFinite(split.size) ? split.size : null,
+  }))
+  await task.close()
+  return { name, summary, splits, turnLimit, reward, replayable, source, licence }
+}
+
+function tableOf(rows: readonly TaskRow[]): string {
+  const table = new Table({
+    head: ['task', 'what', 'splits', 'turns', 'reward', 'source', 'licence'],
+    colWidths: [10, 30, 18, 7, 16, 26, 18],
+    wordWrap: true,
+    style: { head: [], border: [] },
+  })
+  for (const { name, summary, splits, turnLimit, reward, source, licence } of rows) {
+    const sizes = splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
+    table.push([name, summary, sizes, turnLimit, reward, source, licence])
+  }
+  return table.toString()
+}
+
+/** Replays lines from one stream to another. */
+export async function replay(
+  task: Task,
+  split: string | undefined,
+  input: Readable,
+  output: Writable,
+): Promise<void> {
+  const resolve = resolverFor(task, split)
+  async function* answers(): AsyncGenerator<string> {
+    for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${JSON.stringify(answer)}\n`
+  }
+  try {
+    await pipeline(answers, output, { end: false })
+  } catch (cause) {
+    // Whoever reads has read enough, as `head` does.
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPIPE')) throw cause
+  }
+}
+
+/** Lets a person play one problem. */
+export async function play(
+  task: Task,
+  { split, instance, seed }: { split?: string; instance?: string; seed: number },
+  input: Readable,
+  output: Writable & { readonly isTTY?: boolean },
+): Promise<void> {
+  const say = (text: string): void => {
+    output.write(`${text}\n`)
+  }
+  const prompt = output.isTTY === true ? '> ' : ''
+  const lines = createInterface({ input, output, terminal: output.isTTY === true, prompt })
+  const typed = lines[Symbol.asyncIterator]()
+  const environment = await task.create()
+  try {
+    const id =
+      instance === undefined
+        ? task.instanceAt(split ?? task.splits[0]?.name ?? 'train', seed)
+        : resolverFor(task, split)(instance)
+    let seen: Observation = await environment.reset(id)
+    say(`${id}\n`)
+    show(seen.messages, say)
+    let reward = 0
+    for (let turns = 0; ; ) {
+      lines.prompt()
+      const { value: line, done } = await typed.next()
+      if (done === true || line === 'quit') return say('left')
+      if (line === '?') {
+        say(possibilities(environment.tools, seen.info))
+        continue
+      }
+      turns++
+      const result = await environment.step(readAction(line, environment.tools))
+      reward += result.reward
+      show(result.messages, say)
+      if (result.done) return say(`\n${result.outcome}: reward ${reward} in ${turns} turns`)
+      seen = result
+    }
+  } finally {
+    lines.close()
+    await environment.close()
+  }
+}
+
+function show(messages: readonly Message[], say: (text: string) => void): void {
+  for (const message of messages) say(message.content)
+}
+
+function possibilities(tools: readonly ToolSpec[], { admissible }: JsonObject): string {
+  const described = tools.map(({ function: { name, description } }) => `${name}: ${description}`)
+  const commands = Array.isArray(admissible) ? admissible.map(String) : []
+  return [...described, ...commands.map((command) => `  ${command}`)].join('\n')
+}
+
+/**
+ * What a person typed, as a call: the text is the main argument of the only tool; where there are
+ * several the first word names one, and a JSON object gives all its arguments. Anything else is said.
+ */
+export function readAction(line: string, tools: readonly ToolSpec[]): AssistantMessage {
+  const [word = ''] = line.split(' ', 1)
+  const named = tools.find((tool) => tool.function.name === word)
+  const only = tools.length === 1 ? tools[0] : undefined
+  const tool = named ?? only
+  if (tool === undefined) return { role: 'assistant', content: line }
+  const text = named === undefined ? line : line.slice(word.length).trim()
+  return {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ name: tool.function.name, arguments: argumentsOf(text, tool) }],
+  }
+}
+
+function argumentsOf(text: string, { function: { parameters } }: ToolSpec): JsonObject {
+  if (text.startsWith('{')) {
+    try {
+      return JSON.parse(text) as JsonObject
+    } catch {
+      // No JSON after all: it is the main argument.
+    }
+  }
+  const { required, properties } = parameters
+  const main = Array.isArray(required) ? required[0] : Object.keys(properties ?? {})[0]
+  return typeof main === 'string' ? { [main]: text } : {}
+}
