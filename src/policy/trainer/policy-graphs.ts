@@ -1,0 +1,177 @@
+/**
+ * Sessions of the training graphs and their runs.
+ *
+ * Invariants
+ * - A session is made once per architecture and kind, and serves every version of the policy.
+ * - Gradients of micro-batches are added in the order in which they are given.
+ */
+import { createSession, type Session, type Tensor, tensor } from '../graph/runtime.ts'
+import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import {
+  embeddedGradientName,
+  type GraphKind,
+  gradientName,
+  objectiveGraph,
+} from '../transformer/objective-graph.ts'
+import { rotaryTables } from '../transformer/rope.ts'
+import type { MicroBatch } from './micro-batch.ts'
+
+/** Weights wrapped for feeding; the arrays are shared, so a change in place needs no new feeds. */
+export type WeightFeeds = Readonly<Record<string, Tensor>>
+
+/** Wraps weights for feeding. */
+export function weightFeeds(architecture: Architecture, weights: Weights): WeightFeeds {
+  return Object.fromEntries(
+    weightSpecs(architecture).map(({ name, shape }) => [
+      name,
+      tensor('float32', weights.get(name) as Float32Array, shape),
+    ]),
+  )
+}
+
+/** What one run gives: one number per counted token, in the micro-batch's order. */
+export interface TokenResults {
+  readonly logprobs: Float32Array
+  readonly entropy: Float32Array
+}
+
+/** Inputs of an objective beside the layout: vectors [rows] and numbers. */
+export interface ObjectiveFeeds {
+  readonly vectors: Readonly<Record<string, Float32Array>>
+  readonly numbers: Readonly<Record<string, number>>
+}
+
+/** Attention blocks: the gain from 4 to 8 is smaller than what the extra operators cost at 256–512 tokens. */
+const attentionBlocks = 4
+
+export class PolicyGraphs {
+  readonly #threads: number
+  readonly #sessions = new Map<string, Promise<Session>>()
+  readonly #positions = new Map<string, Readonly<Record<string, Tensor>>>()
+  readonly #masks = new Map<number, Tensor>()
+
+  constructor(threads: number) {
+    this.#threads = threads
+  }
+
+  /**
+   * Runs one micro-batch.
+   * @param gradient where gradients are added; must be given exactly for kinds that have some
+   * @throws RuntimeFault
+   */
+  async run(
+    architecture: Architecture,
+    kind: GraphKind,
+    weights: WeightFeeds,
+    micro: MicroBatch,
+    objective: ObjectiveFeeds,
+    gradient?: GradientSum,
+  ): Promise<TokenResults> {
+    const session = await this.session(architecture, kind)
+    const { batch, time, tokens, rows, targets } = micro
+    const count = rows.length
+    const feeds: Record<string, Tensor> = {
+      ...weights,
+      ...this.#tables(architecture, time),
+      mask: this.#mask(time),
+      tokens: tensor('int64', tokens, [batch, time]),
+      rows: tensor('int64', rows, [count]),
+      targets: tensor('int64', targets, [count]),
+    }
+    for (const [name, vector] of Object.entries(objective.vectors))
+      feeds[name] = tensor('float32', vector, [count])
+    for (const [name, number] of Object.entries(objective.numbers))
+      feeds[name] = tensor('float32', Float32Array.of(number), [])
+    const results = await session.run(feeds)
+    gradient?.add(results, micro)
+    return {
+      logprobs: (results.logprobs as Tensor<'float32'>).data,
+      entropy: (results.entropy as Tensor<'float32'>).data,
+    }
+  }
+
+  /** The session of a kind of graph, made at its first use. */
+  session(architecture: Architecture, kind: GraphKind): Promise<Session> {
+    const key = `${kind} ${JSON.stringify(architecture)}`
+    let session = this.#sessions.get(key)
+    if (session === undefined) {
+      session = createSession(objectiveGraph(architecture, kind, attentionBlocks), { threads: this.#threads })
+      this.#sessions.set(key, session)
+    }
+    return session
+  }
+
+  /** Frees all sessions. */
+  async release(): Promise<void> {
+    const sessions = [...this.#sessions.values()]
+    this.#sessions.clear()
+    for (const session of sessions) await (await session).release()
+  }
+
+  #tables(architecture: Architecture, time: number): Readonly<Record<string, Tensor>> {
+    const key = `${architecture.head_dim} ${architecture.rope_theta} ${time}`
+    let tables = this.#positions.get(key)
+    if (tables === undefined) {
+      const { cosines, sines, negativeSines } = rotaryTables(architecture, time)
+      const dims = [time, architecture.head_dim / 2]
+      tables = {
+        cosines: tensor('float32', cosines, dims),
+        sines: tensor('float32', sines, dims),
+        negative_sines: tensor('float32', negativeSines, dims),
+      }
+      this.#positions.set(key, tables)
+    }
+    return tables
+  }
+
+  #mask(time: number): Tensor {
+    let mask = this.#masks.get(time)
+    if (mask === undefined) {
+      const data = new Float32Array(time * time)
+      for (let query = 0; query < time; query++)
+        data.fill(-1e9, query * time + query + 1, (query + 1) * time)
+      mask = tensor('float32', data, [time, time])
+      this.#masks.set(time, mask)
+    }
+    return mask
+  }
+}
+
+/** A sum of gradients over micro-batches, one array per weight. */
+export class GradientSum {
+  readonly gradients: ReadonlyMap<string, Float32Array>
+  readonly #embedding: Float32Array
+  readonly #width: number
+
+  constructor(architecture: Architecture) {
+    this.gradients = new Map(
+      weightSpecs(architecture).map(({ name, shape }) => [
+        name,
+        new Float32Array(shape.reduce((product, size) => product * size, 1)),
+      ]),
+    )
+    this.#embedding = this.gradients.get('model.embed_tokens.weight') as Float32Array
+    this.#width = architecture.hidden_size
+  }
+
+  /** Sets every gradient to zero. */
+  clear(): void {
+    for (const gradient of this.gradients.values()) gradient.fill(0)
+  }
+
+  add(results: Readonly<Record<string, Tensor>>, micro: MicroBatch): void {
+    for (const [name, sum] of this.gradients) {
+      const part = (results[gradientName(name)] as Tensor<'float32'> | undefined)?.data
+      if (part === undefined) continue // an untied embedding: it has the rows below only
+      for (let i = 0; i < sum.length; i++) sum[i]! += part[i]!
+    }
+    const rows = (results[embeddedGradientName] as Tensor<'float32'>).data
+    const width = this.#width
+    const embedding = this.#embedding
+    for (let row = 0; row < micro.tokens.length; row++) {
+      const target = Number(micro.tokens[row]) * width
+      const source = row * width
+      for (let i = 0; i < width; i++) embedding[target + i]! += rows[source + i]!
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Graphs of training: log-probabilities of chosen tokens, alone or with the gradient of an objective
+ * in every weight.
+ *
+ * With z = logits / temperature, logp = log softmax(z)[target], r = exp(logp − behaviour), A the advantage,
+ * an action token's loss is
+ *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
+ *       + klCoefficient · (exp(ref − logp) − (ref − logp) − 1) − entropyCoefficient · H(softmax z)
+ * (arXiv 2510.04206; dual clip: arXiv 1912.09729; k3: http://joschu.net/blog/kl-approx.html), and −logp in
+ * the supervised objective. The graph's gradient is that of weight · Σ L, with weight = 1 / (all action
+ * tokens of the batch), so that micro-batches only have to be added.
+ *
+ * Invariants
+ * - The gradient is that of the loss that `trainer/token-loss.ts` reports.
+ * - A ratio beyond e^±20 acts as e^±20, so no gradient overflows.
+ */
+import { gradients } from '../graph/differentiation.ts'
+import { Graph, type Value } from '../graph/graph.ts'
+import { linear, logProbabilities, scale } from '../graph/operations.ts'
+import type { Architecture } from './architecture.ts'
+import { forward } from './forward.ts'
+
+/**
+ * What a graph computes: `logprobs` no gradient; `policy` and `policy_with_entropy` the clipped objective
+ * without and with entropy bonus; `supervised` the negative log-likelihood.
+ */
+export type GraphKind = 'logprobs' | 'supervised' | 'policy' | 'policy_with_entropy'
+
+/** Largest |log ratio|. */
+export const logRatioLimit = 20
+
+/** Name of the output that holds a weight's gradient. */
+export function gradientName(weight: string): string {
+  return `gradient.${weight}`
+}
+
+/** Name of the output with the gradient of the embedded tokens, [batch · time, hidden]. */
+export const embeddedGradientName = 'gradient.embedded'
+
+/**
+ * The ONNX bytes of a graph. Its inputs are those of `forward` and `targets` int64 [rows],
+ * `inverse_temperature` []; with a gradient `weight` []; for policies `behaviour`, `advantages`,
+ * `reference` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
+ * `kl_coefficient`, `entropy_coefficient`. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
+ */
+export function objectiveGraph(architecture: Architecture, kind: GraphKind, blocks: number): Uint8Array {
+  const graph = new Graph()
+  const { weights, embedded, hidden, head } = forward(graph, architecture, kind !== 'logprobs', blocks)
+  const targets = graph.input('targets', ['rows'], { type: 'int64' })
+  // Scaling the hidden states costs less than scaling the logits.
+  const scaled = scale(graph, hidden, graph.input('inverse_temperature', []))
+  const { chosen, entropy } = logProbabilities(graph, linear(graph, scaled, head), targets)
+  graph.output('logprobs', chosen)
+  graph.output('entropy', entropy)
+  if (kind === 'logprobs') return graph.encode()
+
+  const weight = graph.input('weight', [])
+  const seeds: [Value, Value][] = []
+  if (kind === 'supervised') {
+    const descent = graph.operation('Neg', [weight], [])
+    const size = graph.operation('Shape', [chosen], [1], { type: 'int64' })
+    seeds.push([chosen, graph.operation('Expand', [descent, size], chosen.dims)])
+  } else {
+    seeds.push([chosen, policySlope(graph, chosen, weight)])
+    if (kind === 'policy_with_entropy') {
+      const coefficient = graph.operation('Mul', [graph.input('entropy_coefficient', []), weight], [])
+      const descent = graph.operation('Neg', [coefficient], [])
+      const size = graph.operation('Shape', [entropy], [1], { type: 'int64' })
+      seeds.push([entropy, graph.operation('Expand', [descent, size], entropy.dims)])
+    }
+  }
+  const gradientOf = gradients(graph, seeds)
+  for (const [name, value] of weights) {
+    // An untied embedding takes part through the embedded tokens alone.
+    if (name === 'model.embed_tokens.weight' && value !== head) continue
+    graph.output(gradientName(name), gradientOf(value))
+  }
+  graph.output(embeddedGradientName, gradientOf(embedded))
+  return graph.encode()
+}
+
+/** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − exp(ref − logp)). */
+function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
+  const { dims } = logprobs
+  const behaviour = graph.input('behaviour', dims)
+  const advantages = graph.input('advantages', dims)
+  const reference = graph.input('reference', dims)
+  const bounds = ['clip_floor', 'clip_ceiling', 'dual_clip', 'kl_coefficient'] as const
+  const [floor, ceiling, dual, beta] = bounds.map((name) => graph.input(name, [])) as [
+    Value,
+    Value,
+    Value,
+    Value,
+  ]
+  const op = (operator: string, ...inputs: readonly Value[]): Value => graph.operation(operator, inputs, dims)
+  const limited = (difference: Value): Value =>
+    op('Clip', difference, graph.scalar(-logRatioLimit), graph.scalar(logRatioLimit))
+  const test = (operator: string, a: Value, b: Value): Value =>
+    graph.operation(operator, [a, b], dims, { type: 'bool' })
+
+  const ratio = op('Exp', limited(op('Sub', logprobs, behaviour)))
+  const gain = op('Mul', ratio, advantages) // −A r is the loss
+  const clippedGain = op('Mul', op('Clip', ratio, floor, ceiling), advantages)
+  const unclipped = test('LessOrEqual', gain, clippedGain)
+  // For A < 0 the loss −A r reaches its bound −dualClip · A where A r falls below dualClip · A; for A ≥ 0
+  // the bound −dualClip · |A| lies below any gain.
+  const bound = op('Neg', op('Mul', op('Abs', advantages), dual))
+  const unbounded = test('GreaterOrEqual', gain, bound)
+  const active = graph.operation(
+    'Cast',
+    [graph.operation('And', [unclipped, unbounded], dims, { type: 'bool' })],
+    dims,
+    { attributes: { to: 1 } },
+  )
+  const policy = op('Neg', op('Mul', gain, active))
+  const drift = op('Exp', limited(op('Sub', reference, logprobs)))
+  const divergence = op('Mul', op('Sub', graph.scalar(1), drift), beta)
+  return op('Mul', op('Add', policy, divergence), weight)
+}
