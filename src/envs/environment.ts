@@ -67,6 +67,8 @@ export interface StepResult extends Observation {
   readonly done: boolean
   /** Present exactly when `done`. */
   readonly outcome?: Outcome
+  /** True when the action could not be used (no such tool, a missing argument, no call where one is needed). */
+  readonly invalid?: boolean
 }
 
 /** One live session. Used by one episode at a time, strictly in sequence. */

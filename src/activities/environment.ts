@@ -1,0 +1,210 @@
+/**
+ * Environment activities: opening, stepping and closing the session of an episode.
+ *
+ * Invariants
+ * - A step is played once: its result is stored under (episode, turn), and a second attempt finds it.
+ * - A session that was lost is opened again by playing the recorded actions, where the task is replayable.
+ * - An action that could not be read is answered to the agent and counted, and never reaches the task.
+ */
+import {
+  type AssistantMessage,
+  EnvironmentFault,
+  type Message,
+  type StepResult,
+} from '../envs/environment.ts'
+import type { EpisodeId, RunId } from '../identity.ts'
+import { instanceOrder } from '../learning/instance-order.ts'
+import type { Outcome } from '../learning/outcome.ts'
+import type { StoredAction } from '../storage/actions.ts'
+import type { StoredObservation } from '../storage/observations.ts'
+import type { Store } from '../storage/store.ts'
+import { failing } from './failure.ts'
+import type { OpenRuns } from './open-runs.ts'
+import { createSessions, type LiveSession } from './sessions.ts'
+
+/** Which instance an episode plays. */
+export interface Opening {
+  readonly episode: EpisodeId
+  readonly run: RunId
+  readonly taskIndex: number
+  readonly split: string
+  /** Position in the shuffled order of the split. */
+  readonly position: number
+}
+
+export interface EnvironmentSession {
+  /** Queue of the worker that holds the session; null where every worker can step it. */
+  readonly queue: string | null
+  readonly turnLimit: number
+}
+
+export interface TurnResult {
+  readonly reward: number
+  /** Null while the episode goes on. */
+  readonly outcome: Outcome | null
+  readonly invalid: boolean
+  /** The action in a few words. */
+  readonly summary: string
+}
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+  /** Queue of this worker alone; null when activities run in the workflow's own process. */
+  readonly queue: string | null
+}
+
+export type EnvironmentActivities = ReturnType<typeof createEnvironmentActivities>
+
+export function createEnvironmentActivities({ store, runs, queue }: Dependencies) {
+  const sessions = createSessions()
+
+  /** The session at the given turn: the live one, or a new one that plays the recorded actions. */
+  async function sessionAt(opening: Opening, turn: number): Promise<LiveSession> {
+    const live = sessions.get(opening.episode)
+    if (live !== undefined && live.turn === turn) return live
+    await sessions.close(opening.episode)
+    const { definition, task } = await (await runs.get(opening.run)).task(opening.taskIndex)
+    if (turn > 0 && !definition.replayable)
+      throw new EnvironmentFault(
+        'session_lost',
+        `the session of ${opening.episode} is gone and ${definition.name} cannot be replayed: ${definition.replayableBecause}`,
+      )
+    const session: LiveSession = { environment: await task.create(), turn: 0 }
+    try {
+      await playRecorded(session, opening, turn)
+    } catch (error) {
+      await session.environment.close()
+      throw error
+    }
+    sessions.set(opening.episode, session)
+    return session
+  }
+
+  async function playRecorded(session: LiveSession, opening: Opening, turn: number): Promise<void> {
+    const { episode } = opening
+    const instance = await instanceOf(opening)
+    const first = await session.environment.reset(instance)
+    await keep(
+      { episode, turn: 0, ...first, reward: 0, done: false, tools: session.environment.tools },
+      'observation 0',
+    )
+    while (session.turn < turn) {
+      const action = await actionAt(episode, session.turn)
+      const step = await play(session, action)
+      session.turn += 1
+      await keep(stored(episode, session.turn, step), `observation ${session.turn}`)
+    }
+  }
+
+  async function instanceOf(opening: Opening): Promise<string> {
+    const known = await store.episodes.get(opening.episode)
+    if (known !== undefined) return known.instance
+    const { task, definition } = await (await runs.get(opening.run)).task(opening.taskIndex)
+    const split = task.splits.find(({ name }) => name === opening.split)
+    if (split === undefined)
+      throw new EnvironmentFault(
+        'unknown_split',
+        `${definition.name} has no split "${opening.split}"; it has: ${task.splits.map(({ name }) => name).join(', ')}`,
+      )
+    const instance = task.instanceAt(split.name, instanceOrder(split.size, opening.position))
+    await store.episodes.insert({
+      id: opening.episode,
+      task: definition.name,
+      instance,
+      created: Date.now(),
+    })
+    return instance
+  }
+
+  /** Stores an observation; one that is there already must say the same, or the replay has gone astray. */
+  async function keep(observation: StoredObservation, what: string): Promise<void> {
+    if ((await store.observations.put(observation)) === 'first') return
+    const before = await store.observations.get(observation.episode, observation.turn)
+    if (JSON.stringify(before?.messages) !== JSON.stringify(observation.messages))
+      throw new EnvironmentFault(
+        'session_lost',
+        `replaying ${observation.episode} gave another ${what} than was recorded; the episode cannot go on`,
+      )
+  }
+
+  async function actionAt(episode: EpisodeId, turn: number): Promise<StoredAction> {
+    const action = await store.actions.get(episode, turn)
+    if (action === undefined)
+      throw new EnvironmentFault('backend', `action ${turn} of ${episode} is not stored yet`)
+    return action
+  }
+
+  const activities = {
+    /** Opens the session at the last recorded turn; opening twice finds it. */
+    async openEnvironment(opening: Opening): Promise<EnvironmentSession> {
+      const { definition } = await (await runs.get(opening.run)).task(opening.taskIndex)
+      const { turns } = await store.actions.context(opening.episode)
+      const observations = await store.observations.list(opening.episode)
+      await sessions.inTurn(opening.episode, () =>
+        sessionAt(opening, Math.min(turns, Math.max(0, observations.length - 1))),
+      )
+      return { queue, turnLimit: definition.turnLimit }
+    },
+
+    /** Plays the stored action of a turn. */
+    async stepEnvironment(request: Opening & { readonly turn: number }): Promise<TurnResult> {
+      const { episode, turn } = request
+      return sessions.inTurn(episode, async () => {
+        const action = await actionAt(episode, turn)
+        const before = await store.observations.get(episode, turn + 1)
+        if (before !== undefined) return resultOf(action, before)
+        const session = await sessionAt(request, turn)
+        const step = await play(session, action)
+        session.turn += 1
+        const observation = stored(episode, turn + 1, step)
+        await store.observations.put(observation)
+        return resultOf(action, observation)
+      })
+    },
+
+    /** Closes the session, where there is one. */
+    async closeEnvironment({ episode }: { readonly episode: EpisodeId }): Promise<void> {
+      await sessions.inTurn(episode, () => sessions.close(episode))
+    },
+  }
+  return { ...failing(activities), closeSessions: sessions.closeAll }
+}
+
+/** One step; an action that could not be read is answered in the place of the task. */
+async function play(session: LiveSession, action: StoredAction): Promise<StepResult> {
+  const [problem] = action.problems
+  if (problem === undefined) return session.environment.step(action.message)
+  const content = problemSentence(problem)
+  const message: Message = { role: 'tool', name: 'error', content }
+  return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }
+}
+
+function problemSentence(problem: unknown): string {
+  return typeof problem === 'object' && problem !== null && 'sentence' in problem
+    ? String(problem.sentence)
+    : 'The action could not be read; call one tool with a JSON object of arguments.'
+}
+
+function stored(episode: EpisodeId, turn: number, step: StepResult): StoredObservation {
+  const { messages, reward, done, outcome, invalid } = step
+  const info = invalid === true ? { ...step.info, invalid } : step.info
+  return { episode, turn, messages, reward, done, info, ...(outcome === undefined ? {} : { outcome }) }
+}
+
+function resultOf(action: StoredAction, observation: StoredObservation): TurnResult {
+  return {
+    reward: observation.reward,
+    outcome: observation.done ? (observation.outcome ?? 'completed') : null,
+    invalid: observation.info['invalid'] === true,
+    summary: summaryOf(action.message),
+  }
+}
+
+/** The first argument of the first call, or the text, cut to what fits on a line. */
+function summaryOf(message: AssistantMessage): string {
+  const call = message.tool_calls?.[0]
+  const [argument] = call === undefined ? [] : Object.values(call.arguments)
+  const text = argument === undefined ? (call?.name ?? message.content) : String(argument)
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}

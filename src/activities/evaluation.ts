@@ -1,0 +1,44 @@
+/**
+ * Evaluation activities: recording what an evaluation found.
+ *
+ * Invariants
+ * - A result is recorded once, in the store and in the run's metrics.
+ */
+import type { EvaluationId, RunId } from '../identity.ts'
+import { appendMetrics } from '../storage/metrics.ts'
+import type { Store } from '../storage/store.ts'
+import type { EvaluationSummary } from '../workflows/messages.ts'
+import { failing } from './failure.ts'
+import type { OpenRuns } from './open-runs.ts'
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+}
+
+export type EvaluationActivities = ReturnType<typeof createEvaluationActivities>
+
+export function createEvaluationActivities({ store, runs }: Dependencies) {
+  return failing({
+    async recordEvaluation(request: {
+      readonly evaluation: EvaluationId
+      readonly run: RunId
+      readonly summary: EvaluationSummary
+      readonly meanReward: number
+    }): Promise<void> {
+      const { evaluation: id, run, summary, meanReward } = request
+      const { config, directory } = await runs.get(run)
+      const { suite, version, success, n } = summary
+      await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
+      const episodes = await store.episodes.list(id)
+      await store.evaluations.complete(id, {
+        success,
+        n,
+        episodes: episodes.map((episode) => episode.id),
+        statistics: { meanReward },
+        ended: Date.now(),
+      })
+      await appendMetrics(directory.metricsFile, { evaluation: id, version, suite, success, n })
+    },
+  })
+}

@@ -1,0 +1,38 @@
+/**
+ * Failure: how a fault leaves an activity.
+ *
+ * Invariants
+ * - The failure's type is the class name of the fault, so that the UI and retry policies can tell them apart.
+ * - Whether trying again can help is decided where the fault is defined, by its `permanent`.
+ */
+import { ApplicationFailure } from '@temporalio/common'
+
+/** The failure that Temporal records for a fault. */
+export function failureOf(error: unknown): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error
+  const fault = error instanceof Error ? error : new Error(String(error))
+  return ApplicationFailure.create({
+    type: fault.name,
+    message: fault.message,
+    nonRetryable: 'permanent' in fault && fault.permanent === true,
+    details: 'kind' in fault ? [{ kind: fault.kind }] : [],
+    cause: fault,
+  })
+}
+
+type Activities = Readonly<Record<string, (argument: never) => Promise<unknown>>>
+
+/** The same activities, with every fault turned into a failure. */
+export function failing<A extends Activities>(activities: A): A {
+  const wrapped = Object.entries(activities).map(([name, activity]) => [
+    name,
+    async (argument: never) => {
+      try {
+        return await activity(argument)
+      } catch (error) {
+        throw failureOf(error)
+      }
+    },
+  ])
+  return Object.fromEntries(wrapped) as A
+}

@@ -1,0 +1,90 @@
+/**
+ * Open runs: what a worker keeps in memory of the runs that it works for.
+ *
+ * Invariants
+ * - It is a cache: everything in it comes from the store and the files, and can be read again.
+ * - A task is opened once per run and closed with the worker.
+ */
+import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition, Task } from '../envs/environment.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
+import { findEnvironment } from '../envs/registry.ts'
+import type { RunId } from '../identity.ts'
+import { StorageFault } from '../storage/fault.ts'
+import type { Home, RunDirectory } from '../storage/home.ts'
+import type { Store } from '../storage/store.ts'
+
+export interface OpenTask {
+  readonly definition: EnvironmentDefinition
+  readonly task: Task
+}
+
+export interface OpenRun {
+  readonly run: RunId
+  readonly config: RunConfig
+  readonly directory: RunDirectory
+  /** @throws EnvironmentFault the data of the task cannot be opened */
+  task(index: number): Promise<OpenTask>
+}
+
+export interface OpenRuns {
+  /** @throws StorageFault `missing` a run that was never stored */
+  get(run: RunId): Promise<OpenRun>
+  close(): Promise<void>
+}
+
+export function createOpenRuns(dependencies: { readonly home: Home; readonly store: Store }): OpenRuns {
+  const { home, store } = dependencies
+  const opened = new Map<RunId, Promise<OpenRun>>()
+  const tasks: Promise<OpenTask>[] = []
+
+  async function open(run: RunId): Promise<OpenRun> {
+    const stored = await store.runs.get(run)
+    if (stored === undefined)
+      throw new StorageFault(
+        'missing',
+        `run ${run} is not in ${store.file}; \`perdure runs\` lists those that are`,
+      )
+    const config = configSchema.parse(stored.config)
+    const byIndex = new Map<number, Promise<OpenTask>>()
+    return {
+      run,
+      config,
+      directory: home.run(run),
+      task(index) {
+        const known = byIndex.get(index)
+        if (known !== undefined) return known
+        const opening = openTask(config, index)
+        byIndex.set(index, opening)
+        tasks.push(opening)
+        opening.catch(() => byIndex.delete(index))
+        return opening
+      },
+    }
+  }
+
+  return {
+    get(run) {
+      const known = opened.get(run)
+      if (known !== undefined) return known
+      const opening = open(run)
+      opened.set(run, opening)
+      opening.catch(() => opened.delete(run))
+      return opening
+    },
+
+    async close() {
+      const settled = await Promise.allSettled(tasks)
+      await Promise.all(
+        settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value.task.close()] : [])),
+      )
+    },
+  }
+}
+
+async function openTask(config: RunConfig, index: number): Promise<OpenTask> {
+  const entry = config.tasks[index]
+  if (entry === undefined) throw new EnvironmentFault('bad_settings', `tasks.${index} is not configured`)
+  const definition = findEnvironment(entry.task)
+  return { definition, task: await definition.open({ dataDir: entry.data, settings: entry.settings }) }
+}

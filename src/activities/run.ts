@@ -1,0 +1,73 @@
+/**
+ * Run activities: publishing versions and recording how a run ends.
+ *
+ * Invariants
+ * - A version is published after its checkpoint is complete and loaded, and its state is stored with it.
+ * - No checkpoint that something in flight may ask for is deleted.
+ * - Publishing twice changes nothing.
+ */
+import type { RunId } from '../identity.ts'
+import { deleteCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
+import { appendMetrics } from '../storage/metrics.ts'
+import type { Store } from '../storage/store.ts'
+import type { RunProgress } from '../workflows/messages.ts'
+import { failing } from './failure.ts'
+import type { OpenRuns } from './open-runs.ts'
+import type { Serving } from './serving.ts'
+import { metricsOf } from './update-metrics.ts'
+
+export interface Publication {
+  readonly run: RunId
+  readonly step: number
+  readonly version: number
+  /** Versions that something may still ask for. */
+  readonly inUse: readonly number[]
+  readonly progress: RunProgress
+  /** The run's state, as JSON. */
+  readonly state: string
+}
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+  readonly serving: Serving
+}
+
+export type RunActivities = ReturnType<typeof createRunActivities>
+
+export function createRunActivities({ store, runs, serving }: Dependencies) {
+  return failing({
+    async publishVersion(publication: Publication): Promise<void> {
+      const { run, version, step, inUse } = publication
+      const since = performance.now()
+      const { config, directory } = await runs.get(run)
+      await serving.prepare(run, version)
+      await store.runs.publish(run, { version, state: JSON.parse(publication.state) })
+      await serving.keepOnly(run, inUse)
+      const versions = await publishedVersions(directory.checkpointsDir)
+      const latest = new Set(versions.slice(-config.training.keepCheckpoints))
+      const spare = versions.filter((candidate) => !latest.has(candidate) && !inUse.includes(candidate))
+      for (const candidate of spare) await deleteCheckpoint(directory.checkpointDir(candidate))
+      const update = step === 0 ? undefined : await store.updates.get(run, step)
+      if (update === undefined) return
+      const publishSeconds = (performance.now() - since) / 1000
+      await appendMetrics(directory.metricsFile, metricsOf(update, publishSeconds))
+    },
+
+    /** How the run ended, with the state from which `resume` goes on. */
+    async recordEnd(request: {
+      readonly run: RunId
+      readonly progress: RunProgress
+      readonly state: string
+    }): Promise<void> {
+      const { run, progress } = request
+      const { phase } = progress
+      await store.runs.publish(run, { version: progress.version, state: JSON.parse(request.state) })
+      await store.runs.setStatus(run, phase === 'done' || phase === 'stopped' ? phase : 'failed', {
+        ended: Date.now(),
+        ...(progress.message === undefined ? {} : { detail: progress.message }),
+      })
+      if (phase === 'done') await serving.close(run)
+    },
+  })
+}

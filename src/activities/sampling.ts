@@ -1,0 +1,104 @@
+/**
+ * Sampling activities: one action of one turn.
+ *
+ * Invariants
+ * - A turn is sampled once: its tokens are stored under (episode, turn), and a second attempt finds them.
+ * - Token in, token out: the context is the very tokens of the earlier turns, never a text tokenized again.
+ * - The stored version is the one that sampled, and the logprobs are its own.
+ * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
+ */
+import type { EpisodeId, RunId } from '../identity.ts'
+import { StorageFault } from '../storage/fault.ts'
+import type { Store } from '../storage/store.ts'
+import { createContexts } from './contexts.ts'
+import { failing } from './failure.ts'
+import type { OpenRuns } from './open-runs.ts'
+import type { Serving } from './serving.ts'
+
+export interface SampleRequest {
+  readonly episode: EpisodeId
+  readonly run: RunId
+  readonly turn: number
+  readonly version: number | 'current'
+  readonly temperature: number
+  readonly maxTokens: number
+  /** 32-bit seed of the draws. */
+  readonly seed: number
+}
+
+export type SampleResult =
+  | { readonly kind: 'sampled'; readonly version: number; readonly tokens: number }
+  /** The next action does not fit into the policy's context. */
+  | { readonly kind: 'context_full' }
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+  readonly serving: Serving
+}
+
+export type SamplingActivities = ReturnType<typeof createSamplingActivities>
+
+export function createSamplingActivities({ store, runs, serving }: Dependencies) {
+  const contexts = createContexts(store)
+
+  return failing({
+    async sampleAction(request: SampleRequest): Promise<SampleResult> {
+      const { episode, run, turn } = request
+      const stored = await store.actions.get(episode, turn)
+      if (stored !== undefined)
+        return { kind: 'sampled', version: stored.version, tokens: stored.tokens.length }
+      const text = await serving.text(run)
+      const observation = await store.observations.get(episode, turn)
+      if (observation === undefined)
+        throw new StorageFault('missing', `observation ${turn} of ${episode} is not stored yet`)
+      const context = await contexts.at(episode, turn)
+      const prompt = text.encodeObservation(observation.messages, {
+        first: turn === 0,
+        tools: observation.tools ?? [],
+        previousToken: context.at(-1),
+      })
+      const { config } = await runs.get(run)
+      if (context.length + prompt.length + request.maxTokens > config.policy.contextLength)
+        return { kind: 'context_full' }
+      const version = request.version === 'current' ? await currentVersion(run) : request.version
+      const whole = new Int32Array(context.length + prompt.length)
+      whole.set(context)
+      whole.set(prompt, context.length)
+      const sampled = await serving.sample(run, {
+        cacheKey: episode,
+        context: whole,
+        version,
+        maxNewTokens: request.maxTokens,
+        temperature: request.temperature,
+        stopTokens: text.stopTokens,
+        seed: request.seed,
+      })
+      const { message, problems } = text.parseAction(sampled.tokens)
+      const { tokens, logprobs, finish } = sampled
+      const action = {
+        episode,
+        turn,
+        prompt,
+        tokens,
+        logprobs,
+        version: sampled.version,
+        finish,
+        message,
+        problems,
+      }
+      if ((await store.actions.put(action)) === 'already') {
+        const first = await store.actions.get(episode, turn)
+        return { kind: 'sampled', version: first?.version ?? version, tokens: first?.tokens.length ?? 0 }
+      }
+      contexts.extend(episode, turn, whole, tokens)
+      return { kind: 'sampled', version: sampled.version, tokens: tokens.length }
+    },
+  })
+
+  async function currentVersion(run: RunId): Promise<number> {
+    const version = await store.runs.version(run)
+    if (version === undefined) throw new StorageFault('missing', `run ${run} has not published a version yet`)
+    return version
+  }
+}

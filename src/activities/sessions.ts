@@ -1,0 +1,54 @@
+/**
+ * Sessions: the live environments of one worker, by episode.
+ *
+ * Invariants
+ * - Work on one session happens strictly in sequence.
+ * - A closed session is forgotten; closing what is not there does nothing.
+ */
+import type { Environment } from '../envs/environment.ts'
+import type { EpisodeId } from '../identity.ts'
+
+export interface LiveSession {
+  readonly environment: Environment
+  /** Actions played so far. */
+  turn: number
+}
+
+export interface Sessions {
+  get(episode: EpisodeId): LiveSession | undefined
+  set(episode: EpisodeId, session: LiveSession): void
+  close(episode: EpisodeId): Promise<void>
+  closeAll(): Promise<void>
+  /** Runs the work after all earlier work on the same episode. */
+  inTurn<T>(episode: EpisodeId, work: () => Promise<T>): Promise<T>
+}
+
+export function createSessions(): Sessions {
+  const live = new Map<EpisodeId, LiveSession>()
+  const last = new Map<EpisodeId, Promise<unknown>>()
+
+  async function close(episode: EpisodeId): Promise<void> {
+    const session = live.get(episode)
+    live.delete(episode)
+    await session?.environment.close()
+  }
+
+  return {
+    get: (episode) => live.get(episode),
+    set: (episode, session) => void live.set(episode, session),
+    close,
+    async closeAll() {
+      await Promise.all([...live.keys()].map(close))
+    },
+    async inTurn(episode, work) {
+      const before = last.get(episode) ?? Promise.resolve()
+      const mine = before.then(work, work)
+      last.set(episode, mine)
+      try {
+        return await mine
+      } finally {
+        if (last.get(episode) === mine) last.delete(episode)
+      }
+    },
+  }
+}

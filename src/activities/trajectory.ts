@@ -1,0 +1,105 @@
+/**
+ * Trajectory activities: sealing episodes and recording groups.
+ *
+ * Invariants
+ * - A trajectory is sealed once; sealing again answers what the first sealing stored.
+ * - An infrastructure failure or a cancellation is sealed without a reward.
+ */
+import type { EpisodeId, GroupId, RunId } from '../identity.ts'
+import { isRewarded, type Outcome } from '../learning/outcome.ts'
+import { finalReward } from '../learning/reward.ts'
+import type { SealedEpisode } from '../storage/episodes.ts'
+import type { Store } from '../storage/store.ts'
+import type { EpisodeResult, GroupReport } from '../workflows/messages.ts'
+import { failing } from './failure.ts'
+import type { OpenRuns } from './open-runs.ts'
+
+export interface SealRequest {
+  readonly episode: EpisodeId
+  readonly run: RunId
+  readonly taskIndex: number
+  readonly outcome: Outcome
+  readonly turns: number
+  /** Sum of the rewards of the turns. */
+  readonly reward: number
+  /** Why it failed, in words. */
+  readonly failure: string | null
+}
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+}
+
+export type TrajectoryActivities = ReturnType<typeof createTrajectoryActivities>
+
+export function createTrajectoryActivities({ store, runs }: Dependencies) {
+  return failing({
+    async sealTrajectory(request: SealRequest): Promise<EpisodeResult> {
+      const { config } = await runs.get(request.run)
+      const { episode: id, outcome } = request
+      if ((await store.episodes.get(id)) === undefined)
+        await store.episodes.insert({
+          id,
+          task: config.tasks[request.taskIndex]?.task ?? '',
+          instance: '',
+          created: Date.now(),
+        })
+      const { episode } = await store.episodes.seal(id, {
+        outcome,
+        reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
+        ended: Date.now(),
+      })
+      return resultOf(episode)
+    },
+
+    async recordGroup({ run, report }: { readonly run: RunId; readonly report: GroupReport }): Promise<void> {
+      const [first] = report.episodes
+      const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
+      const { group: id, number, task, version } = report
+      await store.groups.insert({ id, run, number, task, instance, version, created: Date.now() })
+      await store.groups.complete(id, {
+        status: report.episodes.length === 0 ? 'abandoned' : 'complete',
+        episodes: report.episodes.map(({ episode }) => episode),
+        rewards: report.episodes.map(({ reward }) => reward ?? 0),
+        oldestVersion: version,
+        ended: Date.now(),
+      })
+    },
+
+    /** The reports of those groups that have ended. */
+    async findReports(request: {
+      readonly run: RunId
+      readonly groups: readonly GroupId[]
+    }): Promise<{ readonly reports: readonly GroupReport[] }> {
+      const { config } = await runs.get(request.run)
+      const reports: GroupReport[] = []
+      for (const group of request.groups) {
+        const stored = await store.groups.get(group)
+        if (stored?.result === undefined) continue
+        const episodes: EpisodeResult[] = []
+        for (const id of stored.result.episodes) {
+          const episode = await store.episodes.get(id)
+          if (episode?.seal !== undefined) episodes.push(resultOf({ ...episode, seal: episode.seal }))
+        }
+        const { number, task, version } = stored
+        const taskIndex = config.tasks.findIndex((entry) => entry.task === task)
+        reports.push({ group, number, task, taskIndex, version, episodes })
+      }
+      return { reports }
+    },
+  })
+}
+
+function resultOf({ id, seal }: SealedEpisode): EpisodeResult {
+  const { outcome, reward, turns, tokens, actionTokens } = seal
+  return {
+    episode: id,
+    outcome,
+    reward: isRewarded(outcome) ? reward : null,
+    success: outcome === 'completed' && reward !== null && reward >= 1,
+    turns,
+    tokens,
+    actionTokens,
+  }
+}

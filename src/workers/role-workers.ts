@@ -1,0 +1,154 @@
+/**
+ * Role workers: the Temporal workers of one process, one per role that it takes on.
+ *
+ * Invariants
+ * - Everything that is started here is stopped by `close`: workers first, then sessions, engines, trainer, store.
+ * - Where orchestrator, environment and policy share the process, turns run as local activities beside
+ *   the workflows; the same activities answer on the roles' queues for runs with server dispatch.
+ */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
+import { createEnvironmentActivities } from '../activities/environment.ts'
+import { createEvaluationActivities } from '../activities/evaluation.ts'
+import { createOpenRuns } from '../activities/open-runs.ts'
+import { createRunActivities } from '../activities/run.ts'
+import { createSamplingActivities } from '../activities/sampling.ts'
+import { createServing } from '../activities/serving.ts'
+import { createTrainingActivities } from '../activities/training.ts'
+import { createTrajectoryActivities } from '../activities/trajectory.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import { createTrainer } from '../policy/trainer/embedded.ts'
+import type { Trainer } from '../policy/trainer/trainer.ts'
+import { createHome } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
+import { sessionQueue, taskQueues } from '../workflows/task-queues.ts'
+import type { TemporalConnection } from './connection.ts'
+import { installRuntime } from './runtime.ts'
+import { workflowBundle } from './workflow-bundle.ts'
+
+/** Roles a process can take on. */
+export const roles = ['orchestrator', 'environment', 'policy', 'trainer'] as const
+export type Role = (typeof roles)[number]
+
+export interface RoleWorkerOptions {
+  readonly connection: TemporalConnection
+  readonly home: string
+  readonly roles: readonly Role[]
+  readonly log: (line: string) => void
+  /** The engine of a run; the embedded one by default. */
+  readonly createEngine?: (config: RunConfig) => Promise<Engine>
+  /** The trainer of the process; the embedded one by default. */
+  readonly createTrainer?: () => Trainer
+  /** Workflows kept in memory. */
+  readonly maxCachedWorkflows?: number
+}
+
+export interface RoleWorkers {
+  /** Settles when a worker stops, with its error when it failed. */
+  readonly stopped: Promise<void>
+  close(): Promise<void>
+}
+
+/** Time for activities in hand at a shutdown; what takes longer is done again later. */
+const shutdownGraceTime = '5 seconds'
+
+/** Starts the workers of the roles and returns when they poll. */
+export async function startRoleWorkers(options: RoleWorkerOptions): Promise<RoleWorkers> {
+  const { connection, log } = options
+  const home = createHome(options.home)
+  installRuntime(join(home.logsDir, 'workers.log'))
+  const takes = (role: Role) => options.roles.includes(role)
+  const store = await openStore(home.storeFile)
+  const runs = createOpenRuns({ home, store })
+  const serving = createServing({ runs, createEngine: options.createEngine ?? embeddedEngine, log })
+  const trainer = (options.createTrainer ?? embeddedTrainer)()
+  const queue = sessionQueue(randomUUID())
+  const local = createEnvironmentActivities({ store, runs, queue: null })
+  const remote = createEnvironmentActivities({ store, runs, queue })
+  const sampling = createSamplingActivities({ store, runs, serving })
+  const trajectories = createTrajectoryActivities({ store, runs })
+  const { closeSessions: closeLocal, ...localEnvironment } = local
+  const { closeSessions: closeRemote, ...remoteEnvironment } = remote
+
+  const native = await NativeConnection.connect(connection.options ?? {})
+  const common = {
+    connection: native,
+    namespace: connection.namespace,
+    shutdownGraceTime,
+  } satisfies Partial<WorkerOptions>
+  const workers: Worker[] = []
+  if (takes('orchestrator'))
+    workers.push(
+      await Worker.create({
+        ...common,
+        taskQueue: taskQueues.orchestrator,
+        workflowBundle: await workflowBundle(),
+        activities: { ...localEnvironment, ...sampling, ...trajectories },
+        maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
+        maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
+        maxConcurrentWorkflowTaskExecutions: 100,
+        enableNonLocalActivities: false,
+      }),
+    )
+  if (takes('environment'))
+    for (const taskQueue of [taskQueues.environment, queue])
+      workers.push(
+        await Worker.create({
+          ...common,
+          taskQueue,
+          activities: { ...remoteEnvironment, ...trajectories },
+          maxConcurrentActivityTaskExecutions: 500,
+        }),
+      )
+  if (takes('policy'))
+    workers.push(
+      await Worker.create({
+        ...common,
+        taskQueue: taskQueues.policy,
+        activities: {
+          ...sampling,
+          ...createRunActivities({ store, runs, serving }),
+          ...createEvaluationActivities({ store, runs }),
+        },
+        maxConcurrentActivityTaskExecutions: 500,
+      }),
+    )
+  if (takes('trainer'))
+    workers.push(
+      await Worker.create({
+        ...common,
+        taskQueue: taskQueues.trainer,
+        activities: createTrainingActivities({ store, runs, trainer, log }),
+        maxConcurrentActivityTaskExecutions: 1, // one update at a time: they share the cores
+      }),
+    )
+
+  const running = Promise.all(workers.map((worker) => worker.run())).then(() => undefined)
+  running.catch(() => undefined)
+  return {
+    stopped: running,
+    async close() {
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+      await running.catch((error: unknown) => log(`a worker ended with an error: ${String(error)}`))
+      await closeLocal()
+      await closeRemote()
+      await serving.closeAll()
+      await trainer.close()
+      await runs.close()
+      await native.close()
+      await store.close()
+    },
+  }
+}
+
+function embeddedEngine(config: RunConfig): Promise<Engine> {
+  const { threads, contextLength } = config.policy
+  return createEmbeddedEngine({ threads, contextLength })
+}
+
+function embeddedTrainer(): Trainer {
+  return createTrainer({ threads: 2 })
+}

@@ -1,0 +1,19 @@
+/**
+ * The bundle of workflow code that workers run in the sandbox.
+ *
+ * Invariants
+ * - It is built once per process, from the sources that the process itself runs.
+ */
+import { fileURLToPath } from 'node:url'
+import { bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker'
+
+let bundle: Promise<WorkflowBundleWithSourceMap> | undefined
+
+/** The bundle of all workflows. */
+export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(import.meta.resolve('../workflows/bundle.ts')),
+    logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error },
+  })
+  return bundle
+}

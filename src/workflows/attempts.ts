@@ -1,0 +1,61 @@
+/**
+ * Attempts: playing one sample until an episode ends with a reward.
+ *
+ * Invariants
+ * - An infrastructure failure leads to a new attempt under a new id, never to a result.
+ * - Cancellation is passed on, never taken for a failure.
+ */
+import { ChildWorkflowFailure, executeChild, isCancellation, log, sleep } from '@temporalio/workflow'
+import { type EvaluationId, episodeId, type GroupId } from '../identity.ts'
+import { isRewarded } from '../learning/outcome.ts'
+import { episode } from './episode.ts'
+import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
+
+/** Which sample of which group or evaluation, and how often to try. */
+export interface Sample {
+  readonly parent: GroupId | EvaluationId
+  readonly sample: number
+  readonly maxAttempts: number
+  /** Policy version that the search attribute shows. */
+  readonly version: number
+}
+
+/** @returns the first attempt that ended with a reward; null when none of them did */
+export async function playSample(
+  of: Sample,
+  plan: Omit<EpisodePlan, 'episode'>,
+): Promise<EpisodeResult | null> {
+  for (let attempt = 0; attempt < of.maxAttempts; attempt++) {
+    const result = await playAttempt(of, attempt, plan)
+    if (result !== null && isRewarded(result.outcome)) return result
+    log.warn('episode ended without reward', { parent: of.parent, sample: of.sample, attempt })
+    await sleep(1000 * 2 ** attempt) // the fault may be a restart that is still going on
+  }
+  return null
+}
+
+/** One attempt; null when its workflow failed. */
+async function playAttempt(
+  of: Sample,
+  attempt: number,
+  plan: Omit<EpisodePlan, 'episode'>,
+): Promise<EpisodeResult | null> {
+  const id = episodeId(of.parent, of.sample, attempt)
+  try {
+    return await executeChild(episode, {
+      workflowId: id,
+      args: [{ ...plan, episode: id }],
+      staticSummary: `${plan.task} · ${plan.split} #${plan.position}`,
+      typedSearchAttributes: [
+        { key: searchAttributes.run, value: plan.run },
+        { key: searchAttributes.task, value: plan.task },
+        { key: searchAttributes.group, value: of.parent },
+        { key: searchAttributes.version, value: of.version },
+      ],
+    })
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ChildWorkflowFailure)) throw error
+    log.warn('episode failed', { episode: id, reason: String(error.cause ?? error) })
+    return null
+  }
+}

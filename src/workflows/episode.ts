@@ -1,0 +1,157 @@
+/**
+ * Episode: open the environment, then sample and step until the end, then seal and close.
+ *
+ * Invariants
+ * - Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled.
+ * - An infrastructure failure never becomes a reward.
+ * - The version of each turn depends on the episode's identity and seed alone.
+ * - The history grows by a few numbers per turn; texts and tokens stay in the store.
+ */
+import {
+  ActivityFailure,
+  CancellationScope,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  TimeoutFailure,
+  upsertSearchAttributes,
+} from '@temporalio/workflow'
+import type { EnvironmentSession, TurnResult } from '../activities/environment.ts'
+import { seedOf, uniforms } from '../identity.ts'
+import { drawVersion } from '../learning/cross-policy.ts'
+import type { Outcome } from '../learning/outcome.ts'
+import { environmentActivities, samplingActivities, trajectoryActivities } from './dispatch.ts'
+import { type EpisodePlan, type EpisodeResult, searchAttributes, type VersionRule } from './messages.ts'
+
+/** What the turns have added up to so far. */
+interface Tally {
+  session: EnvironmentSession | null
+  turns: number
+  reward: number
+  invalidInARow: number
+}
+
+/** Plays one instance with the policy, as one durable workflow. */
+export async function episode(plan: EpisodePlan): Promise<EpisodeResult> {
+  const tally: Tally = { session: null, turns: 0, reward: 0, invalidInARow: 0 }
+  let outcome: Outcome
+  let failure: unknown
+  try {
+    outcome = await playTurns(plan, tally)
+  } catch (error) {
+    failure = error
+    outcome = isCancellation(error) ? 'cancelled' : 'infrastructure_error'
+  }
+  const result = await CancellationScope.nonCancellable(() => end(plan, outcome, tally, failure))
+  if (outcome === 'cancelled') throw failure
+  return result
+}
+
+/** What the environment needs of the plan. */
+function openingOf(plan: EpisodePlan) {
+  const { episode, run, taskIndex, split, position } = plan
+  return { episode, run, taskIndex, split, position }
+}
+
+async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
+  const { sampleAction } = samplingActivities(plan.dispatch)
+  const draw = uniforms(seedOf(plan.seed, plan.episode, 'versions'))
+  const session = await open(plan, tally)
+  const turnLimit = plan.turnLimit ?? session.turnLimit
+  while (tally.turns < turnLimit) {
+    const turn = tally.turns
+    const action = await sampleAction({
+      episode: plan.episode,
+      run: plan.run,
+      turn,
+      version: chooseVersion(plan.versions, draw),
+      temperature: plan.temperature,
+      maxTokens: plan.maxTokensPerTurn,
+      seed: seedOf(plan.seed, plan.episode, turn),
+    })
+    if (action.kind === 'context_full') return 'context_limit'
+    const step = await stepOrReopen(plan, tally, turn)
+    record(tally, step)
+    if (step.outcome !== null) return step.outcome
+    if (tally.invalidInARow >= plan.invalidActionLimit) return 'invalid_action'
+  }
+  return 'turn_limit'
+}
+
+/** The version of one turn; `current` is whichever is the newest when the turn is sampled. */
+function chooseVersion(rule: VersionRule, draw: () => number): number | 'current' {
+  if (rule.kind === 'fixed') return rule.version
+  const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, [draw(), draw()])
+  return Number.isFinite(drawn) ? drawn : 'current'
+}
+
+async function open(plan: EpisodePlan, tally: Tally): Promise<EnvironmentSession> {
+  tally.session = await environmentActivities(plan.dispatch, null).openEnvironment(openingOf(plan))
+  return tally.session
+}
+
+/** Steps on the worker that holds the session; when that worker is gone, another one plays it up to here. */
+async function stepOrReopen(plan: EpisodePlan, tally: Tally, turn: number): Promise<TurnResult> {
+  const request = { ...openingOf(plan), turn }
+  const queue = tally.session?.queue ?? null
+  try {
+    return await environmentActivities(plan.dispatch, queue).stepEnvironment(request)
+  } catch (error) {
+    if (queue === null || !isWorkerGone(error)) throw error
+    const { queue: next } = await open(plan, tally)
+    return await environmentActivities(plan.dispatch, next).stepEnvironment(request)
+  }
+}
+
+function isWorkerGone(error: unknown): boolean {
+  return (
+    error instanceof ActivityFailure &&
+    error.cause instanceof TimeoutFailure &&
+    error.cause.timeoutType !== 'START_TO_CLOSE'
+  )
+}
+
+function record(tally: Tally, result: TurnResult): void {
+  tally.turns += 1
+  tally.reward += result.reward
+  tally.invalidInARow = result.invalid ? tally.invalidInARow + 1 : 0
+  setCurrentDetails(`turn ${tally.turns} · reward ${tally.reward} · last action: ${result.summary}`)
+}
+
+/** Seals the trajectory and closes the session; a session that cannot be closed ends with its worker. */
+async function end(
+  plan: EpisodePlan,
+  outcome: Outcome,
+  tally: Tally,
+  failure: unknown,
+): Promise<EpisodeResult> {
+  const { episode, run, taskIndex } = plan
+  const queue = tally.session?.queue ?? null
+  const [sealed, closed] = await Promise.allSettled([
+    trajectoryActivities(plan.dispatch).sealTrajectory({
+      episode,
+      run,
+      taskIndex,
+      outcome,
+      turns: tally.turns,
+      reward: tally.reward,
+      failure: failure === undefined ? null : reasonOf(failure),
+    }),
+    environmentActivities(plan.dispatch, queue).closeEnvironment({ episode }),
+  ])
+  if (sealed.status === 'rejected') throw sealed.reason
+  if (closed.status === 'rejected')
+    log.warn('session not closed', { episode, reason: reasonOf(closed.reason) })
+  const result = sealed.value
+  upsertSearchAttributes([
+    { key: searchAttributes.outcome, value: outcome },
+    { key: searchAttributes.reward, value: result.reward },
+  ])
+  setCurrentDetails(`${outcome} after ${tally.turns} turns · reward ${result.reward ?? '—'}`)
+  return result
+}
+
+function reasonOf(failure: unknown): string {
+  const cause = failure instanceof ActivityFailure && failure.cause !== undefined ? failure.cause : failure
+  return cause instanceof Error ? cause.message : String(cause)
+}

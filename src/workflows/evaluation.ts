@@ -1,0 +1,101 @@
+/**
+ * Evaluation: one checkpoint over one suite, its result stored under (run, suite, version, seed).
+ *
+ * Invariants
+ * - It is pinned to the version that it was started with.
+ * - It never blocks the run that started it: it reports by signal to the run's workflow id.
+ * - Its history stays bounded: it continues as new between episodes when the server suggests it.
+ */
+import {
+  condition,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow'
+import { playSample } from './attempts.ts'
+import { evaluationActivities } from './dispatch.ts'
+import { type EvaluationPlan, type EvaluationSummary, evaluationEnded } from './messages.ts'
+
+/** What is carried over when the evaluation continues as new. */
+interface EvaluationState {
+  readonly next: number
+  readonly ended: number
+  readonly successes: number
+  readonly rewardSum: number
+}
+
+/** Evaluates one checkpoint over one suite. */
+export async function evaluation(
+  plan: EvaluationPlan,
+  state: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 },
+): Promise<EvaluationSummary> {
+  const after = await playEpisodes(plan, state)
+  if (after.next < plan.episodes) return continueAsNew<typeof evaluation>(plan, after)
+  const summary: EvaluationSummary = {
+    suite: plan.suite,
+    version: plan.version,
+    success: after.ended === 0 ? 0 : after.successes / after.ended,
+    n: after.ended,
+  }
+  await evaluationActivities.recordEvaluation({
+    evaluation: plan.evaluation,
+    run: plan.run,
+    summary,
+    meanReward: after.ended === 0 ? 0 : after.rewardSum / after.ended,
+  })
+  await reportToRun(plan, summary)
+  return summary
+}
+
+/** Plays instances in order with bounded concurrency, until all are played or the history grows long. */
+async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promise<EvaluationState> {
+  let { next, ended, successes, rewardSum } = from
+  let running = 0
+  let fault: unknown
+  while (next < plan.episodes && !workflowInfo().continueAsNewSuggested) {
+    const position = next
+    next += 1
+    running += 1
+    const of = {
+      parent: plan.evaluation,
+      sample: position,
+      maxAttempts: plan.maxAttempts,
+      version: plan.version,
+    }
+    playSample(of, { ...plan.episode, position })
+      .then((result) => {
+        if (result !== null) {
+          ended += 1
+          successes += result.success ? 1 : 0
+          rewardSum += result.reward ?? 0
+        }
+        setCurrentDetails(
+          `${plan.suite} · version ${plan.version} · ${successes} of ${ended} · ${plan.episodes} in all`,
+        )
+      })
+      .catch((error: unknown) => {
+        fault = error
+      })
+      .finally(() => {
+        running -= 1
+      })
+    await condition(() => running < plan.concurrency || fault !== undefined)
+    if (fault !== undefined) throw fault
+  }
+  await condition(() => running === 0 || fault !== undefined)
+  if (fault !== undefined) throw fault
+  return { next, ended, successes, rewardSum }
+}
+
+/** Nobody waits for the evaluation of a run that has ended; its result is in the store. */
+async function reportToRun(plan: EvaluationPlan, summary: EvaluationSummary): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(plan.run).signal(evaluationEnded, summary)
+  } catch (error) {
+    if (isCancellation(error)) throw error
+    log.info('run not reached', { evaluation: plan.evaluation })
+  }
+}

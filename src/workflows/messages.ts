@@ -1,0 +1,168 @@
+/**
+ * Messages of the workflows: signals, queries, updates, search attributes, and what they carry.
+ *
+ * Invariants
+ * - Messages carry references and a few numbers, never transcripts, tokens or weights.
+ * - Every payload is plain JSON: it is equal to itself after a round trip.
+ * - A signal may arrive twice; its handler counts it once, by the identity in it.
+ */
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
+import type { EpisodeId, EvaluationId, GroupId, RunId } from '../identity.ts'
+import type { Outcome } from '../learning/outcome.ts'
+
+/** Search attributes, typed; the embedded server registers them at its start. */
+export const searchAttributes = {
+  run: defineSearchAttributeKey('PerdureRun', SearchAttributeType.KEYWORD),
+  task: defineSearchAttributeKey('PerdureTask', SearchAttributeType.KEYWORD),
+  version: defineSearchAttributeKey('PerdureVersion', SearchAttributeType.INT),
+  outcome: defineSearchAttributeKey('PerdureOutcome', SearchAttributeType.KEYWORD),
+  reward: defineSearchAttributeKey('PerdureReward', SearchAttributeType.DOUBLE),
+  group: defineSearchAttributeKey('PerdureGroup', SearchAttributeType.KEYWORD),
+}
+
+/** Which policy version a turn is sampled from. */
+export type VersionRule =
+  | { readonly kind: 'fixed'; readonly version: number }
+  /** The newest published version, or with probability `staleShare` a member of the pool. */
+  | { readonly kind: 'cross_policy'; readonly staleShare: number; readonly pool: readonly number[] }
+
+/** What an episode needs to know: references and rules, no data. */
+export interface EpisodePlan {
+  readonly episode: EpisodeId
+  readonly run: RunId
+  readonly seed: number
+  /** Position of the task in the run's configuration. */
+  readonly taskIndex: number
+  readonly task: string
+  readonly split: string
+  /** Position of the instance in the order of the split. */
+  readonly position: number
+  readonly turnLimit: number | null
+  readonly versions: VersionRule
+  readonly temperature: number
+  readonly maxTokensPerTurn: number
+  readonly invalidActionLimit: number
+  readonly dispatch: 'local' | 'server'
+}
+
+/** How an episode ended. */
+export interface EpisodeResult {
+  readonly episode: EpisodeId
+  readonly outcome: Outcome
+  /** Null where the outcome carries none. */
+  readonly reward: number | null
+  readonly success: boolean
+  readonly turns: number
+  readonly actionTokens: number
+  readonly tokens: number
+}
+
+/** A group of episodes of one instance. */
+export interface GroupPlan {
+  readonly group: GroupId
+  readonly run: RunId
+  readonly number: number
+  readonly groupSize: number
+  readonly quorum: number
+  readonly timeoutSeconds: number
+  readonly maxAttempts: number
+  /** Policy version when the group was admitted. */
+  readonly version: number
+  readonly episode: Omit<EpisodePlan, 'episode'>
+}
+
+/** What a finished group reports to its run. */
+export interface GroupReport {
+  readonly group: GroupId
+  readonly number: number
+  readonly taskIndex: number
+  readonly task: string
+  /** Policy version when the group was admitted. */
+  readonly version: number
+  /** Empty when the group failed: then it takes part in no update. */
+  readonly episodes: readonly EpisodeResult[]
+}
+
+/** One evaluation of one checkpoint over one suite. */
+export interface EvaluationPlan {
+  readonly evaluation: EvaluationId
+  readonly run: RunId
+  readonly suite: string
+  readonly version: number
+  readonly episodes: number
+  readonly concurrency: number
+  readonly maxAttempts: number
+  readonly episode: Omit<EpisodePlan, 'episode' | 'position'>
+}
+
+/** One finished evaluation. */
+export interface EvaluationSummary {
+  readonly suite: string
+  readonly version: number
+  /** Share of episodes that reached full reward, in [0, 1]. */
+  readonly success: number
+  readonly n: number
+}
+
+export type RunPhase =
+  | 'starting'
+  | 'warm_start'
+  | 'evaluating'
+  | 'training'
+  | 'paused'
+  | 'stopping'
+  | 'done'
+  | 'stopped'
+  | 'failed'
+
+/** What a run says of itself. */
+export interface RunProgress {
+  readonly run: string
+  readonly phase: RunPhase
+  readonly version: number
+  readonly step: number
+  readonly updates: number
+  readonly warmStart?: { readonly done: number; readonly total: number }
+  readonly episodesInFlight: number
+  readonly groupsInFlight: number
+  readonly groupsReady: number
+  /** Mean staleness of the last update's groups, in versions. */
+  readonly staleness: number
+  readonly episodes: number
+  readonly tokens: number
+  /** Of the last update, per task. */
+  readonly success: Readonly<Record<string, number>>
+  readonly reward: Readonly<Record<string, number>>
+  readonly evaluations: readonly EvaluationSummary[]
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly message?: string
+}
+
+/** A learning setting that may change while the run goes on. */
+export interface LearningChange {
+  readonly learningRate?: number
+  readonly klCoefficient?: number
+  readonly entropyCoefficient?: number
+  readonly clipLow?: number
+  readonly clipHigh?: number
+}
+
+/** A group ended; the sender repeats it until the run has it. */
+export const groupEnded = defineSignal<[GroupReport]>('groupEnded')
+/** An evaluation ended. */
+export const evaluationEnded = defineSignal<[EvaluationSummary]>('evaluationEnded')
+/** Where the run stands. */
+export const progress = defineQuery<RunProgress>('progress')
+/** No update starts and no group is admitted until `resume`. */
+export const pause = defineUpdate<RunPhase>('pause')
+export const resume = defineUpdate<RunPhase>('resume')
+/** The run ends after the update in hand; its answer means that it was heard, not that it is done. */
+export const stop = defineUpdate<RunPhase>('stop')
+/** New weights of the task mix, one per configured task. */
+export const setTaskMix = defineUpdate<void, [readonly number[]]>('setTaskMix')
+/** New learning settings, from the next update on. */
+export const setLearning = defineUpdate<void, [LearningChange]>('setLearning')
+/** Starts an evaluation of the current version beside the training. */
+export const evaluateNow = defineUpdate<EvaluationId, [{ suite: string }]>('evaluateNow')

@@ -1,0 +1,126 @@
+/**
+ * Children of a training run: groups and evaluations, which outlive each execution of it.
+ *
+ * Invariants
+ * - A child is started once per identity; starting it again finds it.
+ * - The next group's task follows the mix, its instance the task's own cursor.
+ */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
+import { ApplicationFailure, ParentClosePolicy, startChild } from '@temporalio/workflow'
+import { type EvaluationId, groupId } from '../identity.ts'
+import { nextTask } from '../learning/task-mix.ts'
+import { trajectoryActivities } from './dispatch.ts'
+import { evaluation } from './evaluation.ts'
+import { episodeRules, evaluationPlan } from './evaluation-plan.ts'
+import { type GroupPlan, searchAttributes } from './messages.ts'
+import { rolloutGroup } from './rollout-group.ts'
+import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
+
+/** Starts as many groups as the staleness bound allows. */
+export async function admitGroups(state: TrainingState): Promise<void> {
+  if (state.paused || state.stopRequested) return
+  const admitted: GroupInFlight[] = []
+  for (let room = roomForGroups(state); room > 0; room--) {
+    const taskIndex = nextTask(state.weights, state.admitted)
+    const position = state.admitted[taskIndex] ?? 0
+    state.admitted[taskIndex] = position + 1
+    const group = { number: state.nextGroup, taskIndex, position, version: state.version, pool: state.pool }
+    state.nextGroup += 1
+    state.inFlight.push(group)
+    admitted.push(group)
+  }
+  await Promise.all(admitted.map((group) => startGroup(state, group)))
+}
+
+/** After an execution that ended with groups in flight: takes in what ended meanwhile, starts the others again. */
+export async function reattachGroups(state: TrainingState): Promise<void> {
+  const { findReports } = trajectoryActivities(state.config.orchestration.dispatch)
+  state.reattach = false
+  state.evaluating = []
+  const groups = state.inFlight.map((group) => groupId(state.run, group.number))
+  const { reports } = await findReports({ run: state.run, groups })
+  for (const report of reports) receiveGroup(state, report)
+  await Promise.all(state.inFlight.map((group) => startGroup(state, group)))
+}
+
+async function startGroup(state: TrainingState, group: GroupInFlight): Promise<void> {
+  const plan = groupPlan(state, group)
+  await startOnce(() =>
+    startChild(rolloutGroup, {
+      workflowId: plan.group,
+      args: [plan],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
+      typedSearchAttributes: [
+        { key: searchAttributes.run, value: state.run },
+        { key: searchAttributes.task, value: plan.episode.task },
+        { key: searchAttributes.group, value: plan.group },
+        { key: searchAttributes.version, value: group.version },
+      ],
+    }),
+  )
+}
+
+function groupPlan(state: TrainingState, group: GroupInFlight): GroupPlan {
+  const { rollout, crossPolicy } = state.config
+  return {
+    group: groupId(state.run, group.number),
+    run: state.run,
+    number: group.number,
+    groupSize: rollout.groupSize,
+    quorum: rollout.quorum ?? rollout.groupSize,
+    timeoutSeconds: rollout.groupTimeoutSeconds,
+    maxAttempts: rollout.maxAttempts,
+    version: group.version,
+    episode: {
+      ...episodeRules(state.run, state.config, group.taskIndex),
+      split: state.config.tasks[group.taskIndex]?.split ?? 'train',
+      position: group.position,
+      versions: { kind: 'cross_policy', staleShare: crossPolicy.staleShare, pool: group.pool },
+      temperature: rollout.temperature,
+    },
+  }
+}
+
+/** Starts the evaluations that the schedule asks for at this step; `last` asks for all suites. */
+export async function startEvaluations(state: TrainingState, when: 'due' | 'last'): Promise<void> {
+  const { every, suites } = state.config.evaluation
+  const due = state.step === 0 || (every > 0 && state.step % every === 0)
+  if (when === 'due' && !due) return
+  for (const suite of suites) await startEvaluation(state, suite.name)
+}
+
+/** Starts one evaluation of the current version, unless it has been asked for before. */
+export async function startEvaluation(state: TrainingState, name: string): Promise<EvaluationId> {
+  const { version, config, run } = state
+  const suite = config.evaluation.suites.find((candidate) => candidate.name === name)
+  if (suite === undefined) throw ApplicationFailure.nonRetryable(`unknown suite ${name}`, 'UnknownSuite')
+  const plan = evaluationPlan(run, config, { suite, version, episodes: suite.episodes })
+  const isSame = (other: { suite: string; version: number }) =>
+    other.suite === name && other.version === version
+  if (state.evaluations.some(isSame) || state.evaluating.some(isSame)) return plan.evaluation
+  state.evaluating.push({ suite: name, version })
+  await startOnce(() =>
+    startChild(evaluation, {
+      workflowId: plan.evaluation,
+      args: [plan],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      staticSummary: `${name} · version ${version} · ${suite.episodes} episodes`,
+      typedSearchAttributes: [
+        { key: searchAttributes.run, value: run },
+        { key: searchAttributes.task, value: suite.task },
+        { key: searchAttributes.version, value: version },
+      ],
+    }),
+  )
+  return plan.evaluation
+}
+
+/** The child of that identity may be there from an earlier execution; it reports all the same. */
+async function startOnce(start: () => Promise<unknown>): Promise<void> {
+  try {
+    await start()
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+  }
+}

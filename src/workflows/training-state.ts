@@ -1,0 +1,168 @@
+/**
+ * State of a training run: what is carried over when it continues as new, and how it changes.
+ *
+ * Invariants
+ * - The state is plain JSON: equal to itself after a round trip.
+ * - A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
+ * - At most (η + 1)·B groups are admitted beyond those whose update is published.
+ * - No group is left behind to grow older than η updates: an update waits for those that would.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { GroupId, RunId } from '../identity.ts'
+import { admissible, nextBatch } from '../learning/admission.ts'
+import type { EvaluationSummary, GroupReport, LearningChange, RunPhase, RunProgress } from './messages.ts'
+
+/** A group that is being played. */
+export interface GroupInFlight {
+  readonly number: number
+  readonly taskIndex: number
+  readonly version: number
+  readonly pool: readonly number[]
+  readonly position: number
+}
+
+/** A finished group that waits for its update. */
+export interface GroupReady {
+  readonly group: GroupId
+  readonly number: number
+  readonly version: number
+}
+
+/** All that a run knows; the input of its workflow. */
+export interface TrainingState {
+  readonly run: RunId
+  readonly config: RunConfig
+  phase: RunPhase
+  /** Chunks of the warm start that are done; null before it is prepared. */
+  warmStart: { done: number; total: number } | null
+  version: number
+  step: number
+  nextGroup: number
+  /** Groups admitted per task: the cursor of each task. */
+  admitted: number[]
+  weights: number[]
+  learning: LearningChange
+  pool: number[]
+  inFlight: GroupInFlight[]
+  ready: GroupReady[]
+  training: GroupReady[]
+  episodes: number
+  tokens: number
+  staleness: number
+  success: Record<string, number>
+  reward: Record<string, number>
+  evaluations: EvaluationSummary[]
+  evaluating: { suite: string; version: number }[]
+  paused: boolean
+  stopRequested: boolean
+  /** True when an earlier execution ended with groups in flight: they are looked for first. */
+  reattach: boolean
+  readonly startedAt: number
+}
+
+/** The state of a run that has not begun. */
+export function initialState(run: RunId, config: RunConfig, startedAt: number): TrainingState {
+  return {
+    run,
+    config,
+    phase: 'starting',
+    warmStart: null,
+    version: 0,
+    step: 0,
+    nextGroup: 0,
+    admitted: config.tasks.map(() => 0),
+    weights: config.tasks.map((task) => task.weight),
+    learning: {},
+    pool: [],
+    inFlight: [],
+    ready: [],
+    training: [],
+    episodes: 0,
+    tokens: 0,
+    staleness: 0,
+    success: {},
+    reward: {},
+    evaluations: [],
+    evaluating: [],
+    paused: false,
+    stopRequested: false,
+    reattach: false,
+    startedAt,
+  }
+}
+
+/** Groups that may be admitted now. */
+export function roomForGroups(state: TrainingState): number {
+  const outstanding = state.inFlight.length + state.ready.length + state.training.length
+  const updatesLeft = state.config.training.updates - state.step
+  return admissible(state.config.rollout, { outstanding, updatesLeft })
+}
+
+function nextBatchOf(state: TrainingState): readonly number[] | undefined {
+  return nextBatch(state.config.rollout, {
+    version: state.version,
+    ready: state.ready.map((group) => group.version),
+    inFlight: state.inFlight.map((group) => group.version),
+  })
+}
+
+/** True when an update can start: enough groups wait, and none in flight would grow too old. */
+export function batchIsReady(state: TrainingState): boolean {
+  return nextBatchOf(state) !== undefined
+}
+
+/** Moves the groups of the next update into training, in the order of their numbers. */
+export function takeBatch(state: TrainingState): readonly GroupReady[] {
+  const taken = new Set(nextBatchOf(state))
+  state.training = state.ready.filter((_, index) => taken.has(index)).sort((a, b) => a.number - b.number)
+  state.ready = state.ready.filter((_, index) => !taken.has(index))
+  return state.training
+}
+
+/** Takes in a report; a group that is not in flight has reported before. */
+export function receiveGroup(state: TrainingState, report: GroupReport): void {
+  const before = state.inFlight.length
+  state.inFlight = state.inFlight.filter((group) => group.number !== report.number)
+  if (state.inFlight.length === before || report.episodes.length === 0) return
+  state.ready.push({ group: report.group, number: report.number, version: report.version })
+  state.episodes += report.episodes.length
+  state.tokens += report.episodes.reduce((sum, episode) => sum + episode.tokens, 0)
+}
+
+/** Takes in a finished evaluation, once. */
+export function receiveEvaluation(state: TrainingState, summary: EvaluationSummary): void {
+  const isSame = (other: { suite: string; version: number }) =>
+    other.suite === summary.suite && other.version === summary.version
+  state.evaluating = state.evaluating.filter((running) => !isSame(running))
+  if (!state.evaluations.some(isSame)) state.evaluations.push(summary)
+}
+
+/** Versions that something may still ask for; their checkpoints are kept. */
+export function versionsInUse(state: TrainingState): readonly number[] {
+  const used = new Set([0, state.version, ...state.pool])
+  for (const group of state.inFlight) for (const version of [group.version, ...group.pool]) used.add(version)
+  for (const running of state.evaluating) used.add(running.version)
+  return [...used].sort((a, b) => a - b)
+}
+
+/** What the run says of itself. */
+export function progressOf(state: TrainingState): RunProgress {
+  return {
+    run: state.run,
+    phase: state.phase,
+    version: state.version,
+    step: state.step,
+    updates: state.config.training.updates,
+    ...(state.warmStart === null ? {} : { warmStart: state.warmStart }),
+    episodesInFlight: state.inFlight.length * state.config.rollout.groupSize,
+    groupsInFlight: state.inFlight.length,
+    groupsReady: state.ready.length,
+    staleness: state.staleness,
+    episodes: state.episodes,
+    tokens: state.tokens,
+    success: state.success,
+    reward: state.reward,
+    evaluations: state.evaluations,
+    startedAt: state.startedAt,
+  }
+}
