@@ -32,7 +32,7 @@ test('replay answers line by line, in order, with JSON Lines alone', async () =>
 test('a person plays a game to its end, and may ask what can be done', async () => {
   const task = await alfworld.open({})
   const commands = (await task.demonstrate?.('test/2'))?.actions.map(
-    (action) => action.tool_calls?.[0]?.arguments['action'],
+    (action) => action.tool_calls?.[0]?.arguments.action,
   )
   const output = new PassThrough()
   const input = Readable.from([['?', ...(commands ?? [])].map((line) => `${line}\n`).join('')])

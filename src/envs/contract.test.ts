@@ -29,7 +29,7 @@ const hostile: readonly AssistantMessage[] = [
 function misuses(environment: Environment): AssistantMessage[] {
   const values = [undefined, null, 3, true, [], {}, '', ' ', '\u0000', '🫖', 'x'.repeat(1_000_000)]
   return environment.tools.flatMap(({ function: { name, parameters } }) => {
-    const keys = Object.keys(parameters['properties'] ?? {})
+    const keys = Object.keys(parameters.properties ?? {})
     const filled = values.map((value) => Object.fromEntries(keys.map((key) => [key, value])))
     return [undefined, null, [], 'text', {}, ...filled].map(
       (given): AssistantMessage => ({

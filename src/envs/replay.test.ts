@@ -31,7 +31,7 @@ test('the first step is the reset, and every action is answered', async () => {
   if (answer === undefined || 'error' in answer) throw new Error('not replayed')
   expect(answer.steps).toHaveLength(3)
   expect(answer.steps[0]).toMatchObject({ reward: 0, done: false, info: { won: false } })
-  expect(answer.steps[2]?.info['observation']).toBe('Nothing happens.')
+  expect(answer.steps[2]?.info.observation).toBe('Nothing happens.')
 })
 
 test('an episode ends at its end: what follows is not played', async () => {

@@ -129,7 +129,14 @@ async function replayEpisode(
   for (const action of actions) {
     last = await environment.step(action)
     reward += last.reward
-    steps.push(last)
+    const { outcome } = last
+    steps.push({
+      messages: last.messages,
+      reward: last.reward,
+      done: last.done,
+      ...(outcome === undefined ? {} : { outcome }),
+      info: last.info,
+    })
     if (last.done) break
   }
   return { instance: name, outcome: last?.outcome ?? null, reward, steps }

@@ -5,6 +5,7 @@
  * - The same instance and the same actions give the same messages, rewards and endings.
  * - Commands reach the game as the agent wrote them.
  * - Every tool call is answered by one tool message; what is no call of the tool is answered in words.
+ * - A message of which nothing could be played is marked invalid; a command that does nothing is not.
  * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
  */
 import type {
@@ -67,12 +68,14 @@ class HouseholdSession implements Environment {
     let state = before
     const calls: unknown = action?.tool_calls
     const messages: Message[] = []
+    let usable = false
     for (const call of Array.isArray(calls) ? calls : []) {
       const reading = readCall(call)
       let content: string
       if (state.won) content = over
       else if ('problem' in reading) content = reading.problem
       else {
+        usable = true
         state = game.play(reading.command)
         content = this.#shown(state)
       }
@@ -82,7 +85,8 @@ class HouseholdSession implements Environment {
     this.#state = state
     const reward = state.won && !before.won ? 1 : 0
     const ending = state.won ? { done: true, outcome: 'completed' as const } : { done: false }
-    return { messages, reward, ...ending, info: { ...state } }
+    const invalid = usable || before.won ? {} : { invalid: true }
+    return { messages, reward, ...ending, ...invalid, info: { ...state } }
   }
 
   async close(): Promise<void> {

@@ -24,7 +24,7 @@ export const householdGrammar = `grammar :: """
                 "condition": "at(a:agent, l:location) & stands(r:receptacle, l:location)",
                 "rhs": "You are at [{r.name | at(a:agent, l:location) & stands(r:receptacle, l:location)}]."
             },
-            { "rhs": "You see [{r.name | stands(r:receptacle, l:location)}]." }
+            { "rhs": "You see [{r.name | stands(r:receptacle, p:location)}]." }
         ],
         "burden": [
             { "condition": "busy(a:agent)", "rhs": "You carry [{o.name | carries(a:agent, o:object)}]." },

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import { householdDialect, officialDialect } from './dialect.ts'
+import { createExpert } from './expert.ts'
+
+/** What the expert answers to a script of observations. */
+function commands(observations: readonly string[], dialect = householdDialect): (string | undefined)[] {
+  const expert = createExpert(dialect)
+  return observations.map((observation) => expert.next(observation))
+}
+
+const home = 'You see bed 1, chest 1, cupboard 1, fridge 1, sink 1, table 1.\n'
+
+test('it looks where the thing likely is, opens what is closed, and brings what it finds', () => {
+  const given = [
+    `${home}Task: put a clean plate in a chest.`,
+    'On table 1: cup 1.',
+    'cupboard 1 is closed.',
+    'In cupboard 1: bowl 1, plate 2.',
+    'You take plate 2.',
+    'On sink 1: nothing.',
+    'plate 2 is clean.',
+    'chest 1 is closed.',
+    'In chest 1: ball 1.',
+  ]
+  expect(commands(given)).toEqual([
+    'go to table 1',
+    'go to cupboard 1',
+    'open cupboard 1',
+    'take plate 2 from cupboard 1',
+    'go to sink 1',
+    'clean plate 2 with sink 1',
+    'go to chest 1',
+    'open chest 1',
+    'put plate 2 at chest 1',
+  ])
+})
+
+test('it remembers what it saw on the way', () => {
+  const given = [
+    `${home}Task: put two cups on one bed.`,
+    'On table 1: cup 1, cup 2.',
+    'You take cup 1.',
+    'On bed 1: nothing.',
+    'You put cup 1 at bed 1.',
+    'On table 1: cup 2.',
+    'You take cup 2.',
+    'On bed 1: cup 1.',
+  ]
+  expect(commands(given)).toEqual([
+    'go to table 1',
+    'take cup 1 from table 1',
+    'go to bed 1',
+    'put cup 1 at bed 1',
+    'go to table 1',
+    'take cup 2 from table 1',
+    'go to bed 1',
+    'put cup 2 at bed 1',
+  ])
+})
+
+test('under a lamp it holds the thing and switches the lamp on', () => {
+  const given = [
+    'You see bed 1, desk 1, shelf 1.\nTask: look at a book under a lamp.',
+    'On shelf 1: book 1.',
+    'You take book 1.',
+    'On desk 1: lamp 1.',
+  ]
+  expect(commands(given)).toEqual(['go to shelf 1', 'take book 1 from shelf 1', 'go to desk 1', 'use lamp 1'])
+})
+
+test('the same observations give the same commands', () => {
+  const given = [`${home}Task: put a ball on a bed.`, 'chest 1 is closed.', 'In chest 1: nothing.']
+  expect(commands(given)).toEqual(commands(given))
+})
+
+test('it gives up where it sees no way on', () => {
+  expect(commands(['Good morning.'])).toEqual([undefined])
+  expect(commands([`${home}Task: put a ball on a bed.`, 'Nothing happens.'])[1]).toBeUndefined()
+  expect(commands(['You see bed 1.\nTask: put a hot bun on a bed.', 'On bed 1: nothing.'])[1]).toBeUndefined()
+})
+
+test('a thing that cannot be taken is left alone from then on', () => {
+  const given = [
+    'You see bed 1, sofa 1, table 1.\nTask: put a ball on a table.',
+    'On bed 1: ball 1.',
+    'Nothing happens.',
+  ]
+  expect(commands(given)).toEqual(['go to bed 1', 'take ball 1 from bed 1', 'go to sofa 1'])
+})
+
+test.each([
+  ['put some mug on desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 1 }],
+  ['put a mug in desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 1 }],
+  ['put a clean mug in desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 1, treatment: 'clean' }],
+  [
+    'heat some mug and put it in desk.',
+    { kind: 'place', thing: 'mug', place: 'desk', count: 1, treatment: 'heat' },
+  ],
+  ['put a cool mug in desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 1, treatment: 'cool' }],
+  ['put two mug in desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 2 }],
+  ['find two mug and put them in desk.', { kind: 'place', thing: 'mug', place: 'desk', count: 2 }],
+  ['look at mug under the desklamp.', { kind: 'light', thing: 'mug', lamp: 'desklamp' }],
+  ['examine the mug with the desklamp.', { kind: 'light', thing: 'mug', lamp: 'desklamp' }],
+])('it reads official tasks: %s', (text, reading) => {
+  expect(officialDialect.readTask(`Your task is to: ${text}`)).toEqual(reading)
+})
