@@ -6,6 +6,7 @@
  * - Every success stands with its number of episodes and its 95 % interval.
  */
 import Table from 'cli-table3'
+import { differenceInterval } from '../learning/interval.ts'
 import type { EvaluationSummary, RunProgress } from '../workers/training-session.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
 import { count, duration, points } from './wording.ts'
@@ -27,26 +28,37 @@ function versionWords(evaluation: EvaluationSummary): string {
 
 function successTable(evaluations: readonly EvaluationSummary[], colours: boolean): string {
   const table = new Table({
-    head: ['suite', 'episodes', 'first', 'success (95 %)', 'last', 'success (95 %)', 'difference'],
-    colAligns: ['left', 'right', 'left', 'right', 'left', 'right', 'right'],
+    head: ['suite', 'episodes', 'checkpoint', 'success (95 %)'],
+    colAligns: ['left', 'right', 'left', 'right'],
     style: { head: colours ? ['bold'] : [], border: colours ? ['grey'] : [], compact: true },
   })
   for (const [suite, ordered] of bySuite(evaluations)) {
     const first = ordered[0]
     const last = ordered.at(-1)
-    if (first === undefined || last === undefined) continue
-    const once = ordered.length === 1
-    table.push([
-      suite,
-      first.n === last.n ? count(first.n) : `${count(first.n)}, ${count(last.n)}`,
-      versionWords(first),
-      shareWithInterval(first.success, first.n),
-      once ? '' : versionWords(last),
-      once ? '' : shareWithInterval(last.success, last.n),
-      once ? '' : points(last.success - first.success),
-    ])
+    for (const shown of first === last ? [first] : [first, last]) {
+      if (shown === undefined) continue
+      table.push([suite, count(shown.n), versionWords(shown), shareWithInterval(shown.success, shown.n)])
+    }
   }
   return table.toString()
+}
+
+function counts({ success, n }: EvaluationSummary): { successes: number; n: number } {
+  return { successes: Math.round(success * n), n }
+}
+
+/** One line a suite: how far its success moved, with the 95 % interval of the difference. */
+function differences(evaluations: readonly EvaluationSummary[]): readonly string[] {
+  return [...bySuite(evaluations)].flatMap(([suite, ordered]) => {
+    const first = ordered[0]
+    const last = ordered.at(-1)
+    if (first === undefined || last === undefined || first === last) return []
+    const { difference, low, high } = differenceInterval(counts(first), counts(last))
+    const interval = `${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}`
+    return [
+      `${suite}: ${points(difference)} (${interval}) from ${versionWords(first)} to ${versionWords(last)}`,
+    ]
+  })
 }
 
 /** The commands that go on from here. */
@@ -97,6 +109,8 @@ export function finalReport(end: RunEnd, colours: boolean): string {
     progress.evaluations.length === 0
       ? 'No evaluation finished.'
       : successTable(progress.evaluations, colours),
+    ...differences(progress.evaluations),
+    '',
     ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
     '',
     'Go on with',

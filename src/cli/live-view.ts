@@ -61,10 +61,14 @@ export function phaseInWords(phase: RunPhase): string {
   return phaseWords[phase].words
 }
 
+const labelWidth = 12
 const plain = (text: string): Segment => ({ text, style: 'plain' })
 const dim = (text: string): Segment => ({ text, style: 'dim' })
 const bold = (text: string): Segment => ({ text, style: 'bold' })
-const labelled = (label: string, ...rest: readonly Segment[]): Line => [dim(` ${label.padEnd(11)}`), ...rest]
+const labelled = (label: string, ...rest: readonly Segment[]): Line => [
+  dim(` ${label.padEnd(labelWidth)}`),
+  ...rest,
+]
 
 /** A share with its 95 % interval, e.g. `41.4 % (33.3–50.0)`. */
 export function shareWithInterval(success: number, n: number): string {
@@ -144,6 +148,13 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
   })
 }
 
+// An address that is cut off is of no use: it drops its label first.
+function addressLine(address: string, columns: number): Line {
+  const segment: Segment = { text: address, style: 'accent' }
+  const fits = 1 + labelWidth + address.length <= columns
+  return fits ? labelled('temporal ui', segment) : [plain(' '), segment]
+}
+
 /** The view as lines of styled text. */
 function liveLines(state: LiveState, columns: number): readonly Line[] {
   const { progress, now, tokensPerSecond, uiUrl, notice } = state
@@ -164,7 +175,7 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
       dim(` · ${elapsed}`),
     ),
   ]
-  if (uiUrl !== undefined) lines.push(labelled('temporal ui', { text: uiUrl, style: 'accent' }))
+  if (uiUrl !== undefined) lines.push(addressLine(uiUrl, columns))
   if (progress.message !== undefined)
     lines.push(
       labelled('says', { text: progress.message, style: progress.phase === 'failed' ? 'bad' : 'warn' }),
@@ -205,10 +216,9 @@ export function renderLive(state: LiveState, surface: Paint): readonly string[] 
 
 function happened(before: RunProgress | undefined, after: RunProgress): readonly string[] {
   const events: string[] = []
-  if (before?.phase !== after.phase) events.push(phaseInWords(after.phase))
   const warming = after.warmStart
-  if (after.phase === 'warm_start' && warming !== undefined && before?.warmStart?.done !== warming.done)
-    events.push(`warm start part ${warming.done} of ${warming.total}`)
+  if (warming !== undefined && warming.done > 0 && before?.warmStart?.done !== warming.done)
+    events.push(`warm start, part ${warming.done} of ${warming.total}`)
   if (before !== undefined && after.step > before.step)
     events.push(
       [
@@ -223,6 +233,7 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
     const known = before?.evaluations.some((each) => each.suite === suite && each.version === version)
     if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)
   }
+  if (before?.phase !== after.phase) events.push(phaseInWords(after.phase))
   if (after.message !== undefined && after.message !== before?.message) events.push(after.message)
   return events
 }

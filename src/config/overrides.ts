@@ -44,7 +44,7 @@ export function parseOverride(text: string): Override {
     throw fault(text, key, 'keys joined by single dots, for example tasks.0.weight=2')
   const path = segments.map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment))
   try {
-    return { path, value: parse(text.slice(equals + 1)), text }
+    return { path, value: parse(text.slice(equals + 1), { logLevel: 'error' }), text }
   } catch (cause) {
     throw fault(text, key, 'a value in YAML; quote texts that hold special characters', cause)
   }
