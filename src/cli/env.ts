@@ -183,6 +183,10 @@ export async function play(
   const prompt = output.isTTY === true ? '> ' : ''
   const lines = createInterface({ input, output, terminal: output.isTTY === true, prompt })
   const typed = lines[Symbol.asyncIterator]()
+  let open = true
+  lines.once('close', () => {
+    open = false
+  })
   const environment = await task.create()
   try {
     const id =
@@ -194,7 +198,7 @@ export async function play(
     show(seen.messages, say)
     let reward = 0
     for (let turns = 0; ; ) {
-      lines.prompt()
+      if (open) lines.prompt()
       const { value: line, done } = await typed.next()
       if (done === true || line === 'quit') return say('left')
       if (line === '?') {
