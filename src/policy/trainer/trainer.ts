@@ -57,11 +57,68 @@ export interface UpdateStatistics {
   readonly seconds: number
 }
 
+/**
+ * Supervised steps over demonstrations, of which one chunk gives one checkpoint: step s of the whole warm
+ * start is the same whichever chunk holds it.
+ */
+export interface WarmStartRequest {
+  /** Demonstrations in the form of an update's batch; behaviour logprobs and advantages are not read. */
+  readonly demonstrationsFile: string
+  readonly fromCheckpointDir: string
+  /** Must not exist, or hold this chunk's finished result already. */
+  readonly toCheckpointDir: string
+  readonly version: number
+  /** First step of this chunk, counted from the beginning of the warm start. */
+  readonly firstStep: number
+  /** Steps of this chunk. */
+  readonly steps: number
+  /** Steps of the whole warm start, for the learning rate's course. */
+  readonly totalSteps: number
+  /** A step takes demonstrations until they hold this many tokens. */
+  readonly batchTokens: number
+  /** Steps over which the learning rate rises to `optimizer.learningRate`; then it falls as a cosine to a tenth. */
+  readonly warmUpSteps: number
+  /** Order of the demonstrations. */
+  readonly seed: number
+  readonly optimizer: OptimizerSettings
+  readonly microBatchTokens: number
+}
+
+export interface WarmStartStatistics {
+  /** Mean negative log-likelihood per counted token, over the chunk's steps and over its last one. */
+  readonly loss: number
+  readonly lastLoss: number
+  readonly gradientNorm: number
+  readonly actionTokens: number
+  readonly tokens: number
+  readonly seconds: number
+}
+
+/** Logprobs of given tokens under a checkpoint, as the trainer computes them. */
+export interface LogprobsRequest {
+  readonly checkpointDir: string
+  /** As in `batch.ts`. */
+  readonly tokens: Int32Array
+  readonly offsets: Int32Array
+  readonly lossMask: Uint8Array
+  readonly temperature: number
+  readonly microBatchTokens: number
+}
+
+/** @throws (all methods) TrainerFault */
 export interface Trainer {
+  /** One optimizer step over one batch. */
   update(
     request: UpdateRequest,
     onProgress?: (done: number, total: number) => void,
   ): Promise<UpdateStatistics>
+  /** Many supervised optimizer steps, one checkpoint; progress counts steps. */
+  warmStart(
+    request: WarmStartRequest,
+    onProgress?: (done: number, total: number) => void,
+  ): Promise<WarmStartStatistics>
+  /** @returns [N] natural logarithms, 0 where the mask is 0 */
+  logprobs(request: LogprobsRequest): Promise<Float32Array>
   close(): Promise<void>
 }
 

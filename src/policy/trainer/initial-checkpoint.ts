@@ -1,0 +1,33 @@
+/**
+ * The checkpoint that a run starts from.
+ *
+ * Invariants
+ * - The same architecture, seed and tokenizer give the same bytes.
+ * - It carries no moments: optimizing starts afresh (a checkpoint at step 0 is never asked for them).
+ */
+import { type ChatFormat, publishCheckpoint } from '../checkpoints/checkpoint.ts'
+import type { Architecture } from '../transformer/architecture.ts'
+import { initialWeights } from '../transformer/initialization.ts'
+
+export interface InitialCheckpoint {
+  readonly architecture: Architecture
+  /** The text of `tokenizer.json`. */
+  readonly tokenizer: string
+  readonly chat: ChatFormat
+  readonly seed: number
+}
+
+/**
+ * Publishes a fresh policy as version 0; one that is there already is kept.
+ * @returns whether this call published it
+ * @throws CheckpointFault
+ */
+export function initializeCheckpoint(dir: string, initial: InitialCheckpoint): Promise<boolean> {
+  const { architecture, tokenizer, chat, seed } = initial
+  return publishCheckpoint(dir, {
+    architecture,
+    weights: initialWeights(architecture, seed),
+    tokenizer,
+    state: { version: 0, step: 0, chat, facts: { kind: 'initial', seed } },
+  })
+}
