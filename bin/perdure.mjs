@@ -57,12 +57,9 @@ function handOver(node) {
   const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   })
+  // A terminal's Ctrl-C reaches the child twice then; the command knows echoes from impatience.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'])
-    process.on(signal, () => {
-      // A terminal sends its Ctrl-C to both processes already; a second one would count as impatience.
-      if (signal === 'SIGINT' && process.stdin.isTTY) return
-      child.kill(signal)
-    })
+    process.on(signal, () => child.kill(signal))
   child.once('error', (error) => {
     console.error(`perdure cannot run ${node}: ${error.message}`)
     process.exit(1)

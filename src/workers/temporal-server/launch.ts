@@ -44,11 +44,15 @@ export function loopbackAddress(port: number): string {
   return `${loopback}:${port}`
 }
 
-/** @throws TemporalFault that says why the server did not come up and what to do */
+/**
+ * @param onSpawn told the process before it is ready, so that a crash meanwhile leaves a trace of it
+ * @throws TemporalFault that says why the server did not come up and what to do
+ */
 export async function launchServer(
   binary: TemporalBinary,
   paths: ServerPaths,
   ports: ServerPorts,
+  onSpawn: (pid: number) => void,
 ): Promise<LaunchedServer> {
   refuseForeignFile(paths.database)
   const { descriptor, size } = openLog(paths.log)
@@ -60,6 +64,7 @@ export async function launchServer(
   closeSync(descriptor)
   child.unref()
   const { pid } = child
+  if (pid !== undefined) onSpawn(pid)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`))

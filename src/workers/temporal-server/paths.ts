@@ -1,6 +1,7 @@
 /** Where the embedded server keeps its things: in the home directory, and the binary in the user's cache. */
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { homeAt } from '../../storage/home.ts'
 
 export interface ServerPaths {
   readonly home: string
@@ -14,14 +15,14 @@ export interface ServerPaths {
 }
 
 export function serverPaths(home: string): ServerPaths {
-  const root = resolve(home)
-  const locks = join(root, 'locks')
+  const { dir, temporalFile, logsDir } = homeAt(home)
+  const locks = join(dir, 'locks')
   return {
-    home: root,
-    database: join(root, 'temporal.db'),
-    record: join(root, 'temporal.json'),
-    logs: join(root, 'logs'),
-    log: join(root, 'logs', 'temporal.log'),
+    home: dir,
+    database: temporalFile,
+    record: join(dir, 'temporal.json'),
+    logs: logsDir,
+    log: join(logsDir, 'temporal.log'),
     locks,
     startLock: join(locks, 'temporal-start'),
     users: join(locks, 'temporal-users'),

@@ -89,14 +89,20 @@ export async function stopTemporal(home: string): Promise<boolean> {
   }
 }
 
-/** What runs for a home directory, without changing anything. */
-export async function inspectTemporal(
-  home: string,
-): Promise<{ readonly record: ServerRecord; readonly running: boolean } | undefined> {
+/** What is known of a home's server. */
+export interface TemporalInspection {
+  readonly record: ServerRecord
+  readonly running: boolean
+  /** Living processes that use it. */
+  readonly users: number
+}
+
+/** What runs for a home directory, without changing anything. @returns undefined when nothing ever did */
+export async function inspectTemporal(home: string): Promise<TemporalInspection | undefined> {
   const paths = serverPaths(home)
   const record = readRecord(paths.record)
   if (record === undefined) return undefined
-  return { record, running: await isHealthy(record) }
+  return { record, running: await isHealthy(record), users: countUsers(paths.users) }
 }
 
 function preparePaths(home: string): ServerPaths {
@@ -185,14 +191,11 @@ async function launchOn(
   ports: ServerPorts,
   log: (line: string) => void,
 ): Promise<ServerRecord> {
-  const server = await launchServer(binary, paths, ports)
-  const record: ServerRecord = {
-    pid: server.pid,
-    port: server.port,
-    uiPort: server.uiPort,
-    clusterId: server.clusterId,
-    serverVersion: binary.serverVersion,
-  }
+  const described = { ...ports, serverVersion: binary.serverVersion }
+  const server = await launchServer(binary, paths, ports, (pid) =>
+    writeRecord(paths.record, { ...described, pid }),
+  )
+  const record: ServerRecord = { ...described, pid: server.pid, clusterId: server.clusterId }
   writeRecord(paths.record, record)
   log(`Temporal ${binary.serverVersion} listens on ${loopbackAddress(server.port)}.`)
   return record

@@ -1,0 +1,70 @@
+/**
+ * `ui`: Temporal's web interface of a home directory, until Ctrl-C.
+ *
+ * Invariants
+ * - Joins a server that runs already, and stops one only as its last user.
+ * - A home that holds no runs is told, not made.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { Command } from 'commander'
+import { homeAt } from '../storage/home.ts'
+import { CallFault } from './failure.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { homeOption, jsonOption, type ReportOptions } from './options.ts'
+import { openTerminal } from './terminal.ts'
+
+interface UiOptions extends ReportOptions {
+  readonly open?: boolean
+}
+
+/** `perdure ui`. */
+export function uiCommand(): Command {
+  return new Command('ui')
+    .summary('serve the Temporal UI of a home directory')
+    .description("Serves Temporal's web interface of a home directory: every run, group and episode.")
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .option('--open', 'open it in the browser')
+    .addHelpText('after', '\nExamples:\n  $ perdure ui\n  $ perdure ui --home /data/perdure --open')
+    .action(serveUi)
+}
+
+async function serveUi(options: UiOptions): Promise<void> {
+  const terminal = openTerminal(options)
+  const { connect, externalServer } = await import('../workers/connection.ts')
+  const home = homeAt(options.home)
+  if (externalServer() === undefined && !existsSync(home.temporalFile))
+    throw new CallFault('bad_flag', `--home ${options.home} holds no runs yet; \`perdure train\` starts one.`)
+  using interrupt = watchInterrupts(() => undefined)
+  const connection = await connect(options.home, {
+    log: (line) => terminal.say(line),
+    onFault: (fault) => terminal.say(fault.message),
+  })
+  try {
+    const { address, namespace, uiUrl } = connection
+    terminal.report({ home: home.dir, address, namespace, uiUrl: uiUrl ?? null }, [
+      uiUrl === undefined
+        ? `The server at ${address} is not ours: its operator knows where its UI is.`
+        : `Temporal UI of ${home.dir}: ${uiUrl}`,
+    ])
+    if (uiUrl === undefined || !connection.embedded) return
+    if (options.open === true) openBrowser(uiUrl)
+    terminal.say('Ctrl-C ends it.')
+    // A listener alone does not keep the process alive.
+    const alive = setInterval(() => undefined, 60_000)
+    if (!interrupt.signal.aborted) await once(interrupt.signal, 'abort')
+    clearInterval(alive)
+  } finally {
+    await connection.close()
+  }
+}
+
+function openBrowser(address: string): void {
+  const command = process.platform === 'darwin' ? 'open' : 'xdg-open'
+  // Without a desktop there is no browser; the address stands on the screen.
+  spawn(command, [address], { detached: true, stdio: 'ignore' })
+    .on('error', () => undefined)
+    .unref()
+}
