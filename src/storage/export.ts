@@ -1,0 +1,154 @@
+/**
+ * Export: the sealed trajectories of a run in one file for pandas, DuckDB, Hugging Face datasets.
+ *
+ * Invariants
+ * - Memory is bounded by one row group, whatever the size of the run.
+ * - The file appears under its name when it is whole; a killed export leaves no half file there.
+ * - An episode that fails its checksum is left out and named, the others are exported.
+ */
+import { randomUUID } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileWriter, ParquetWriter } from 'hyparquet-writer'
+import type { EpisodeId, RunId } from '../identity.ts'
+import { StorageFault, storageFaultOf } from './fault.ts'
+import type { Store } from './store.ts'
+import { type TrajectoryRow, trajectoryColumns, trajectoryRow, trajectorySchema } from './trajectory-row.ts'
+
+export type ExportFormat = 'jsonl' | 'parquet'
+
+export interface ExportResult {
+  readonly file: string
+  readonly episodes: number
+  readonly tokens: number
+  /** Episodes that are not what was sealed. */
+  readonly refused: readonly { readonly episode: EpisodeId; readonly reason: string }[]
+}
+
+/** Episodes read at once. */
+const pageSize = 64
+/** A row group ends at either: few enough to hold in memory, large enough to read fast. */
+const rowGroupTokens = 1 << 18
+const rowGroupRows = 1024
+
+/** Where rows go; `finish` makes the file whole. */
+interface RowSink {
+  write(row: TrajectoryRow): void
+  finish(): void
+  /** Lets go of the file without making it whole. */
+  abandon(): void
+}
+
+/**
+ * Writes the sealed trajectories of a run, one row per episode, in the order of their ids.
+ * @param onProgress called after each page with the number of rows so far
+ * @throws StorageFault `missing` unknown run; what keeps the file from being written
+ */
+export async function exportRun(
+  store: Store,
+  run: RunId,
+  { format, out }: { readonly format: ExportFormat; readonly out: string },
+  onProgress?: (episodes: number) => void,
+): Promise<ExportResult> {
+  if ((await store.runs.get(run)) === undefined)
+    throw new StorageFault('missing', `run ${run} is not in store ${store.file}`)
+  const groups = await store.groups.list(run, { consumed: true })
+  const updates = new Map<string, number | undefined>(groups.map((group) => [group.id, group.consumedBy]))
+  const refused: { episode: EpisodeId; reason: string }[] = []
+  let episodes = 0
+  let tokens = 0
+  const beside = `${out}.${randomUUID()}.part`
+  let sink: RowSink | undefined
+  try {
+    mkdirSync(dirname(out), { recursive: true })
+    sink = openSink[format](beside)
+    for (let after: EpisodeId | '' = ''; ; ) {
+      const page = await store.episodes.page(run, after, pageSize)
+      for (const { id, parent } of page) {
+        try {
+          const row = trajectoryRow(await store.episodes.trajectory(id), updates.get(parent) ?? null)
+          sink.write(row)
+          episodes += 1
+          tokens += row.tokens.length
+        } catch (error) {
+          if (!(error instanceof StorageFault && error.kind === 'corrupt')) throw error
+          refused.push({ episode: id, reason: error.message })
+        }
+      }
+      onProgress?.(episodes)
+      const last = page.at(-1)
+      if (last === undefined) break
+      after = last.id
+    }
+    sink.finish()
+    renameSync(beside, out)
+    return { file: out, episodes, tokens, refused }
+  } catch (error) {
+    sink?.abandon()
+    rmSync(beside, { force: true })
+    throw storageFaultOf(error, `export ${out}`)
+  }
+}
+
+const openSink: Record<ExportFormat, (file: string) => RowSink> = {
+  jsonl: openJsonLines,
+  parquet: openParquet,
+}
+
+function openJsonLines(file: string): RowSink {
+  const descriptor = openSync(file, 'wx')
+  return {
+    write(row) {
+      const bytes = Buffer.from(
+        `${JSON.stringify({ ...row, logprobs: row.logprobs.map(shortestFloat32) })}\n`,
+      )
+      for (let done = 0; done < bytes.byteLength; ) done += writeSync(descriptor, bytes, done)
+    },
+    finish: () => closeSync(descriptor),
+    abandon: () => closeSync(descriptor),
+  }
+}
+
+/** Nine digits name every 32-bit float; the seventeen of a double would double the file. */
+function shortestFloat32(value: number): number {
+  return Number(value.toPrecision(9))
+}
+
+function openParquet(file: string): RowSink {
+  const writer = new ParquetWriter({
+    writer: fileWriter(file),
+    schema: [...trajectorySchema],
+    createdBy: 'perdure',
+  })
+  let rows: TrajectoryRow[] = []
+  let tokens = 0
+
+  function flush(): void {
+    if (rows.length === 0) return
+    writer.write({
+      columnData: trajectoryColumns.map((name) => ({ name, data: rows.map((row) => cell(row, name)) })),
+      rowGroupSize: rows.length,
+    })
+    rows = []
+    tokens = 0
+  }
+
+  return {
+    write(row) {
+      rows.push(row)
+      tokens += row.tokens.length
+      if (tokens >= rowGroupTokens || rows.length >= rowGroupRows) flush()
+    },
+    finish() {
+      flush()
+      writer.finish()
+    },
+    abandon() {
+      rows = []
+    },
+  }
+}
+
+function cell(row: TrajectoryRow, name: keyof TrajectoryRow): unknown {
+  return name === 'created' || name === 'ended' ? new Date(row[name]) : row[name]
+}
