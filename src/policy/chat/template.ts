@@ -1,0 +1,40 @@
+/**
+ * The contract of a chat template: how messages become text, with the template's own part told apart.
+ *
+ * Invariants
+ * - What an environment or an agent wrote is never trusted, so it can hold no control token.
+ */
+import type { AssistantMessage, Message, ToolSpec } from '../../envs/environment.ts'
+import type { TextPart } from '../tokenizer/tokenizer.ts'
+
+/** How the context stands before a turn: nothing yet, an ended message, or an action that was cut. */
+export type ContextEnd = 'empty' | 'closed' | 'cut'
+
+export interface ChatTemplate {
+  /** Ends each message; the token that a policy ends its action with. */
+  readonly end: string
+  /** Tokens that end an action in published checkpoints too, where the tokenizer has them. */
+  readonly otherEnds: readonly string[]
+  /** Added tokens that the tokenizer must have. */
+  readonly controls: readonly string[]
+  /** What stands between an action's content and its calls. */
+  readonly separator: string
+  /** New messages up to and with the prompt for the next action; `tools` are listed where given. */
+  turnParts(
+    messages: readonly Message[],
+    before: ContextEnd,
+    tools: readonly ToolSpec[] | undefined,
+  ): TextPart[]
+  /** What a policy should produce for a message, with the end. */
+  assistantParts(message: AssistantMessage): TextPart[]
+}
+
+/** The template's own text. */
+export function own(text: string): TextPart {
+  return { text, trusted: true }
+}
+
+/** Text from outside. */
+export function outside(text: string): TextPart {
+  return { text, trusted: false }
+}
