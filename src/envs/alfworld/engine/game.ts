@@ -222,9 +222,10 @@ function visitValue(value: Value, visit: (name: string, query: Query | undefined
   }
 }
 
-/** Without the blanks around it, as Python's `str.strip` sees blanks. */
+/** What Python's `str.strip` takes for a blank: unlike `trim`, also U+001C to U+001F and U+0085, but not U+FEFF. */
+const blank = '\\t-\\r\\u001c- \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
+const outerBlanks = new RegExp(`^[${blank}]+|[${blank}]+$`, 'g')
+
 function stripped(command: string): string {
-  return command
-    .replace(/^[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/u, '')
-    .replace(/[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/u, '')
+  return command.replace(outerBlanks, '')
 }

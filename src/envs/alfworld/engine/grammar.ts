@@ -36,7 +36,7 @@ const productionText = z.object({ rhs: z.string(), condition: z.string().default
 const ruleTexts = z.record(z.string(), z.array(productionText))
 type ProductionText = z.infer<typeof productionText>
 
-const tokenPattern = /\s+|#[^\n]*|"""[^]*?"""|"[^"]*"|::|[{};]|[\w/-]+/y
+const tokenPattern = /\s+|#[^\n]*|"""[\s\S]*?"""|"[^"]*"|::|[{};]|[\w/-]+/y
 
 /** Reads a grammar. @throws EnvironmentFault bad_data, saying what it cannot read */
 export function parseGrammar(text: string): Grammar {
