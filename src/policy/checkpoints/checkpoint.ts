@@ -263,6 +263,21 @@ async function readState(dir: string, manifest: Manifest): Promise<CheckpointSta
 }
 
 /**
+ * Reads what a checkpoint says of itself and its tokenizer, both checked against the manifest.
+ * @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io`
+ */
+export async function readCheckpointText(
+  dir: string,
+): Promise<Pick<CheckpointContent, 'tokenizer' | 'state'>> {
+  const manifest = await readManifest(dir)
+  const bytes = await readVerified(dir, manifest, 'tokenizer.json')
+  return {
+    state: await readState(dir, manifest),
+    tokenizer: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
+  }
+}
+
+/**
  * Reads a checkpoint; every file used is checked against the manifest.
  * @param options.optimizer whether to read the moments too
  * @throws CheckpointFault `missing` (also for moments that were not published), `corrupt`, `foreign`, `io`
