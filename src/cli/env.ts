@@ -106,7 +106,9 @@ function jsonObject(text: string): JsonObject {
 
 async function openTask(name: string, { data, settings }: TaskFlags): Promise<Task> {
   try {
-    return await findEnvironment(name).open({ dataDir: data, settings })
+    const task = await findEnvironment(name).open({ dataDir: data, settings })
+    for (const warning of task.warnings ?? []) process.stderr.write(`warning: ${warning}\n`)
+    return task
   } catch (cause) {
     if (cause instanceof UnknownTask) throw new CallFault('bad_argument', cause.message, { cause })
     if (!(cause instanceof EnvironmentFault)) throw cause

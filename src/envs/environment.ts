@@ -97,6 +97,8 @@ export interface Demonstration {
 /** A task with its data opened; many sessions may be created from it. */
 export interface Task {
   readonly splits: readonly Split[]
+  /** What of the data could not be used and is left out, each with its file. */
+  readonly warnings?: readonly string[]
   /** The index-th instance of a split, index taken modulo its size. @throws EnvironmentFault unknown split */
   instanceAt(split: string, index: number): InstanceId
   create(): Promise<Environment>

@@ -6,6 +6,7 @@
  */
 import type { EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
+import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import type { Dialect } from './dialect.ts'
 import { householdDialect, officialDialect } from './dialect.ts'
@@ -40,7 +41,8 @@ async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<
       )
     return openTask(openHousehold(settings), householdDialect, settings)
   }
-  throw new EnvironmentFault('bad_data', `${dataDir} cannot be read`)
+  const dataset = await openDataset(dataDir)
+  return { ...openTask(dataset, officialDialect, settings), warnings: dataset.warnings }
 }
 
 function openTask(library: GameLibrary, dialect: Dialect, settings: HouseholdSettings): Task {

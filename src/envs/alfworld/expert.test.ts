@@ -75,7 +75,9 @@ test('the same observations give the same commands', () => {
 
 test('it gives up where it sees no way on', () => {
   expect(commands(['Good morning.'])).toEqual([undefined])
-  expect(commands([`${home}Task: put a ball on a bed.`, 'Nothing happens.'])[1]).toBeUndefined()
+  expect(
+    commands([`${home}Task: put a ball on a bed.`, 'Nothing happens.', 'Nothing happens.'])[2],
+  ).toBeUndefined()
   expect(commands(['You see bed 1.\nTask: put a hot bun on a bed.', 'On bed 1: nothing.'])[1]).toBeUndefined()
 })
 
@@ -86,6 +88,23 @@ test('a thing that cannot be taken is left alone from then on', () => {
     'Nothing happens.',
   ]
   expect(commands(given)).toEqual(['go to bed 1', 'take ball 1 from bed 1', 'go to sofa 1'])
+})
+
+test('a place that it cannot go to shares the spot where it stands, and is examined from there', () => {
+  const given = [
+    'You see drawer 2, drawer 1, sofa 1.\nTask: put a key on a sofa.',
+    'drawer 2 is closed.',
+    'In drawer 2: nothing.',
+    'Nothing happens.',
+    'drawer 1 is closed.',
+    'In drawer 1: key 1.',
+  ]
+  expect(commands(given).slice(-4)).toEqual([
+    'go to drawer 1',
+    'examine drawer 1',
+    'open drawer 1',
+    'take key 1 from drawer 1',
+  ])
 })
 
 test.each([

@@ -4,7 +4,8 @@
  * Invariants
  * - It is given observations only, never the game's state.
  * - The same observations give the same commands.
- * - It gives up (undefined) where it sees no way on; it never repeats a command that was refused.
+ * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
+ * - Places may share a spot: where going to one does nothing, it is at hand already.
  */
 import type { Contents, Dialect, TaskReading } from './dialect.ts'
 import { kindOf } from './dialect.ts'
@@ -68,10 +69,11 @@ class Mind {
     const intent = this.#intent
     if (intent === undefined) return false
     if (observation.startsWith('Nothing happens')) {
-      const taken = /^take (.+) from /.exec(intent.command)?.[1]
-      if (taken === undefined) return false
-      this.#unusable.add(taken)
-      return true
+      const [, there] = /^go to (.+)$/.exec(intent.command) ?? []
+      const [, taken] = /^take (.+) from /.exec(intent.command) ?? []
+      if (there !== undefined) this.#at = there
+      if (taken !== undefined) this.#unusable.add(taken)
+      return there !== undefined || taken !== undefined
     }
     intent.effect(this.#dialect.readContents(observation))
     return true
@@ -127,7 +129,8 @@ class Mind {
   #deliver(held: string, task: TaskReading & { kind: 'place' }): Intent | undefined {
     const place = this.#destination(task)
     if (place === undefined) return undefined
-    return this.#goTo(place) ?? this.#open(place) ?? this.#put(held, place)
+    const seen = this.#contents.has(place)
+    return this.#goTo(place) ?? this.#open(place) ?? (seen ? this.#put(held, place) : this.#examine(place))
   }
 
   /** Of the places asked for the one that holds most of the things already, else the first. */
@@ -157,7 +160,7 @@ class Mind {
       if (best === undefined || here > best.value) best = { place, value: here }
     }
     if (best === undefined) return undefined
-    return this.#goTo(best.place) ?? this.#open(best.place)
+    return this.#goTo(best.place) ?? this.#open(best.place) ?? this.#examine(best.place)
   }
 
   #see(place: string, contents: Contents | undefined): void {
@@ -183,6 +186,10 @@ class Mind {
   #open(place: string): Intent | undefined {
     if (!this.#closed.has(place)) return undefined
     return { command: `open ${place}`, effect: (contents) => this.#see(place, contents) }
+  }
+
+  #examine(place: string): Intent {
+    return { command: `examine ${place}`, effect: (contents) => this.#see(place, contents) }
   }
 
   #take(thing: string, place: string): Intent {

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Task } from '../environment.ts'
+import { alfworld } from './definition.ts'
+import { actionOf } from './demonstration.ts'
+
+const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
+const data = path.join(shared, 'alfworld')
+const missing = existsSync(data) ? false : `no official games in ${data}`
+
+async function turnsOf(task: Task, split: string, count: number): Promise<(number | undefined)[]> {
+  const size = task.splits.find(({ name }) => name === split)?.size ?? 0
+  const stride = Math.max(1, Math.floor(size / count))
+  const turns: (number | undefined)[] = []
+  for (let index = 0; index < count; index++)
+    turns.push((await task.demonstrate?.(task.instanceAt(split, index * stride)))?.actions.length)
+  return turns
+}
+
+test('an action plays its command through the tool', () => {
+  expect(actionOf('look').tool_calls).toEqual([{ name: 'take_action', arguments: { action: 'look' } }])
+})
+
+describe.skipIf(missing)(`official games${missing ? ` (skipped: ${missing})` : ''}`, () => {
+  test('the expert explores and wins at least 95 of 100, in few turns', async () => {
+    const task = await alfworld.open({ dataDir: data, settings: { demonstrationTurns: 50 } })
+    const turns = await turnsOf(task, 'train', 100)
+    const won = turns.filter((count) => count !== undefined)
+    expect(won.length).toBeGreaterThanOrEqual(95)
+    expect(won.reduce((sum, count) => sum + count, 0) / won.length).toBeLessThan(12)
+  })
+
+  test('walkthroughs know where things are: they win, and faster', async () => {
+    const settings = { demonstrations: 'walkthrough' }
+    const task = await alfworld.open({ dataDir: data, settings })
+    for (const count of await turnsOf(task, 'valid_seen', 30)) expect(count).toBeLessThan(20)
+  })
+
+  test('an agent sees the official texts and nothing else, and their commands are the tool’s', async () => {
+    const task = await alfworld.open({ dataDir: data, settings: { prompt: 'full' } })
+    const environment = await task.create()
+    const { messages, info } = await environment.reset(task.instanceAt('valid_seen', 0))
+    expect(messages[0]?.content).toContain('move THING to PLACE')
+    expect(messages[1]?.content).toBe(info.observation)
+    expect(messages[1]?.content).toMatch(/Your task is to: /)
+  })
+})
