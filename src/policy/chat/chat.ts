@@ -1,49 +1,43 @@
 /**
- * What a policy reads and writes: messages to tokens and tokens to messages, as its checkpoint says.
+ * A conversation with a policy, token in, token out.
  *
  * Invariants
  * - Contexts only grow: a turn's tokens are appended to what was sampled, which is never tokenized anew.
  * - Only the template makes control tokens; text from environments cannot.
  * - Each context ends with the prompt for the next action; an action that was cut is closed first.
- * - `parseAction` never throws, and gives back the message of which `encodeAction` made the tokens.
+ * - `parseAction` never throws, and gives back the message of which `encodeAssistant` made the tokens.
  */
-import { join } from 'node:path'
 import type { AssistantMessage, Message, ToolSpec } from '../../envs/environment.ts'
-import { type ChatFormat, readCheckpointText } from '../checkpoints/checkpoint.ts'
+import type { ChatFormat } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
-import { type TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
+import type { TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
 import { actionProblem, type ParsedAction, parseActionText } from './action-parsing.ts'
 import { compactTemplate } from './compact-template.ts'
 import { hermesTemplate } from './hermes-template.ts'
-import type { ChatTemplate } from './template.ts'
+import type { ChatTemplate, ContextEnd } from './template.ts'
 
 const templates: Record<ChatFormat, ChatTemplate> = { hermes: hermesTemplate, compact: compactTemplate }
 
-/** How the turn stands in its episode. */
-export interface TurnPlace {
-  /** Whether the context is still empty. */
-  readonly first: boolean
-  /** Listed with the first turn, where the format lists tools. */
-  readonly tools?: readonly ToolSpec[] | undefined
-  /** Last token of the context: tells whether the action before was cut. Needed unless `first`. */
-  readonly previousToken?: number | undefined
+/** One step of a worked example: what the agent sees and what it should do. */
+export interface DemonstrationStep {
+  readonly messages: readonly Message[]
+  readonly action: AssistantMessage
 }
 
-/**
- * Opens the text side of a checkpoint, without its weights.
- * @throws CheckpointFault as `readCheckpoint` does
- */
-export async function openPolicyText(checkpointDir: string): Promise<PolicyText> {
-  const { tokenizer, state } = await readCheckpointText(checkpointDir)
-  return new PolicyText(state.chat, Tokenizer.parse(tokenizer, join(checkpointDir, 'tokenizer.json')))
+/** An example as tokens. */
+export interface EncodedDemonstration {
+  /** [time] */
+  readonly tokens: Int32Array
+  /** [time] 1 where the policy should produce the token. */
+  readonly lossMask: Uint8Array
 }
 
-export class PolicyText {
+export class Chat {
   readonly format: ChatFormat
   /** Sampling ends with the first of these. */
   readonly stopTokens: readonly number[]
   readonly #template: ChatTemplate
-  readonly tokenizer: Tokenizer
+  readonly #tokenizer: Tokenizer
   readonly #endToken: number
   readonly #controlTokens: ReadonlySet<number>
 
@@ -58,7 +52,7 @@ export class PolicyText {
       )
     this.format = format
     this.#template = template
-    this.tokenizer = tokenizer
+    this.#tokenizer = tokenizer
     const ids = (texts: readonly string[]) =>
       texts.map((text) => tokenizer.addedToken(text)).filter((id) => id !== undefined)
     this.#endToken = ids([template.end])[0] as number
@@ -66,30 +60,54 @@ export class PolicyText {
     this.#controlTokens = new Set(ids([...template.controls, ...template.otherEnds]))
   }
 
-  /** Tokens of new messages, to be appended to the context; they end with the prompt for an action. */
-  encodeObservation(messages: readonly Message[], place: TurnPlace): Int32Array {
-    return this.tokenizer.encodeParts(this.#turnParts(messages, place))
+  /**
+   * Tokens of new messages, to be appended to the context; they end with the prompt for an action.
+   * @param context the tokens so far, whose last one tells whether the last action was cut; may be empty
+   * @param tools listed where the format does so: give them with the first turn and when they change
+   */
+  encodeTurn(
+    context: ArrayLike<number>,
+    messages: readonly Message[],
+    tools?: readonly ToolSpec[],
+  ): Int32Array {
+    const before =
+      context.length === 0 ? 'empty' : context[context.length - 1] === this.#endToken ? 'closed' : 'cut'
+    return this.#tokenizer.encodeParts(this.#template.turnParts(messages, before, tools))
   }
 
-  /** The text of which `encodeObservation` makes tokens, for people to read. */
-  renderObservation(messages: readonly Message[], place: TurnPlace): string {
-    return textOf(this.#turnParts(messages, place))
-  }
-
-  #turnParts(messages: readonly Message[], { first, tools, previousToken }: TurnPlace): TextPart[] {
-    const before = first ? 'empty' : previousToken === this.#endToken ? 'closed' : 'cut'
-    const listed = first && tools !== undefined && tools.length > 0 ? tools : undefined
-    return this.#template.turnParts(messages, before, listed)
+  /** The text of which `encodeTurn` makes tokens, for people to read. */
+  renderTurn(before: ContextEnd, messages: readonly Message[], tools?: readonly ToolSpec[]): string {
+    return textOf(this.#template.turnParts(messages, before, tools))
   }
 
   /** The tokens that a policy should produce for a message, the end included. */
-  encodeAction(message: AssistantMessage): Int32Array {
-    return this.tokenizer.encodeParts(this.#template.assistantParts(message))
+  encodeAssistant(message: AssistantMessage): Int32Array {
+    return this.#tokenizer.encodeParts(this.#template.assistantParts(message))
   }
 
-  /** The text of which `encodeAction` makes tokens. */
-  renderAction(message: AssistantMessage): string {
+  /** The text of which `encodeAssistant` makes tokens. */
+  renderAssistant(message: AssistantMessage): string {
     return textOf(this.#template.assistantParts(message))
+  }
+
+  /** A worked example as one sequence, as if the policy had sampled its actions. */
+  encodeDemonstration(
+    steps: readonly DemonstrationStep[],
+    tools?: readonly ToolSpec[],
+  ): EncodedDemonstration {
+    const tokens: number[] = []
+    const mask: number[] = []
+    for (const [i, { messages, action }] of steps.entries()) {
+      for (const token of this.encodeTurn(tokens, messages, i === 0 ? tools : undefined)) {
+        tokens.push(token)
+        mask.push(0)
+      }
+      for (const token of this.encodeAssistant(action)) {
+        tokens.push(token)
+        mask.push(1)
+      }
+    }
+    return { tokens: Int32Array.from(tokens), lossMask: Uint8Array.from(mask) }
   }
 
   /** What a policy said, from its tokens (with or without the end) or as text. Never throws. */
@@ -101,7 +119,7 @@ export class PolicyText {
     const ended = length > 0 && this.stopTokens.includes(action[length - 1] as number)
     const said = Array.from(action).slice(0, ended ? length - 1 : length)
     const kept = said.filter((token) => !this.#controlTokens.has(token))
-    const parsed = parseActionText(this.tokenizer.decode(kept), separator)
+    const parsed = parseActionText(this.#tokenizer.decode(kept), separator)
     return kept.length === said.length
       ? parsed
       : { ...parsed, problems: [...parsed.problems, actionProblem('control_token')] }
