@@ -128,8 +128,7 @@ export class PolicyGraphs {
     let mask = this.#masks.get(time)
     if (mask === undefined) {
       const data = new Float32Array(time * time)
-      for (let query = 0; query < time; query++)
-        data.fill(-1e9, query * time + query + 1, (query + 1) * time)
+      for (let query = 0; query < time; query++) data.fill(-1e9, query * time + query + 1, (query + 1) * time)
       mask = tensor('float32', data, [time, time])
       this.#masks.set(time, mask)
     }

@@ -1,0 +1,25 @@
+/**
+ * Logprobs of given tokens under a checkpoint, by the graph that training uses.
+ *
+ * Invariants
+ * - They are those that the objective sees for the same weights, temperature and tokens.
+ */
+import { microBatches } from './micro-batch.ts'
+import type { LogprobsRequest } from './trainer.ts'
+import { checkVocabulary } from './training-batch.ts'
+import { evaluate, type TrainerContext } from './update.ts'
+
+/** @returns [N] natural logarithms, 0 where the mask is 0 @throws TrainerFault, CheckpointFault, RuntimeFault */
+export async function evaluateLogprobs(
+  { graphs, memory }: TrainerContext,
+  request: LogprobsRequest,
+): Promise<Float32Array> {
+  const policy = await memory.frozen(request.checkpointDir)
+  checkVocabulary(request.tokens, policy.architecture, 'the tokens given')
+  const logprobs = new Float32Array(request.tokens.length)
+  for (const micro of microBatches(request, request.microBatchTokens)) {
+    const results = await evaluate(graphs, policy, micro, request.temperature)
+    for (const [row, source] of micro.sources.entries()) logprobs[source] = results.logprobs[row]!
+  }
+  return logprobs
+}

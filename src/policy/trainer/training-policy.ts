@@ -1,0 +1,128 @@
+/**
+ * A policy in training: weights, moments, and the step that changes them.
+ *
+ * Invariants
+ * - A step with a gradient that is not finite changes nothing.
+ * - Moments are kept while the objective stays the same. Another objective starts without: those of a warm
+ *   start come from gradients larger by orders of magnitude and would hold back the first updates.
+ * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
+ */
+import type { JsonObject } from '../../envs/environment.ts'
+import { type CheckpointContent, publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
+import { adamwStep, globalNorm } from './adamw.ts'
+import { GradientSum, type WeightFeeds, weightFeeds } from './policy-graphs.ts'
+import { type ObjectiveSettings, type OptimizerSettings, TrainerFault } from './trainer.ts'
+
+type ObjectiveKind = ObjectiveSettings['kind']
+
+export class TrainingPolicy {
+  readonly architecture: Architecture
+  readonly feeds: WeightFeeds
+  readonly gradient: GradientSum
+  readonly #source: CheckpointContent
+  readonly #first: ReadonlyMap<string, Float32Array>
+  readonly #second: ReadonlyMap<string, Float32Array>
+  /** Optimizer steps behind the weights, and those behind the moments. */
+  #steps: number
+  #momentSteps: number
+  #objective: ObjectiveKind
+
+  private constructor(content: CheckpointContent, objective: ObjectiveKind) {
+    const { architecture, weights, state, optimizer } = content
+    this.architecture = architecture
+    this.feeds = weightFeeds(architecture, weights)
+    this.gradient = new GradientSum(architecture)
+    this.#source = content
+    this.#first =
+      optimizer?.first ?? new Map([...weights].map(([name, w]) => [name, new Float32Array(w.length)]))
+    this.#second =
+      optimizer?.second ?? new Map([...weights].map(([name, w]) => [name, new Float32Array(w.length)]))
+    this.#steps = state.step
+    this.#momentSteps = optimizer?.step ?? 0
+    this.#objective = objective
+  }
+
+  /** @throws CheckpointFault */
+  static async read(dir: string, objective: ObjectiveKind): Promise<TrainingPolicy> {
+    const content = await readWithMoments(dir)
+    const before = content.state.facts.objective
+    if (content.optimizer === undefined && content.state.step > 0 && before === objective)
+      throw new CheckpointFault(
+        'missing',
+        `checkpoint ${dir}: it is at step ${content.state.step}, but was published without moments to go on from`,
+      )
+    const policy = new TrainingPolicy(content, before === 'policy' ? 'policy' : 'supervised')
+    policy.pursue(objective)
+    return policy
+  }
+
+  /** Prepares for an objective; the moments of another are dropped. */
+  pursue(objective: ObjectiveKind): void {
+    if (objective === this.#objective) return
+    for (const moments of [this.#first, this.#second]) for (const moment of moments.values()) moment.fill(0)
+    this.#momentSteps = 0
+    this.#objective = objective
+  }
+
+  /**
+   * One step of AdamW with the gradient summed up, its global norm clipped.
+   * @returns the norm before clipping
+   * @throws TrainerFault `not_finite`
+   */
+  step(settings: OptimizerSettings, learningRate: number): number {
+    const { gradients } = this.gradient
+    const norm = globalNorm(gradients)
+    if (!Number.isFinite(norm))
+      throw new TrainerFault(
+        'not_finite',
+        `the gradient's norm is ${norm} after ${this.#steps} steps: lower the learning rate, or look at the batch`,
+      )
+    this.#steps += 1
+    this.#momentSteps += 1
+    const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1
+    for (const { name, shape } of weightSpecs(this.architecture)) {
+      const weight = {
+        weight: this.#source.weights.get(name) as Float32Array,
+        gradient: gradients.get(name) as Float32Array,
+        first: this.#first.get(name) as Float32Array,
+        second: this.#second.get(name) as Float32Array,
+        isMatrix: shape.length > 1,
+      }
+      adamwStep(weight, settings, learningRate, this.#momentSteps, scale)
+    }
+    return norm
+  }
+
+  /**
+   * Publishes weights and moments.
+   * @param facts must hold no time of day, which would change the bytes
+   * @returns whether this call published them
+   * @throws CheckpointFault
+   */
+  publish(dir: string, version: number, facts: JsonObject): Promise<boolean> {
+    const { architecture, weights, tokenizer, state } = this.#source
+    return publishCheckpoint(dir, {
+      architecture,
+      weights,
+      tokenizer,
+      state: {
+        version,
+        step: this.#steps,
+        chat: state.chat,
+        facts: { ...facts, objective: this.#objective },
+      },
+      optimizer: { step: this.#momentSteps, first: this.#first, second: this.#second },
+    })
+  }
+}
+
+async function readWithMoments(dir: string): Promise<CheckpointContent> {
+  try {
+    return await readCheckpoint(dir, { optimizer: true })
+  } catch (cause) {
+    if (cause instanceof CheckpointFault && cause.kind === 'missing') return readCheckpoint(dir)
+    throw cause
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * One update: gradient of the objective over a batch, one step of the optimizer, the next checkpoint.
+ *
+ * Invariants
+ * - Statistics and gradient are means over all counted tokens of the batch, however it is cut into
+ *   micro-batches.
+ * - Everything but `seconds` is a function of batch, checkpoints and settings.
+ */
+import { z } from 'zod'
+import { k3, tokenLoss } from '../../learning/objective.ts'
+import type { GraphKind } from '../transformer/objective-graph.ts'
+import type { UpdateBatch } from './batch.ts'
+import { finishedResult } from './finished-result.ts'
+import { type MicroBatch, microBatches } from './micro-batch.ts'
+import type { ObjectiveFeeds, PolicyGraphs, TokenResults } from './policy-graphs.ts'
+import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
+import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
+import { readTrainingBatch } from './training-batch.ts'
+import type { TrainingPolicy } from './training-policy.ts'
+
+/** What the work of a trainer needs beside its request. */
+export interface TrainerContext {
+  readonly graphs: PolicyGraphs
+  readonly memory: PolicyMemory
+}
+
+export type Progress = (done: number, total: number) => void
+
+const statisticsSchema = z.strictObject({
+  loss: z.number(),
+  kl: z.number(),
+  referenceKl: z.number(),
+  entropy: z.number(),
+  clipFraction: z.number(),
+  gradientNorm: z.number(),
+  actionTokens: z.int(),
+  tokens: z.int(),
+})
+type Statistics = z.output<typeof statisticsSchema>
+
+/** Runs an update, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
+export async function runUpdate(
+  { graphs, memory }: TrainerContext,
+  request: UpdateRequest,
+  onProgress: Progress,
+): Promise<UpdateStatistics> {
+  const start = performance.now()
+  const seconds = (): number => (performance.now() - start) / 1000
+  const { toCheckpointDir, version, objective, optimizer } = request
+  const finished = await finishedResult(toCheckpointDir, version, statisticsSchema)
+  if (finished !== undefined) return { ...finished, seconds: seconds() }
+  const policy = await memory.take(request.fromCheckpointDir, objective.kind)
+  const batch = await readTrainingBatch(request.batchFile, policy.architecture)
+  const reference = await referenceOf(memory, request, policy)
+  const means = await batchGradient(graphs, policy, reference, batch, request, onProgress)
+  const gradientNorm = policy.step(optimizer, optimizer.learningRate)
+  const statistics = { ...means, gradientNorm }
+  if (await policy.publish(toCheckpointDir, version, { statistics }))
+    await memory.put(toCheckpointDir, policy)
+  return { ...statistics, seconds: seconds() }
+}
+
+async function referenceOf(
+  memory: PolicyMemory,
+  { objective, referenceCheckpointDir }: UpdateRequest,
+  policy: TrainingPolicy,
+): Promise<FrozenPolicy | undefined> {
+  if (objective.kind === 'supervised' || objective.klCoefficient === 0) return undefined
+  if (referenceCheckpointDir === undefined)
+    throw new TrainerFault(
+      'bad_checkpoint',
+      `klCoefficient is ${objective.klCoefficient}, but no reference checkpoint is given: name one, or set it to 0`,
+    )
+  const reference = await memory.frozen(referenceCheckpointDir)
+  if (reference.architecture.vocab_size !== policy.architecture.vocab_size)
+    throw new TrainerFault(
+      'bad_checkpoint',
+      `the reference ${referenceCheckpointDir} has ${reference.architecture.vocab_size} tokens, the policy ${policy.architecture.vocab_size}`,
+    )
+  return reference
+}
+
+/**
+ * Sums the gradient of the batch's mean objective into the policy's `gradient`.
+ * @returns means over the counted tokens
+ * @throws TrainerFault `bad_batch` without counted tokens
+ */
+export async function batchGradient(
+  graphs: PolicyGraphs,
+  policy: TrainingPolicy,
+  reference: FrozenPolicy | undefined,
+  batch: UpdateBatch,
+  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  onProgress: Progress,
+): Promise<Omit<Statistics, 'gradientNorm'>> {
+  const micros = microBatches(batch, microBatchTokens)
+  const actionTokens = micros.reduce((sum, micro) => sum + micro.rows.length, 0)
+  if (actionTokens === 0)
+    throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
+  const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
+  policy.gradient.clear()
+  for (const [index, micro] of micros.entries()) {
+    const referenceLogprobs =
+      reference === undefined
+        ? undefined
+        : (await evaluate(graphs, reference, micro, objective.temperature)).logprobs
+    const results = await graphs.run(
+      policy.architecture,
+      graphKind(objective),
+      policy.feeds,
+      micro,
+      objectiveFeeds(objective, batch, micro, referenceLogprobs, 1 / actionTokens),
+      policy.gradient,
+    )
+    addStatistics(totals, objective, batch, micro, results, referenceLogprobs)
+    onProgress(index + 1, micros.length)
+  }
+  const mean = (sum: number): number => sum / actionTokens
+  return {
+    loss: mean(totals.loss),
+    kl: mean(totals.kl),
+    referenceKl: mean(totals.referenceKl),
+    entropy: mean(totals.entropy),
+    clipFraction: mean(totals.clipFraction),
+    actionTokens,
+    tokens: batch.tokens.length,
+  }
+}
+
+/** Logprobs and entropies of a micro-batch's counted tokens, without a gradient. */
+export function evaluate(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  micro: MicroBatch,
+  temperature: number,
+): Promise<TokenResults> {
+  const feeds = { vectors: {}, numbers: { inverse_temperature: 1 / temperature } }
+  return graphs.run(policy.architecture, 'logprobs', policy.feeds, micro, feeds)
+}
+
+function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
+  if (kind === 'supervised') return 'supervised'
+  return entropyCoefficient === 0 ? 'policy' : 'policy_with_entropy'
+}
+
+function objectiveFeeds(
+  objective: ObjectiveSettings,
+  batch: UpdateBatch,
+  { sources }: MicroBatch,
+  referenceLogprobs: Float32Array | undefined,
+  weight: number,
+): ObjectiveFeeds {
+  const numbers = { inverse_temperature: 1 / objective.temperature, weight }
+  if (objective.kind === 'supervised') return { vectors: {}, numbers }
+  const behaviour = Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
+  return {
+    vectors: {
+      behaviour,
+      advantages: Float32Array.from(sources, (source) => batch.advantages[source]!),
+      // Without a reference its coefficient is 0, and any finite number will do.
+      reference: referenceLogprobs ?? behaviour,
+    },
+    numbers: {
+      ...numbers,
+      clip_floor: 1 - objective.clipLow,
+      clip_ceiling: 1 + objective.clipHigh,
+      dual_clip: objective.dualClip,
+      kl_coefficient: referenceLogprobs === undefined ? 0 : objective.klCoefficient,
+      ...(objective.entropyCoefficient === 0 ? {} : { entropy_coefficient: objective.entropyCoefficient }),
+    },
+  }
+}
+
+function addStatistics(
+  totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
+  objective: ObjectiveSettings,
+  batch: UpdateBatch,
+  { sources }: MicroBatch,
+  { logprobs, entropy }: TokenResults,
+  referenceLogprobs: Float32Array | undefined,
+): void {
+  for (const [row, source] of sources.entries()) {
+    const logprob = logprobs[row]!
+    totals.entropy += entropy[row]!
+    if (objective.kind === 'supervised') {
+      totals.loss -= logprob
+      continue
+    }
+    const behaviourLogprob = batch.behaviourLogprobs[source]!
+    const referenceLogprob = referenceLogprobs?.[row]
+    const { loss, clipped } = tokenLoss(
+      {
+        logprob,
+        behaviourLogprob,
+        advantage: batch.advantages[source]!,
+        entropy: entropy[row]!,
+        ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
+      },
+      objective,
+    )
+    totals.loss += loss
+    totals.clipFraction += clipped ? 1 : 0
+    totals.kl += k3(logprob - behaviourLogprob).value
+    if (referenceLogprob !== undefined) totals.referenceKl += k3(referenceLogprob - logprob).value
+  }
+}

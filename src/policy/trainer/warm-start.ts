@@ -1,0 +1,142 @@
+/**
+ * Warm start: supervised steps over demonstrations.
+ *
+ * Invariants
+ * - Step s takes the same demonstrations at the same learning rate whichever chunk holds it, so a warm
+ *   start in one chunk and in four give the same weights.
+ * - Every demonstration is seen once before any is seen again.
+ */
+import { z } from 'zod'
+import { seedOf, uniforms } from '../../identity.ts'
+import type { UpdateBatch } from './batch.ts'
+import { finishedResult } from './finished-result.ts'
+import { microBatches, spanOf } from './micro-batch.ts'
+import { TrainerFault, type WarmStartRequest, type WarmStartStatistics } from './trainer.ts'
+import { readTrainingBatch } from './training-batch.ts'
+import type { Progress, TrainerContext } from './update.ts'
+
+const statisticsSchema = z.strictObject({
+  loss: z.number(),
+  lastLoss: z.number(),
+  gradientNorm: z.number(),
+  actionTokens: z.int(),
+  tokens: z.int(),
+})
+
+/** Runs a chunk of a warm start, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
+export async function runWarmStart(
+  { graphs, memory }: TrainerContext,
+  request: WarmStartRequest,
+  onProgress: Progress,
+): Promise<WarmStartStatistics> {
+  const start = performance.now()
+  const { toCheckpointDir, version, firstStep, steps, optimizer } = request
+  const finished = await finishedResult(toCheckpointDir, version, statisticsSchema)
+  if (finished !== undefined) return { ...finished, seconds: (performance.now() - start) / 1000 }
+  const policy = await memory.take(request.fromCheckpointDir, 'supervised')
+  const batch = await readTrainingBatch(request.demonstrationsFile, policy.architecture)
+  const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps)
+  const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
+  for (let step = firstStep; step < firstStep + steps; step++) {
+    const micros = microBatches(batch, request.microBatchTokens, plan[step])
+    const actionTokens = micros.reduce((sum, micro) => sum + micro.rows.length, 0)
+    policy.gradient.clear()
+    let loss = 0
+    for (const micro of micros) {
+      const feeds = { vectors: {}, numbers: { inverse_temperature: 1, weight: 1 / actionTokens } }
+      const { architecture } = policy
+      const results = await graphs.run(
+        architecture,
+        'supervised',
+        policy.feeds,
+        micro,
+        feeds,
+        policy.gradient,
+      )
+      for (const logprob of results.logprobs) loss -= logprob / actionTokens
+      totals.tokens += micro.batch * micro.time
+    }
+    totals.gradientNorm = policy.step(optimizer, learningRateAt(step, request))
+    totals.loss += loss / steps
+    totals.lastLoss = loss
+    totals.actionTokens += actionTokens
+    onProgress(step - firstStep + 1, steps)
+  }
+  if (await policy.publish(toCheckpointDir, version, { statistics: totals }))
+    await memory.put(toCheckpointDir, policy)
+  return { ...totals, seconds: (performance.now() - start) / 1000 }
+}
+
+/** Share of the peak at which the learning rate ends. */
+const finalShare = 0.1
+
+/**
+ * Learning rate of a step: a line up to the peak over `warmUpSteps`, then half a cosine down to a tenth.
+ * @example learningRateAt(0, { totalSteps: 10, warmUpSteps: 2, optimizer: { learningRate: 1 } }) // 0.5
+ */
+export function learningRateAt(
+  step: number,
+  {
+    totalSteps,
+    warmUpSteps,
+    optimizer,
+  }: Pick<WarmStartRequest, 'totalSteps' | 'warmUpSteps'> & {
+    readonly optimizer: Pick<WarmStartRequest['optimizer'], 'learningRate'>
+  },
+): number {
+  const peak = optimizer.learningRate
+  if (step < warmUpSteps) return (peak * (step + 1)) / warmUpSteps
+  const course = Math.min(1, (step - warmUpSteps) / Math.max(1, totalSteps - 1 - warmUpSteps))
+  return peak * (finalShare + ((1 - finalShare) * (1 + Math.cos(Math.PI * course))) / 2)
+}
+
+/**
+ * The demonstrations of each of the first `count` steps: shuffled anew in every pass, taken until a step
+ * holds `batchTokens` tokens.
+ * @throws TrainerFault `bad_batch` when no demonstration has a counted token
+ */
+export function stepPlan(
+  batch: Pick<UpdateBatch, 'offsets' | 'lossMask'>,
+  batchTokens: number,
+  seed: number,
+  count: number,
+): readonly (readonly number[])[] {
+  const lengths = Array.from(
+    { length: batch.offsets.length - 1 },
+    (_, episode) => spanOf(batch, episode).length,
+  )
+  const useful = lengths.flatMap((length, episode) => (length > 0 ? [episode] : []))
+  if (useful.length === 0)
+    throw new TrainerFault(
+      'bad_batch',
+      'no demonstration has a counted token, so there is nothing to imitate',
+    )
+  const plan: number[][] = []
+  let current: number[] = []
+  let held = 0
+  for (let pass = 0; plan.length < count; pass++) {
+    for (const episode of shuffled(useful, seedOf(seed, 'demonstrations', pass))) {
+      current.push(episode)
+      held += lengths[episode] as number
+      if (held >= batchTokens) {
+        plan.push(current)
+        current = []
+        held = 0
+      }
+    }
+  }
+  return plan.slice(0, count)
+}
+
+/** The items in a seeded order (Fisher and Yates). */
+function shuffled(items: readonly number[], seed: number): readonly number[] {
+  const next = uniforms(seed)
+  const order = [...items]
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = Math.floor(next() * (last + 1))
+    const moved = order[last] as number
+    order[last] = order[other] as number
+    order[other] = moved
+  }
+  return order
+}
