@@ -1,0 +1,76 @@
+/**
+ * A version's weights in the form that the sampling graphs read.
+ *
+ * Invariants
+ * - Nothing is rounded but the query projection, which carries the attention's scale 1/√headDim.
+ * - Every input that `decode-graph.ts` declares for weights is here under its name.
+ */
+import { type Tensor, tensor } from '../graph/runtime.ts'
+import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { layerInputs } from '../transformer/decode-graph.ts'
+
+/** Graph inputs by name. */
+export type FusedWeights = Readonly<Record<string, Tensor<'float32'>>>
+
+/** @throws RangeError a weight is missing or has another size than the architecture says */
+export function fuseWeights(a: Architecture, weights: Weights): FusedWeights {
+  const { hidden_size: hidden, intermediate_size: inner, head_dim: headDim, vocab_size: vocabulary } = a
+  const query = a.num_attention_heads * headDim
+  const keyValue = a.num_key_value_heads * headDim
+  const weight = (name: string, rows: number, columns = 1): Float32Array => {
+    const data = weights.get(name)
+    if (data?.length !== rows * columns)
+      throw new RangeError(
+        `weight ${name}: expected ${rows * columns} numbers, got ${data?.length ?? 'none'}`,
+      )
+    return data
+  }
+  const fused: Record<string, Tensor<'float32'>> = {
+    embedding: tensor('float32', weight('model.embed_tokens.weight', vocabulary, hidden), [
+      vocabulary,
+      hidden,
+    ]),
+    final_norm: tensor('float32', weight('model.norm.weight', hidden), [hidden]),
+  }
+  if (!a.tie_word_embeddings)
+    fused.head = tensor('float32', weight('lm_head.weight', vocabulary, hidden), [vocabulary, hidden])
+  const scale = 1 / Math.sqrt(headDim)
+  for (let layer = 0; layer < a.num_hidden_layers; layer++) {
+    const at = `model.layers.${layer}`
+    const names = layerInputs(layer)
+    const projection = stack(
+      weight(`${at}.self_attn.q_proj.weight`, query, hidden),
+      weight(`${at}.self_attn.k_proj.weight`, keyValue, hidden),
+      weight(`${at}.self_attn.v_proj.weight`, keyValue, hidden),
+    )
+    for (let i = 0; i < query * hidden; i++) projection[i] = (projection[i] as number) * scale
+    const gateUp = stack(
+      weight(`${at}.mlp.gate_proj.weight`, inner, hidden),
+      weight(`${at}.mlp.up_proj.weight`, inner, hidden),
+    )
+    const matrix = (data: Float32Array, out: number, width: number): Tensor<'float32'> =>
+      tensor('float32', data, [out, width])
+    fused[names.inputNorm] = tensor('float32', weight(`${at}.input_layernorm.weight`, hidden), [hidden])
+    fused[names.queryKeyValue] = matrix(projection, query + 2 * keyValue, hidden)
+    fused[names.attentionOut] = matrix(weight(`${at}.self_attn.o_proj.weight`, hidden, query), hidden, query)
+    fused[names.feedForwardNorm] = tensor(
+      'float32',
+      weight(`${at}.post_attention_layernorm.weight`, hidden),
+      [hidden],
+    )
+    fused[names.gateUp] = matrix(gateUp, 2 * inner, hidden)
+    fused[names.down] = matrix(weight(`${at}.mlp.down_proj.weight`, hidden, inner), hidden, inner)
+  }
+  return fused
+}
+
+/** Matrices of equal width one below the other. */
+function stack(...parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

@@ -1,0 +1,158 @@
+/**
+ * An architecture ready to sample: its sessions and tables, shared by all versions.
+ *
+ * Invariants
+ * - A new version needs no new session: weights are fed with every step.
+ * - A row's result depends on its own inputs alone, up to the rounding of products of other sizes.
+ */
+import { createSession, type Session, type Tensor, tensor } from '../graph/runtime.ts'
+import type { Architecture } from '../transformer/architecture.ts'
+import { buildDecodeGraph, buildPrefillGraph, maskedScore } from '../transformer/decode-graph.ts'
+import { rotaryTables } from '../transformer/rope.ts'
+import type { Batch, Feeds } from './batch.ts'
+import type { FusedWeights } from './fused-weights.ts'
+import { int64Cells } from './int64-cells.ts'
+
+export type StepResults = Readonly<Record<string, Tensor>>
+
+/** One row of a prefill step. */
+export interface PrefillRow {
+  readonly slot: number
+  /** Tokens fed from the slot's length on. */
+  readonly tokens: Int32Array
+  /** The draw after the last token; undefined where more chunks follow. */
+  readonly draw?: { readonly inverseTemperature: number; readonly greedy: boolean; readonly uniform: number }
+}
+
+interface Sessions {
+  readonly decode: Session
+  /** Prefill after a past. */
+  readonly prefill: Session
+  /** Prefill of contexts from their first token on. */
+  readonly fresh: Session
+}
+
+interface Tables {
+  readonly cos: Tensor
+  readonly sin: Tensor
+}
+
+export class SamplingModel {
+  readonly architecture: Architecture
+  /** Floats that one position takes: keys and values of all layers. */
+  readonly floatsPerPosition: number
+  readonly #sessions: Sessions
+  readonly #tables: Tables
+
+  private constructor(architecture: Architecture, sessions: Sessions, tables: Tables) {
+    this.architecture = architecture
+    this.#sessions = sessions
+    this.#tables = tables
+    const { num_hidden_layers: layers, num_key_value_heads: heads, head_dim: headDim } = architecture
+    this.floatsPerPosition = 2 * layers * heads * headDim
+  }
+
+  /** @throws RuntimeFault the runtime refuses the graphs */
+  static async create(
+    architecture: Architecture,
+    options: { readonly threads: number; readonly contextLength: number },
+  ): Promise<SamplingModel> {
+    const { threads, contextLength } = options
+    const [decode, prefill, fresh] = await Promise.all([
+      createSession(buildDecodeGraph(architecture), { threads }),
+      createSession(buildPrefillGraph(architecture, true), { threads }),
+      createSession(buildPrefillGraph(architecture, false), { threads }),
+    ])
+    const { cosines, sines } = rotaryTables(architecture, contextLength)
+    const dims = [contextLength, architecture.head_dim / 2]
+    return new SamplingModel(
+      architecture,
+      { decode, prefill, fresh },
+      { cos: tensor('float32', cosines, dims), sin: tensor('float32', sines, dims) },
+    )
+  }
+
+  /** One decode step over the first `width` slots. @returns `token`, `logprob` [width, 1], new keys and values */
+  decode(batch: Batch, width: number, weights: FusedWeights): Promise<StepResults> {
+    return this.#sessions.decode.run({ ...batch.decodeFeeds(width), ...this.#tables, ...weights })
+  }
+
+  /**
+   * One prefill step; all rows are fresh or none is.
+   * @returns `token` and `logprob` [drawn, 1], one for each row with a draw, in order; new keys and values by row
+   */
+  prefill(
+    batch: Batch,
+    rows: readonly PrefillRow[],
+    fresh: boolean,
+    weights: FusedWeights,
+  ): Promise<StepResults> {
+    const chunk = Math.max(...rows.map(({ tokens }) => tokens.length))
+    const count = rows.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    const drawing = rows.filter(({ draw }) => draw !== undefined)
+    const drawn = Math.max(1, drawing.length) // without any draw the step draws once for nobody
+    const ids = int64Cells(count)
+    const positions = int64Cells(count)
+    const compact = int64Cells(count)
+    const expand = int64Cells(rows.length * chunk)
+    const selected = int64Cells(drawn)
+    const inverseTemperatures = new Float32Array(drawn).fill(1)
+    const uniforms = new Float32Array(drawn)
+    const greedy = new Uint8Array(drawn)
+    let at = 0
+    let draws = 0
+    for (const [row, { slot, tokens, draw }] of rows.entries()) {
+      const start = batch.lengths[slot] as number
+      for (let i = 0; i < tokens.length; i++, at++) {
+        ids.low[2 * at] = tokens[i] as number
+        positions.low[2 * at] = start + i
+        compact.low[2 * at] = row * chunk + i
+        expand.low[2 * (row * chunk + i)] = at
+      }
+      if (draw === undefined) continue
+      selected.low[2 * draws] = at - 1
+      inverseTemperatures[draws] = draw.inverseTemperature
+      uniforms[draws] = draw.uniform
+      greedy[draws++] = draw.greedy ? 1 : 0
+    }
+    const feeds: Feeds = {
+      ids: tensor('int64', ids.data, [count]),
+      positions: tensor('int64', positions.data, [1, count]),
+      expand: tensor('int64', expand.data, [rows.length, chunk]),
+      compact: tensor('int64', compact.data, [count]),
+      causal: causalMask(this.architecture, chunk),
+      selected: tensor('int64', selected.data, [drawn]),
+      inverse_temperature: tensor('float32', inverseTemperatures, [drawn, 1]),
+      uniform: tensor('float32', uniforms, [drawn, 1]),
+      greedy: tensor('bool', greedy, [drawn, 1]),
+    }
+    if (!fresh) {
+      const { capacity } = batch
+      const mask = new Float32Array(rows.length * capacity)
+      const slots = int64Cells(rows.length)
+      for (const [row, { slot }] of rows.entries()) {
+        slots.low[2 * row] = slot
+        mask.fill(maskedScore, row * capacity + (batch.lengths[slot] as number), (row + 1) * capacity)
+      }
+      feeds.slots = tensor('int64', slots.data, [rows.length])
+      feeds.mask = tensor('float32', mask, [rows.length, 1, 1, capacity])
+      feeds.widths = tensor('int64', BigInt64Array.of(BigInt(capacity), BigInt(chunk)), [2])
+      batch.addPast(feeds)
+    }
+    const session = fresh ? this.#sessions.fresh : this.#sessions.prefill
+    return session.run({ ...feeds, ...this.#tables, ...weights })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#sessions).map((session) => session.release()))
+  }
+}
+
+/** [1, 1, group·chunk, chunk]: a token sees those of its chunk up to itself. */
+function causalMask(a: Architecture, chunk: number): Tensor {
+  const group = a.num_attention_heads / a.num_key_value_heads
+  const mask = new Float32Array(group * chunk * chunk)
+  for (let row = 0; row < group * chunk; row++)
+    mask.fill(maskedScore, row * chunk + (row % chunk) + 1, (row + 1) * chunk)
+  return tensor('float32', mask, [1, 1, group * chunk, chunk])
+}

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest'
+import { seedOf, uniforms } from '../../identity.ts'
+import type { SampledTokens, SamplingRequest } from '../engines/engine.ts'
+import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { randomWeights, referenceLogits, referenceLogprobs } from './reference-model.ts'
+import { type Ending, Sampler } from './sampler.ts'
+
+const grouped: Architecture = {
+  vocab_size: 96,
+  hidden_size: 32,
+  intermediate_size: 48,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 8,
+  rope_theta: 10000,
+  rms_norm_eps: 1e-5,
+  tie_word_embeddings: true,
+  max_position_embeddings: 512,
+}
+const untied: Architecture = { ...grouped, num_key_value_heads: 4, tie_word_embeddings: false }
+const contextLength = 512
+
+function weightsOf(a: Architecture, seed: number): Weights {
+  return randomWeights(a, uniforms(seed))
+}
+
+async function samplerWith(a: Architecture, versions: readonly number[], maxBatch = 4): Promise<Sampler> {
+  const sampler = new Sampler({ threads: 1, maxBatch, contextLength })
+  for (const version of versions) await sampler.load(version, a, weightsOf(a, version))
+  return sampler
+}
+
+function request(n: number, change: Partial<SamplingRequest> = {}): SamplingRequest {
+  const draw = uniforms(seedOf(7, n))
+  const length = change.context?.length ?? 3 + Math.floor(draw() * 60)
+  return {
+    cacheKey: `episode-${n}`,
+    context: Int32Array.from({ length }, () => Math.floor(draw() * grouped.vocab_size)),
+    version: 1,
+    maxNewTokens: 3 + Math.floor(draw() * 12),
+    temperature: 0.8,
+    stopTokens: [5],
+    seed: seedOf(1, n),
+    ...change,
+  }
+}
+
+async function finish(sampler: Sampler): Promise<Map<number, Ending>> {
+  const endings = new Map<number, Ending>()
+  while (sampler.busy) for (const ending of await sampler.step()) endings.set(ending.id, ending)
+  return endings
+}
+
+async function sampleAll(sampler: Sampler, requests: readonly SamplingRequest[]): Promise<SampledTokens[]> {
+  for (const [id, each] of requests.entries()) sampler.submit(id, each)
+  const endings = await finish(sampler)
+  return requests.map((_, id) => {
+    const ending = endings.get(id)
+    if (ending === undefined || !('result' in ending))
+      throw new Error(`request ${id} did not end with a result`)
+    return ending.result
+  })
+}
+
+/** Checks a result token by token against the reference: its logprobs, and the very draw. */
+function expectReference(
+  a: Architecture,
+  weights: Weights,
+  asked: SamplingRequest,
+  got: SampledTokens,
+): void {
+  const next = uniforms(asked.seed)
+  const context = [...asked.context]
+  for (const [k, token] of got.tokens.entries()) {
+    const logprobs = referenceLogprobs(referenceLogits(a, weights, context), asked.temperature || 1)
+    expect(Math.abs((got.logprobs[k] as number) - (logprobs[token] as number))).toBeLessThan(1e-4)
+    const uniform = next()
+    if (asked.temperature === 0) expect(logprobs[token]).toBeCloseTo(Math.max(...logprobs), 5)
+    else {
+      const before = logprobs.slice(0, token).reduce((sum, logprob) => sum + Math.exp(logprob), 0)
+      expect(uniform).toBeGreaterThan(before - 1e-5)
+      expect(uniform).toBeLessThan(before + Math.exp(logprobs[token] as number) + 1e-5)
+    }
+    context.push(token)
+  }
+}
+
+describe.each([
+  ['grouped heads, tied head', grouped],
+  ['one key per head, own head', untied],
+])('a sampler of %s', (_, a) => {
+  it('draws the tokens that a plain forward pass and the seed’s uniforms name, with its logprobs', async () => {
+    const sampler = await samplerWith(a, [1])
+    const requests = [
+      request(0),
+      request(1, { temperature: 1.3 }),
+      request(2, { temperature: 0 }),
+      request(3, { context: Int32Array.of(9) }),
+      request(4, { context: new Int32Array(290).fill(3), maxNewTokens: 4 }),
+      request(5),
+      request(6),
+    ]
+    const results = await sampleAll(sampler, requests)
+    for (const [i, result] of results.entries())
+      expectReference(a, weightsOf(a, 1), requests[i] as SamplingRequest, result)
+    await sampler.close()
+  })
+})
+
+describe('a sampler', () => {
+  it('gives the same result alone and among many of two versions', async () => {
+    const requests = Array.from({ length: 24 }, (_, n) => request(n, { version: 1 + (n % 2) }))
+    const crowd = await samplerWith(grouped, [1, 2])
+    const together = await sampleAll(crowd, requests)
+    for (const [n, asked] of requests.entries()) {
+      const alone = await samplerWith(grouped, [asked.version])
+      const [single] = await sampleAll(alone, [asked])
+      expect(together[n]?.tokens).toEqual(single?.tokens)
+      for (const [k, logprob] of single?.logprobs.entries() ?? [])
+        expect(Math.abs(logprob - (together[n]?.logprobs[k] as number))).toBeLessThan(1e-4)
+      await alone.close()
+    }
+    await crowd.close()
+  })
+
+  it('reuses a context from turn to turn, prefills only what is new, and changes no result by it', async () => {
+    const sampler = await samplerWith(grouped, [1])
+    const weights = weightsOf(grouped, 1)
+    let context = request(0).context
+    for (let turn = 0; turn < 12; turn++) {
+      const before = sampler.statistics
+      const asked = request(turn, { cacheKey: 'one', context, stopTokens: [] })
+      const [result] = await sampleAll(sampler, [asked])
+      expectReference(grouped, weights, asked, result as SampledTokens)
+      const after = sampler.statistics
+      if (turn > 0) {
+        // All but the last sampled token and the 14 observed ones were fed a turn ago.
+        expect(after.prefilledTokens - before.prefilledTokens).toBe(15)
+        expect(after.reusedTokens - before.reusedTokens).toBe(context.length - 15)
+      }
+      const observed = request(turn + 100, { context: new Int32Array(14) }).context
+      context = Int32Array.from([
+        ...context,
+        ...(result as SampledTokens).tokens,
+        ...observed.map((_, i) => 10 + i),
+      ])
+    }
+    expect(context.length).toBeGreaterThan(256) // the context outgrew its batch's capacity on the way
+    await sampler.close()
+  })
+
+  it('shares the prefix of another key of the version, and only of the version', async () => {
+    const sampler = await samplerWith(grouped, [1, 2])
+    const context = request(1, { context: new Int32Array(40) }).context
+    await sampleAll(sampler, [request(1, { context })])
+    await sampleAll(sampler, [request(2, { context, version: 2 })])
+    expect(sampler.statistics.reusedTokens).toBe(0)
+    const asked = request(3, { context })
+    const [result] = await sampleAll(sampler, [asked])
+    expect(sampler.statistics.reusedTokens).toBe(39)
+    expectReference(grouped, weightsOf(grouped, 1), asked, result as SampledTokens)
+    await sampler.close()
+  })
+
+  it('does not change a result when a cache is dropped or its budget is too small for any', async () => {
+    const asked = request(1, { context: new Int32Array(50).fill(4) })
+    const sampler = await samplerWith(grouped, [1])
+    const [first] = await sampleAll(sampler, [asked])
+    await sampler.release(asked.cacheKey)
+    const [second] = await sampleAll(sampler, [asked])
+    expect(sampler.statistics.reusedTokens).toBe(0)
+    const tight = new Sampler({ threads: 1, maxBatch: 2, contextLength, cacheBytes: 1000 })
+    await tight.load(1, grouped, weightsOf(grouped, 1))
+    const [third] = await sampleAll(tight, [asked])
+    expect([second, third]).toEqual([first, first])
+    await Promise.all([sampler.close(), tight.close()])
+  })
+
+  it('ends every request once: with tokens, with a fault, or silently when cancelled', async () => {
+    const sampler = await samplerWith(grouped, [1, 2])
+    for (let id = 0; id < 12; id++) sampler.submit(id, request(id, { version: 1 + (id % 2), stopTokens: [] }))
+    sampler.cancel(0)
+    await sampler.step()
+    sampler.cancel(2)
+    sampler.cancel(10)
+    await sampler.step()
+    sampler.unload(2)
+    const endings = await finish(sampler)
+    expect([...endings.keys()].sort((left, right) => left - right)).toEqual([1, 3, 4, 5, 6, 7, 8, 9, 11])
+    for (const [id, ending] of endings) {
+      if (id % 2 === 0) expect(ending).toHaveProperty('result.finish', 'length')
+      else expect(ending).toHaveProperty('fault.kind', 'version_not_loaded')
+    }
+    expect(sampler.statistics).toMatchObject({ waiting: 0, running: 0 })
+    await sampler.close()
+  })
+
+  it('stops at the context length, and refuses a context that leaves no room or holds foreign tokens', async () => {
+    const sampler = await samplerWith(grouped, [1])
+    const context = new Int32Array(contextLength - 3).fill(2)
+    const [result] = await sampleAll(sampler, [request(1, { context, maxNewTokens: 50, stopTokens: [] })])
+    expect(result?.tokens.length).toBe(3)
+    expect(result?.finish).toBe('length')
+    const refuse = (change: Partial<SamplingRequest>, kind: string): void =>
+      expect(() => sampler.submit(9, request(1, change))).toThrow(expect.objectContaining({ kind }))
+    refuse({ context: new Int32Array(contextLength) }, 'context_too_long')
+    refuse({ context: Int32Array.of(1, 96) }, 'backend')
+    refuse({ context: new Int32Array(0) }, 'backend')
+    refuse({ version: 4 }, 'version_not_loaded')
+    expect(sampler.busy).toBe(false)
+    await sampler.close()
+  })
+})

@@ -1,0 +1,417 @@
+/**
+ * Continuous batching: many requests of several policy versions, one step at a time.
+ *
+ * A request waits for a slot, takes over the longest cached prefix of its context, is prefilled in chunks,
+ * decoded with all others of its version and capacity, and leaves its keys and values in the cache for the
+ * next turn. `step` runs what `scheduler.ts` chooses; nothing happens between calls.
+ *
+ * Invariants
+ * - Every request ends once: with its tokens, with a fault, or silently when it was cancelled.
+ * - A result does not depend on what else is in flight, up to float rounding.
+ * - No step mixes versions; each version with work gets its turn.
+ */
+import {
+  EngineFault,
+  type EngineStatistics,
+  type SampledTokens,
+  type SamplingRequest,
+} from '../engines/engine.ts'
+import type { Tensor } from '../graph/runtime.ts'
+import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { Batch } from './batch.ts'
+import { capacityFor } from './capacity.ts'
+import { type FusedWeights, fuseWeights } from './fused-weights.ts'
+import { Job } from './job.ts'
+import { type PrefillRow, SamplingModel } from './model.ts'
+import { PrefixCache } from './prefix-cache.ts'
+import { chooseOffer, type Offer, type PendingPrefill, planPrefill } from './scheduler.ts'
+
+export interface SamplerOptions {
+  readonly threads: number
+  /** Slots of a batch: rows of one decode step. */
+  readonly maxBatch: number
+  /** Tokens of a context at most, sampled ones included. */
+  readonly contextLength: number
+  /** Memory for contexts between turns. */
+  readonly cacheBytes?: number
+}
+
+/** How a request ended. */
+export type Ending =
+  | { readonly id: number; readonly result: SampledTokens }
+  | { readonly id: number; readonly fault: EngineFault }
+
+/** Enough for 500 contexts of 256 tokens of the small default policy. */
+const defaultCacheBytes = 512 * 2 ** 20
+/** Longer chunks are no faster and keep decoding rows waiting. */
+const prefillLimits = { chunk: 256, padded: 1024 } as const
+/** Room left beyond the context, so that a short action rarely outgrows its batch. */
+const decodeRoom = 16
+
+interface LoadedArchitecture {
+  readonly model: SamplingModel
+  readonly cache: PrefixCache
+  /** Batches that nobody uses, by capacity. */
+  readonly spare: Batch[]
+}
+
+interface LoadedVersion {
+  readonly shared: LoadedArchitecture
+  readonly weights: FusedWeights
+  readonly waiting: Job[]
+  readonly running: RunningBatch[]
+}
+
+interface RunningBatch {
+  readonly batch: Batch
+  readonly jobs: (Job | undefined)[]
+  /** Slots that still wait for prefill, the oldest first. */
+  readonly prefilling: number[]
+  readonly age: { prefill: number; decode: number }
+}
+
+interface StepOffer extends Offer {
+  readonly loaded: LoadedVersion
+  readonly running: RunningBatch
+}
+
+export class Sampler {
+  readonly #options: SamplerOptions
+  readonly #architectures = new Map<string, Promise<LoadedArchitecture>>()
+  readonly #versions = new Map<number, LoadedVersion>()
+  readonly #jobs = new Map<number, Job>()
+  #endings: Ending[] = []
+  #sampled = 0
+  #prefilled = 0
+  #reused = 0
+  #busyMs = 0
+
+  constructor(options: SamplerOptions) {
+    this.#options = options
+  }
+
+  /** @throws RuntimeFault, RangeError weights that do not fit their architecture */
+  async load(version: number, architecture: Architecture, weights: Weights): Promise<void> {
+    if (this.#versions.has(version)) return
+    const key = JSON.stringify(architecture)
+    let shared = this.#architectures.get(key)
+    if (shared === undefined) {
+      shared = this.#prepare(architecture)
+      this.#architectures.set(key, shared)
+      shared.catch(() => this.#architectures.delete(key))
+    }
+    this.#versions.set(version, {
+      shared: await shared,
+      weights: fuseWeights(architecture, weights),
+      waiting: [],
+      running: [],
+    })
+  }
+
+  /** Forgets a version; its requests end with a fault at the next step. */
+  unload(version: number): void {
+    const loaded = this.#versions.get(version)
+    if (loaded === undefined) return
+    this.#versions.delete(version)
+    loaded.shared.cache.unload(version)
+    for (const { jobs, batch } of loaded.running) {
+      for (const job of jobs) if (job !== undefined) this.#failUnloaded(job)
+      loaded.shared.spare.push(batch)
+    }
+    for (const job of loaded.waiting) this.#failUnloaded(job)
+    loaded.running.length = 0
+    loaded.waiting.length = 0
+  }
+
+  /** @throws EngineFault */
+  submit(id: number, request: SamplingRequest): void {
+    const { context, version, maxNewTokens } = request
+    const loaded = this.#versions.get(version)
+    if (loaded === undefined) throw versionFault(version)
+    const room = this.#options.contextLength - context.length
+    if (room < 1)
+      throw new EngineFault(
+        'context_too_long',
+        `the context has ${context.length} tokens; the engine holds ${this.#options.contextLength} with at least one to sample`,
+      )
+    const { vocab_size: vocabulary } = loaded.shared.model.architecture
+    const foreign = context.findIndex((token) => token < 0 || token >= vocabulary)
+    if (context.length === 0 || foreign >= 0)
+      throw new EngineFault(
+        'backend',
+        context.length === 0
+          ? 'the context is empty: give at least one token'
+          : `token ${context[foreign]} at place ${foreign} of the context is outside the vocabulary of ${vocabulary}`,
+      )
+    const job = new Job(id, request, Math.max(1, Math.min(maxNewTokens, room)))
+    this.#jobs.set(id, job)
+    loaded.waiting.push(job)
+  }
+
+  /** The request ends silently. */
+  cancel(id: number): void {
+    const job = this.#jobs.get(id)
+    if (job === undefined) return
+    job.cancelled = true
+    this.#jobs.delete(id)
+  }
+
+  /** Drops the caches of a key. */
+  async release(cacheKey: string): Promise<void> {
+    for (const shared of this.#architectures.values()) (await shared).cache.release(cacheKey)
+  }
+
+  /** True while some request has not ended. */
+  get busy(): boolean {
+    return this.#jobs.size > 0 || this.#endings.length > 0
+  }
+
+  get statistics(): EngineStatistics {
+    let running = 0
+    let waiting = 0
+    for (const loaded of this.#versions.values()) {
+      waiting += loaded.waiting.length
+      for (const { jobs } of loaded.running) for (const job of jobs) if (job !== undefined) running++
+    }
+    return {
+      sampledTokens: this.#sampled,
+      prefilledTokens: this.#prefilled,
+      reusedTokens: this.#reused,
+      busySeconds: this.#busyMs / 1000,
+      waiting,
+      running,
+    }
+  }
+
+  /**
+   * Admits what waits, runs one step and gives the requests that ended.
+   * @throws RuntimeFault the runtime failed; the sampler cannot be used any more
+   */
+  async step(): Promise<readonly Ending[]> {
+    const startedAt = performance.now()
+    for (const [version, loaded] of this.#versions) {
+      this.#dropCancelled(loaded)
+      this.#admit(version, loaded)
+    }
+    const offers = this.#offers()
+    const chosen = chooseOffer(offers)
+    if (chosen !== undefined) {
+      for (const offer of offers) offer.running.age[offer.kind] = offer === chosen ? 0 : offer.age + 1
+      await (chosen.kind === 'prefill' ? this.#prefill(chosen) : this.#decode(chosen))
+    }
+    this.#busyMs += performance.now() - startedAt
+    const endings = this.#endings
+    this.#endings = []
+    return endings
+  }
+
+  async close(): Promise<void> {
+    for (const shared of this.#architectures.values()) await (await shared).model.close()
+  }
+
+  async #prepare(architecture: Architecture): Promise<LoadedArchitecture> {
+    const model = await SamplingModel.create(architecture, this.#options)
+    const cache = new PrefixCache({
+      floatsPerPosition: model.floatsPerPosition,
+      budgetBytes: this.#options.cacheBytes ?? defaultCacheBytes,
+    })
+    return { model, cache, spare: [] }
+  }
+
+  #failUnloaded(job: Job): void {
+    if (this.#jobs.delete(job.id))
+      this.#endings.push({ id: job.id, fault: versionFault(job.request.version) })
+    job.cancelled = true
+  }
+
+  #dropCancelled(loaded: LoadedVersion): void {
+    for (let index = loaded.waiting.length - 1; index >= 0; index--)
+      if (loaded.waiting[index]?.cancelled) loaded.waiting.splice(index, 1)
+    for (const running of [...loaded.running])
+      for (const [slot, job] of running.jobs.entries()) if (job?.cancelled) this.#leave(loaded, running, slot)
+  }
+
+  /** Gives waiting requests a slot, the oldest first; those whose batch is full wait on. */
+  #admit(version: number, loaded: LoadedVersion): void {
+    const { cache } = loaded.shared
+    let kept = 0
+    for (const job of loaded.waiting) {
+      const room = Math.min(job.tokens.length, job.length + decodeRoom)
+      const running = this.#batchWithRoom(loaded, capacityFor(room), false)
+      if (running === undefined) {
+        loaded.waiting[kept++] = job
+        continue
+      }
+      const slot = running.jobs.indexOf(undefined)
+      running.jobs[slot] = job
+      running.prefilling.push(slot)
+      const found = cache.find(job.request.cacheKey, version, job.request.context)
+      if (found === undefined) running.batch.setLength(slot, 0)
+      else running.batch.restore(slot, found.entry.data, found.entry.capacity, found.length)
+      this.#reused += found?.length ?? 0
+    }
+    loaded.waiting.length = kept
+  }
+
+  /** @param another whether a second batch of that capacity may be opened */
+  #batchWithRoom(loaded: LoadedVersion, capacity: number, another: boolean): RunningBatch | undefined {
+    const like = loaded.running.filter(({ batch }) => batch.capacity === capacity)
+    const open = like.find(({ jobs }) => jobs.includes(undefined))
+    if (open !== undefined || (like.length > 0 && !another)) return open
+    const { spare, model } = loaded.shared
+    const at = spare.findIndex((batch) => batch.capacity === capacity)
+    const batch =
+      at < 0
+        ? new Batch(model.architecture, capacity, this.#options.maxBatch)
+        : (spare.splice(at, 1)[0] as Batch)
+    const running: RunningBatch = {
+      batch,
+      jobs: new Array<Job | undefined>(batch.slots).fill(undefined),
+      prefilling: [],
+      age: { prefill: 0, decode: 0 },
+    }
+    loaded.running.push(running)
+    return running
+  }
+
+  #offers(): readonly StepOffer[] {
+    const offers: StepOffer[] = []
+    for (const loaded of this.#versions.values()) {
+      for (const running of loaded.running) {
+        const prefilling = running.prefilling.length
+        const decoding = running.jobs.reduce((sum, job) => sum + (job === undefined ? 0 : 1), -prefilling)
+        const { age } = running
+        if (prefilling > 0)
+          offers.push({ kind: 'prefill', rows: prefilling, age: age.prefill, loaded, running })
+        if (decoding > 0) offers.push({ kind: 'decode', rows: decoding, age: age.decode, loaded, running })
+      }
+    }
+    return offers
+  }
+
+  async #prefill({ loaded, running }: StepOffer): Promise<void> {
+    const { batch, jobs, prefilling } = running
+    const pending = prefilling.map((slot): PendingPrefill => {
+      const length = batch.lengths[slot] as number
+      return { slot, tokens: (jobs[slot] as Job).length - length, fresh: length === 0 }
+    })
+    const group = planPrefill(pending, prefillLimits)
+    const rows = group.slots.map(({ slot, tokens }): PrefillRow => {
+      const job = jobs[slot] as Job
+      const start = batch.lengths[slot] as number
+      const chunk = { slot, tokens: job.tokens.subarray(start, start + tokens) }
+      if (start + tokens < job.length) return chunk
+      const { inverseTemperature, greedy } = job
+      return { ...chunk, draw: { inverseTemperature, greedy, uniform: job.nextUniform() } }
+    })
+    const results = await loaded.shared.model.prefill(batch, rows, group.fresh, loaded.weights)
+    if (loaded.running.length === 0) return // unloaded meanwhile
+    let drawn = 0
+    for (const [row, { slot, tokens, draw }] of rows.entries()) {
+      batch.appendPrefilled(slot, row, tokens.length, results)
+      this.#prefilled += tokens.length
+      if (draw === undefined) continue
+      prefilling.splice(prefilling.indexOf(slot), 1)
+      batch.inverseTemperatures[slot] = draw.inverseTemperature
+      batch.greedy[slot] = draw.greedy ? 1 : 0
+      this.#accept(loaded, running, slot, results, drawn++)
+    }
+  }
+
+  async #decode({ loaded, running }: StepOffer): Promise<void> {
+    this.#closeRanks(running)
+    const { batch, jobs, prefilling } = running
+    const width = jobs.findLastIndex((job) => job !== undefined) + 1
+    const results = await loaded.shared.model.decode(batch, width, loaded.weights)
+    if (loaded.running.length === 0) return // unloaded meanwhile
+    for (let slot = 0; slot < width; slot++) {
+      if (jobs[slot] === undefined || prefilling.includes(slot)) continue
+      batch.appendDecoded(slot, results)
+      this.#accept(loaded, running, slot, results, slot)
+    }
+  }
+
+  /** Takes the token drawn for a slot; the request ends or gets its next decode step's inputs. */
+  #accept(
+    loaded: LoadedVersion,
+    running: RunningBatch,
+    slot: number,
+    results: Readonly<Record<string, Tensor>>,
+    place: number,
+  ): void {
+    const job = running.jobs[slot] as Job
+    const token = (results.token as Tensor).data[place] as number
+    const result = job.accept(token, (results.logprob as Tensor).data[place] as number)
+    this.#sampled++
+    if (result === undefined) {
+      this.#makeRoom(loaded, running, slot, token, job.nextUniform())
+      return
+    }
+    this.#leave(loaded, running, slot)
+    if (this.#jobs.delete(job.id)) this.#endings.push({ id: job.id, result })
+  }
+
+  /** Sets a slot's next decode step; a slot that is full moves on to a batch of the next capacity. */
+  #makeRoom(
+    loaded: LoadedVersion,
+    running: RunningBatch,
+    slot: number,
+    token: number,
+    uniform: number,
+  ): void {
+    const { batch } = running
+    const length = batch.lengths[slot] as number
+    if (length < batch.capacity) {
+      batch.setNext(slot, token, uniform)
+      return
+    }
+    const target = this.#batchWithRoom(loaded, capacityFor(length + 1), true) as RunningBatch
+    const to = target.jobs.indexOf(undefined)
+    target.jobs[to] = running.jobs[slot]
+    batch.copyTo(target.batch, slot, to)
+    target.batch.setNext(to, token, uniform)
+    running.jobs[slot] = undefined
+    this.#closeWhenEmpty(loaded, running)
+  }
+
+  /** Keeps what a slot computed for the key's next turn and empties it. */
+  #leave(loaded: LoadedVersion, running: RunningBatch, slot: number): void {
+    const job = running.jobs[slot] as Job
+    const { cacheKey, version } = job.request
+    const length = running.batch.lengths[slot] as number
+    const kept = loaded.shared.cache.store(cacheKey, version, job.tokens, length)
+    if (kept !== undefined) running.batch.save(slot, kept.entry.data, kept.entry.capacity, kept.from, length)
+    running.jobs[slot] = undefined
+    const waiting = running.prefilling.indexOf(slot)
+    if (waiting >= 0) running.prefilling.splice(waiting, 1)
+    this.#closeWhenEmpty(loaded, running)
+  }
+
+  #closeWhenEmpty(loaded: LoadedVersion, running: RunningBatch): void {
+    if (running.jobs.some((job) => job !== undefined)) return
+    loaded.running.splice(loaded.running.indexOf(running), 1)
+    loaded.shared.spare.push(running.batch)
+  }
+
+  /** Moves the last slots into holes where holes would cost a decode step more than moving costs. */
+  #closeRanks({ batch, jobs, prefilling }: RunningBatch): void {
+    for (;;) {
+      const last = jobs.findLastIndex((job) => job !== undefined)
+      const hole = jobs.indexOf(undefined)
+      const used = jobs.reduce((sum, job) => sum + (job === undefined ? 0 : 1), 0)
+      if (hole < 0 || hole > last || last + 1 - used <= used / 4) return
+      batch.copyTo(batch, last, hole)
+      jobs[hole] = jobs[last]
+      jobs[last] = undefined
+      const waiting = prefilling.indexOf(last)
+      if (waiting >= 0) prefilling[waiting] = hole
+    }
+  }
+}
+
+function versionFault(version: number): EngineFault {
+  return new EngineFault(
+    'version_not_loaded',
+    `policy version ${version} is not loaded: load it before sampling from it`,
+  )
+}

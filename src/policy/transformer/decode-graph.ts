@@ -1,0 +1,328 @@
+/**
+ * The graphs that sample: `decode` feeds one new token per row, `prefill` feeds chunks of several tokens.
+ *
+ * Both read keys and values of earlier tokens from the caller's arrays and return only those of the new
+ * tokens; scores over the past and over the new tokens are computed apart and meet in one softmax, so
+ * the past is never copied to be extended.
+ *
+ * Invariants
+ * - The draw is made in the graph from the uniform of its row: a row's token depends on nothing else.
+ * - A token of probability zero is never drawn, and its logprob is that at the row's temperature.
+ * - Places masked out have no influence: garbage there changes nothing.
+ * - Weights are inputs, in the form that `fuseWeights` gives (the query projection carries the scale).
+ */
+import { Graph, microsoft, type Value } from '../graph/graph.ts'
+import type { Architecture } from './architecture.ts'
+
+/** Added to the score of a place that must not be seen; finite, so that idle rows stay free of NaN. */
+export const maskedScore = -1e9
+
+/** Names of a layer's weights among the inputs. */
+export function layerInputs(layer: number) {
+  return {
+    inputNorm: `input_norm.${layer}`,
+    queryKeyValue: `query_key_value.${layer}`,
+    attentionOut: `attention_out.${layer}`,
+    feedForwardNorm: `feed_forward_norm.${layer}`,
+    gateUp: `gate_up.${layer}`,
+    down: `down.${layer}`,
+  } as const
+}
+
+/** Names of a layer's past among the inputs and of its new keys and values among the outputs. */
+export function cacheNames(layer: number) {
+  return {
+    key: `key.${layer}`,
+    value: `value.${layer}`,
+    newKey: `new_key.${layer}`,
+    newValue: `new_value.${layer}`,
+  } as const
+}
+
+interface Widths {
+  readonly query: number
+  readonly keyValue: number
+  readonly group: number
+}
+
+function widthsOf(a: Architecture): Widths {
+  return {
+    query: a.num_attention_heads * a.head_dim,
+    keyValue: a.num_key_value_heads * a.head_dim,
+    group: a.num_attention_heads / a.num_key_value_heads,
+  }
+}
+
+/**
+ * One token for each of `rows` rows.
+ *
+ * Inputs: `ids` [rows] int64, `positions` [1, rows] int64, `cos` and `sin` [positions, headDim/2],
+ * `mask` [rows, 1, 1, 1, capacity + 1] (the last place is the new token's), `widths` int64
+ * (capacity, 1), `key.l` and `value.l` [rows, keyValueHeads, 1, capacity, headDim], the weights, and
+ * the draw's inputs (see `sample`).
+ * Outputs: `token` [rows, 1] int32, `logprob` [rows, 1], `new_key.l`, `new_value.l` [rows, keyValueHeads·headDim].
+ */
+export function buildDecodeGraph(a: Architecture): Uint8Array {
+  const graph = new Graph()
+  const { head_dim: headDim, num_key_value_heads: keyValueHeads } = a
+  const { query, group } = widthsOf(a)
+  const mask = graph.input('mask', ['rows', 1, 1, 1, 'places'])
+  const widths = graph.input('widths', [2], { type: 'int64' })
+  const { hidden, embedding } = decoder(graph, a, 'rows', (layer, q, k, v) => {
+    const names = cacheNames(layer)
+    // The group is a batch dimension: one row of scores per product takes the runtime's vector-matrix path.
+    const past = ['rows', keyValueHeads, 1, 'capacity', headDim] as const
+    const pastKey = graph.input(names.key, past)
+    const pastValue = graph.input(names.value, past)
+    graph.output(names.newKey, k)
+    graph.output(names.newValue, v)
+    const one = ['rows', keyValueHeads, 1, 1, headDim] as const
+    const oneShape = graph.integers(-1, keyValueHeads, 1, 1, headDim)
+    const queries = graph.operation(
+      'Reshape',
+      [q, graph.integers(-1, keyValueHeads, group, 1, headDim)],
+      ['rows', keyValueHeads, group, 1, headDim],
+    )
+    const newKey = graph.operation('Reshape', [k, oneShape], one)
+    const newValue = graph.operation('Reshape', [v, oneShape], one)
+    const scores = graph.operation(
+      'Concat',
+      [transposedProduct(graph, queries, pastKey), transposedProduct(graph, queries, newKey)],
+      ['rows', keyValueHeads, group, 1, 'places'],
+      { attributes: { axis: -1 } },
+    )
+    const masked = graph.operation('Add', [scores, mask], scores.dims)
+    const mixed = mixValues(graph, masked, widths, pastValue, newValue)
+    return graph.operation('Reshape', [mixed, graph.integers(-1, query)], ['rows', query]) // [rows, heads·headDim]
+  })
+  sample(graph, a, hidden, embedding, 'rows')
+  return graph.encode()
+}
+
+/**
+ * Chunks of tokens for several rows, packed: `tokens` real tokens, laid out as [rows, chunk] only
+ * around attention.
+ *
+ * Inputs as in `buildDecodeGraph`, but `ids` [tokens], `positions` [1, tokens]; `expand` [rows, chunk]
+ * int64: the token at each place (any token where the chunk is shorter); `compact` [tokens] int64: the
+ * place row·chunk + offset of each token; `causal` [1, 1, group·chunk, chunk]; `selected` [drawn] int64:
+ * the tokens to sample after. With a past also `slots` [rows] int64: the rows of `key.l` and `value.l`
+ * [slots, keyValueHeads, capacity, headDim] to attend, `mask` [rows, 1, 1, capacity] and `widths`
+ * (capacity, chunk).
+ * Outputs: `token`, `logprob` [drawn, 1]; `new_key.l`, `new_value.l` [rows, keyValueHeads, chunk, headDim].
+ */
+export function buildPrefillGraph(a: Architecture, withPast: boolean): Uint8Array {
+  const graph = new Graph()
+  const { head_dim: headDim, num_key_value_heads: keyValueHeads, num_attention_heads: heads } = a
+  const { query, group } = widthsOf(a)
+  const expand = graph.input('expand', ['rows', 'chunk'], { type: 'int64' })
+  const compact = graph.input('compact', ['tokens'], { type: 'int64' })
+  const causal = graph.input('causal', [1, 1, 'queries', 'chunk'])
+  const past = withPast
+    ? {
+        slots: graph.input('slots', ['rows'], { type: 'int64' }),
+        mask: graph.input('mask', ['rows', 1, 1, 'capacity']),
+        widths: graph.input('widths', [2], { type: 'int64' }),
+      }
+    : undefined
+  const byHead = (packed: Value, count: number): Value => {
+    const width = count * headDim
+    const padded = graph.operation('Gather', [packed, expand], ['rows', 'chunk', width], {
+      attributes: { axis: 0 },
+    })
+    const split = graph.operation(
+      'Reshape',
+      [padded, graph.integers(0, 0, count, headDim)],
+      ['rows', 'chunk', count, headDim],
+    )
+    return graph.operation('Transpose', [split], ['rows', count, 'chunk', headDim], {
+      attributes: { perm: [0, 2, 1, 3] },
+    })
+  }
+  const { hidden, embedding } = decoder(graph, a, 'tokens', (layer, q, k, v) => {
+    const names = cacheNames(layer)
+    const queries = graph.operation(
+      'Reshape',
+      [byHead(q, heads), graph.integers(0, keyValueHeads, -1, headDim)],
+      ['rows', keyValueHeads, group === 1 ? 'chunk' : 'queries', headDim],
+    )
+    const newKey = byHead(k, keyValueHeads)
+    const newValue = byHead(v, keyValueHeads)
+    graph.output(names.newKey, newKey)
+    graph.output(names.newValue, newValue)
+    const within = transposedProduct(graph, queries, newKey)
+    const newScores = graph.operation('Add', [within, causal], within.dims)
+    let mixed: Value
+    if (past === undefined) {
+      const weights = graph.operation('Softmax', [newScores], newScores.dims, { attributes: { axis: -1 } })
+      mixed = graph.operation('MatMul', [weights, newValue], queries.dims)
+    } else {
+      const stored = ['slots', keyValueHeads, 'capacity', headDim] as const
+      const rows = (name: string): Value =>
+        graph.operation('Gather', [graph.input(name, stored), past.slots], ['rows', ...stored.slice(1)], {
+          attributes: { axis: 0 },
+        })
+      const before = transposedProduct(graph, queries, rows(names.key))
+      const pastScores = graph.operation('Add', [before, past.mask], before.dims)
+      const scores = graph.operation(
+        'Concat',
+        [pastScores, newScores],
+        ['rows', keyValueHeads, 'queries', 'places'],
+        { attributes: { axis: -1 } },
+      )
+      mixed = mixValues(graph, scores, past.widths, rows(names.value), newValue)
+    }
+    const perHead = graph.operation(
+      'Reshape',
+      [mixed, graph.integers(0, heads, -1, headDim)],
+      ['rows', heads, 'chunk', headDim],
+    )
+    const perToken = graph.operation('Transpose', [perHead], ['rows', 'chunk', heads, headDim], {
+      attributes: { perm: [0, 2, 1, 3] },
+    })
+    const flat = graph.operation('Reshape', [perToken, graph.integers(-1, query)], ['padded', query])
+    return graph.operation('Gather', [flat, compact], ['tokens', query], { attributes: { axis: 0 } })
+  })
+  const selected = graph.input('selected', ['drawn'], { type: 'int64' })
+  const last = graph.operation('Gather', [hidden, selected], ['drawn', a.hidden_size], {
+    attributes: { axis: 0 },
+  })
+  sample(graph, a, last, embedding, 'drawn')
+  return graph.encode()
+}
+
+/** left · rightᵀ over the last two dimensions, scale 1 (any other scale misses the runtime's fast path). */
+function transposedProduct(graph: Graph, left: Value, right: Value): Value {
+  return graph.operation('FusedMatMul', [left, right], [...left.dims.slice(0, -1), right.dims.at(-2) ?? 1], {
+    attributes: { transB: 1 },
+    domain: microsoft,
+  })
+}
+
+/** softmax(scores) applied to the past's values and the new ones, which lie in two arrays. */
+function mixValues(graph: Graph, scores: Value, widths: Value, pastValue: Value, newValue: Value): Value {
+  const weights = graph.operation('Softmax', [scores], scores.dims, { attributes: { axis: -1 } })
+  const leading = scores.dims.slice(0, -1)
+  const headDim = newValue.dims.at(-1) ?? 1
+  const [ofPast, ofNew] = graph.operations(
+    'Split',
+    [weights, widths],
+    [{ dims: [...leading, 'capacity'] }, { dims: [...leading, newValue.dims.at(-2) ?? 1] }],
+    { attributes: { axis: -1 } },
+  )
+  const dims = [...leading, headDim]
+  return graph.operation(
+    'Add',
+    [
+      graph.operation('MatMul', [ofPast, pastValue], dims),
+      graph.operation('MatMul', [ofNew, newValue], dims),
+    ],
+    dims,
+  )
+}
+
+type Attention = (layer: number, query: Value, key: Value, value: Value) => Value
+
+/** All layers over `count` packed tokens. @returns `hidden` [count, hidden] before the last norm */
+function decoder(
+  graph: Graph,
+  a: Architecture,
+  count: string,
+  attention: Attention,
+): { readonly hidden: Value; readonly embedding: Value } {
+  const { hidden_size: hidden, intermediate_size: inner, head_dim: headDim } = a
+  const { query, keyValue } = widthsOf(a)
+  const ids = graph.input('ids', [count], { type: 'int64' })
+  const positions = graph.input('positions', [1, count], { type: 'int64' })
+  const cos = graph.input('cos', ['positions', headDim / 2])
+  const sin = graph.input('sin', ['positions', headDim / 2])
+  const embedding = graph.input('embedding', [a.vocab_size, hidden])
+  const linear = (x: Value, name: string, out: number): Value => {
+    const weight = graph.input(name, [out, x.dims.at(-1) ?? 1])
+    return graph.operation('Gemm', [x, weight], [count, out], { attributes: { transB: 1 } })
+  }
+  const columns = <const Sizes extends readonly number[]>(x: Value, ...sizes: Sizes): readonly Value[] =>
+    graph.operations(
+      'Split',
+      [x, graph.integers(...sizes)],
+      sizes.map((size) => ({ dims: [count, size] })),
+      { attributes: { axis: -1 } },
+    )
+  let x = graph.operation('Gather', [embedding, ids], [count, hidden], { attributes: { axis: 0 } })
+  for (let layer = 0; layer < a.num_hidden_layers; layer++) {
+    const names = layerInputs(layer)
+    const normed = norm(graph, a, x, names.inputNorm)
+    const projected = linear(normed, names.queryKeyValue, query + 2 * keyValue)
+    const [unrotated, value] = columns(projected, query + keyValue, keyValue) as [Value, Value]
+    // Queries and keys rotate together, as heads of one row of `count` tokens.
+    const width = query + keyValue
+    const asRow = graph.operation('Reshape', [unrotated, graph.integers(1, -1, width)], [1, count, width])
+    const rotated = graph.operation('RotaryEmbedding', [asRow, positions, cos, sin], asRow.dims, {
+      attributes: { num_heads: width / headDim },
+      domain: microsoft,
+    })
+    const flat = graph.operation('Reshape', [rotated, graph.integers(-1, width)], [count, width])
+    const [q, k] = columns(flat, query, keyValue) as [Value, Value]
+    const mixed = attention(layer, q, k, value)
+    x = graph.operation('Add', [x, linear(mixed, names.attentionOut, hidden)], x.dims)
+    const wide = linear(norm(graph, a, x, names.feedForwardNorm), names.gateUp, 2 * inner)
+    const [gate, up] = columns(wide, inner, inner) as [Value, Value]
+    const opened = graph.operation('QuickGelu', [gate], gate.dims, {
+      attributes: { alpha: { float: 1 } }, // x·sigmoid(x), which is SiLU
+      domain: microsoft,
+    })
+    const product = graph.operation('Mul', [opened, up], up.dims)
+    x = graph.operation('Add', [x, linear(product, names.down, hidden)], x.dims)
+  }
+  return { hidden: x, embedding }
+}
+
+function norm(graph: Graph, a: Architecture, x: Value, name: string): Value {
+  const weight = graph.input(name, [a.hidden_size])
+  return graph.operation('SimplifiedLayerNormalization', [x, weight], x.dims, {
+    attributes: { axis: -1, epsilon: { float: a.rms_norm_eps } },
+  })
+}
+
+/**
+ * Draws a token after each hidden state.
+ *
+ * With p = softmax(logits / T) and c its cumulative sum, the token is the number of i with cᵢ ≤ u·c_last;
+ * where `greedy` is set it is the most likely one. Inputs per row: `inverse_temperature`, `uniform`
+ * in [0, 1), `greedy` [count, 1].
+ */
+function sample(graph: Graph, a: Architecture, hidden: Value, embedding: Value, count: string): void {
+  const vocabulary = a.vocab_size
+  const weight = a.tie_word_embeddings ? embedding : graph.input('head', [vocabulary, a.hidden_size])
+  const normed = norm(graph, a, hidden, 'final_norm')
+  const logits = graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
+  const column = [count, 1] as const
+  const inverse = graph.input('inverse_temperature', column)
+  const uniform = graph.input('uniform', column)
+  const greedy = graph.input('greedy', column, { type: 'bool' })
+  const scaled = graph.operation('Mul', [logits, inverse], logits.dims)
+  const probabilities = graph.operation('Softmax', [scaled], logits.dims, { attributes: { axis: -1 } })
+  const cumulative = graph.operation('CumSum', [probabilities, graph.constant('int64', [], [1])], logits.dims)
+  const last = graph.constant('int64', [1, 1], [vocabulary - 1])
+  const total = graph.operation('Gather', [cumulative, graph.integers(vocabulary - 1)], column, {
+    attributes: { axis: 1 },
+  })
+  const threshold = graph.operation('Mul', [uniform, total], column)
+  const below = graph.operation('LessOrEqual', [cumulative, threshold], logits.dims, { type: 'bool' })
+  const ones = graph.operation('Cast', [below], logits.dims, { attributes: { to: 1 } })
+  const counted = graph.operation('ReduceSum', [ones, graph.integers(1)], column, {
+    attributes: { keepdims: 1 },
+  })
+  const asIndex = graph.operation('Cast', [counted], column, { attributes: { to: 7 }, type: 'int64' })
+  const drawn = graph.operation('Min', [asIndex, last], column, { type: 'int64' })
+  const likeliest = graph.operation('ArgMax', [logits], column, {
+    attributes: { axis: 1, keepdims: 1 },
+    type: 'int64',
+  })
+  const token = graph.operation('Where', [greedy, likeliest, drawn], column, { type: 'int64' })
+  const probability = graph.operation('GatherElements', [probabilities, token], column, {
+    attributes: { axis: 1 },
+  })
+  graph.output('token', graph.operation('Cast', [token], column, { attributes: { to: 6 }, type: 'int32' }))
+  graph.output('logprob', graph.operation('Log', [probability], column))
+}
