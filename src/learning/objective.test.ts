@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  cispoLoss,
+  entropyGradient,
+  entropyOf,
+  gspoLoss,
+  k3,
+  type SampledToken,
+  type TokenObjective,
+  tokenLoss,
+} from './objective.ts'
+
+const plain: TokenObjective = {
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  dualClip: 3,
+  klCoefficient: 0,
+  entropyCoefficient: 0,
+}
+
+function atRatio(ratio: number, advantage: number): SampledToken {
+  return { logprob: -1 + Math.log(ratio), behaviourLogprob: -1, advantage }
+}
+
+/** Central difference; its error is of order step². */
+function slope(f: (x: number) => number, x: number, step = 1e-5): number {
+  return (f(x + step) - f(x - step)) / (2 * step)
+}
+
+const logprob = fc.double({ min: -6, max: -0.01, noNaN: true })
+const advantage = fc.double({ min: -3, max: 3, noNaN: true })
+
+/** A difference quotient says nothing at a kink: |r − edge| must exceed the step. */
+function awayFromKinks(ratio: number, objective: TokenObjective): boolean {
+  return [1 - objective.clipLow, 1 + objective.clipHigh, objective.dualClip].every(
+    (edge) => Math.abs(ratio - edge) > 1e-3,
+  )
+}
+
+describe('tokenLoss', () => {
+  it('a token sampled by the very policy has ratio 1 and loss −A', () => {
+    fc.assert(
+      fc.property(logprob, advantage, (logp, value) => {
+        const { ratio, loss } = tokenLoss({ logprob: logp, behaviourLogprob: logp, advantage: value }, plain)
+        expect(ratio).toBe(1)
+        expect(loss).toBeCloseTo(-value, 12)
+      }),
+    )
+  })
+
+  it('a positive advantage is clipped above only', () => {
+    // r = 1.5 > 1.2: L = −1.2; r = 0.5: max(−0.5, −0.8) = −0.5
+    expect(tokenLoss(atRatio(1.5, 1), plain).loss).toBeCloseTo(-1.2, 12)
+    expect(tokenLoss(atRatio(1.5, 1), plain)).toMatchObject({ derivative: 0, clipped: true })
+    expect(tokenLoss(atRatio(0.5, 1), plain).loss).toBeCloseTo(-0.5, 12)
+    expect(tokenLoss(atRatio(0.5, 1), plain).clipped).toBe(false)
+  })
+
+  it('a negative advantage is clipped below, and above by the dual clip', () => {
+    // A = −2, r = 0.5: max(1, 1.6) = 1.6; r = 2: max(4, 2.4) = 4; r = 5: min(10, 3·2) = 6
+    expect(tokenLoss(atRatio(0.5, -2), plain).loss).toBeCloseTo(1.6, 12)
+    expect(tokenLoss(atRatio(2, -2), plain).loss).toBeCloseTo(4, 12)
+    expect(tokenLoss(atRatio(5, -2), plain).loss).toBeCloseTo(6, 12)
+    expect(tokenLoss(atRatio(5, -2), plain)).toMatchObject({ derivative: 0, clipped: true })
+    expect(tokenLoss(atRatio(5, -2), { ...plain, dualClip: Number.POSITIVE_INFINITY }).loss).toBeCloseTo(
+      10,
+      12,
+    )
+  })
+
+  it('the derivative is that of the loss, wherever the loss is smooth', () => {
+    const objective = { ...plain, clipHigh: 0.28, klCoefficient: 0.3 }
+    fc.assert(
+      fc.property(logprob, logprob, logprob, advantage, (logp, behaviour, reference, value) => {
+        fc.pre(awayFromKinks(Math.exp(logp - behaviour), objective))
+        const token = { behaviourLogprob: behaviour, referenceLogprob: reference, advantage: value }
+        const { derivative } = tokenLoss({ ...token, logprob: logp }, objective)
+        const measured = slope((x) => tokenLoss({ ...token, logprob: x }, objective).loss, logp)
+        expect(Math.abs(derivative - measured)).toBeLessThan(1e-5 * Math.max(1, Math.abs(measured)))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('the reference term adds β·k3 and the entropy bonus subtracts its share', () => {
+    // log(reference/policy) = ln 2: k3 = 2 − 0.693147 − 1 = 0.306853; −1 + 0.1·0.306853 − 0.01·2 = −0.989315
+    const token = { ...atRatio(1, 1), referenceLogprob: -1 + Math.LN2, entropy: 2 }
+    const { loss } = tokenLoss(token, { ...plain, klCoefficient: 0.1, entropyCoefficient: 0.01 })
+    expect(loss).toBeCloseTo(-0.989315, 6)
+  })
+})
+
+describe('cispoLoss', () => {
+  it('a token beyond the clip keeps its gradient with the clipped weight', () => {
+    // r = 5 clipped to 1.2, A = −2: derivative 1.2 · 2 = 2.4, loss 2.4·logp
+    const token = atRatio(5, -2)
+    expect(cispoLoss(token, plain)).toMatchObject({ clipped: true })
+    expect(cispoLoss(token, plain).derivative).toBeCloseTo(2.4, 12)
+    expect(cispoLoss(token, plain).loss).toBeCloseTo(2.4 * token.logprob, 12)
+  })
+
+  it('within the clip its derivative equals that of the token objective', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.81, max: 1.19, noNaN: true }), advantage, (ratio, value) => {
+        const token = atRatio(ratio, value)
+        expect(cispoLoss(token, plain).derivative).toBeCloseTo(tokenLoss(token, plain).derivative, 10)
+      }),
+    )
+  })
+})
+
+describe('gspoLoss', () => {
+  it('the ratio of a sequence is the geometric mean of its tokens', () => {
+    // ratios 4 and 1: √(4·1) = 2, clipped to 1.2 for A = 1
+    const { ratio, loss, derivatives, clipped } = gspoLoss([Math.log(0.8), -1], [Math.log(0.2), -1], 1, plain)
+    expect(ratio).toBeCloseTo(2, 12)
+    expect(loss).toBeCloseTo(-1.2, 12)
+    expect(derivatives).toEqual([0, 0])
+    expect(clipped).toBe(true)
+  })
+
+  it('a sequence of one token has the loss of that token', () => {
+    fc.assert(
+      fc.property(logprob, logprob, advantage, (logp, behaviour, value) => {
+        const token = { logprob: logp, behaviourLogprob: behaviour, advantage: value }
+        const single = tokenLoss(token, { ...plain, dualClip: Number.POSITIVE_INFINITY })
+        const sequence = gspoLoss([logp], [behaviour], value, plain)
+        expect(sequence.loss).toBe(single.loss)
+        expect(sequence.derivatives).toEqual([single.derivative])
+      }),
+    )
+  })
+
+  it("each derivative is that of the sequence's loss", () => {
+    const sequence = fc.array(fc.tuple(logprob, logprob), { minLength: 1, maxLength: 6 })
+    fc.assert(
+      fc.property(sequence, advantage, (pairs, value) => {
+        const logps = pairs.map(([logp]) => logp)
+        const behaviour = pairs.map(([, other]) => other)
+        const { derivatives, ratio } = gspoLoss(logps, behaviour, value, plain)
+        fc.pre(awayFromKinks(ratio, plain))
+        for (const at of logps.keys()) {
+          const measured = slope(
+            (x) => gspoLoss(logps.with(at, x), behaviour, value, plain).loss,
+            logps[at] ?? 0,
+          )
+          expect(Math.abs((derivatives[at] ?? Number.NaN) - measured)).toBeLessThan(
+            1e-5 * Math.max(1, Math.abs(measured)),
+          )
+        }
+      }),
+    )
+  })
+
+  it('gspoLoss() refuses sequences without tokens or of different lengths', () => {
+    expect(() => gspoLoss([], [], 1, plain)).toThrow(RangeError)
+    expect(() => gspoLoss([-1], [-1, -1], 1, plain)).toThrow(RangeError)
+  })
+})
+
+describe('k3 and entropy', () => {
+  it('k3() is zero at equal policies, positive elsewhere, and its derivative is its slope', () => {
+    expect(k3(0)).toEqual({ value: 0, derivative: 0 })
+    fc.assert(
+      fc.property(fc.double({ min: -3, max: 3, noNaN: true }), (x) => {
+        expect(k3(x).value).toBeGreaterThanOrEqual(0)
+        expect(k3(x).derivative).toBeCloseTo(
+          slope((y) => k3(y).value, x),
+          5,
+        )
+      }),
+    )
+  })
+
+  it('k3() is an unbiased estimate of the divergence', () => {
+    // p = (0.5, 0.5), q = (0.9, 0.1): KL(p‖q) = 0.5 ln(0.5/0.9) + 0.5 ln(0.5/0.1) = 0.510826
+    const expected = 0.5 * k3(Math.log(0.9 / 0.5)).value + 0.5 * k3(Math.log(0.1 / 0.5)).value
+    expect(expected).toBeCloseTo(0.510826, 6)
+  })
+
+  it('entropyOf() is ln n for n equal logits, and its gradient is its slope', () => {
+    expect(entropyOf([3, 3, 3, 3])).toBeCloseTo(Math.log(4), 12)
+    const logits = [0.3, -1.2, 2, 0.7]
+    for (const [at, derivative] of entropyGradient(logits).entries())
+      expect(derivative).toBeCloseTo(
+        slope((x) => entropyOf(logits.with(at, x)), logits[at] ?? 0),
+        6,
+      )
+  })
+})
