@@ -70,7 +70,7 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
         'session_lost',
         `the session of ${opening.episode} is gone and ${definition.name} cannot be replayed: ${definition.replayableBecause}`,
       )
-    const session: LiveSession = { environment: await task.create(), turn: 0 }
+    const session: LiveSession = { environment: await task.create(), turn: 0, toldTools: '' }
     try {
       await playRecorded(session, opening, turn)
     } catch (error) {
@@ -85,15 +85,12 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
     const { episode } = opening
     const instance = await instanceOf(opening)
     const first = await session.environment.reset(instance)
-    await keep(
-      { episode, turn: 0, ...first, reward: 0, done: false, tools: session.environment.tools },
-      'observation 0',
-    )
+    await keep(stored(episode, session, { ...first, reward: 0, done: false }), 'observation 0')
     while (session.turn < turn) {
       const action = await actionAt(episode, session.turn)
       const step = await play(session, action)
       session.turn += 1
-      await keep(stored(episode, session.turn, step), `observation ${session.turn}`)
+      await keep(stored(episode, session, step), `observation ${session.turn}`)
     }
   }
 
@@ -157,7 +154,7 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
         const session = await sessionAt(request, turn)
         const step = await play(session, action)
         session.turn += 1
-        const observation = stored(episode, turn + 1, step)
+        const observation = stored(episode, session, step)
         await store.observations.put(observation)
         return resultOf(action, observation)
       })
@@ -186,10 +183,23 @@ function problemSentence(problem: unknown): string {
     : 'The action could not be read; call one tool with a JSON object of arguments.'
 }
 
-function stored(episode: EpisodeId, turn: number, step: StepResult): StoredObservation {
+/** The observation of the session's turn; the tools go with it when the agent has not been told of them. */
+function stored(episode: EpisodeId, session: LiveSession, step: StepResult): StoredObservation {
   const { messages, reward, done, outcome, invalid } = step
-  const info = invalid === true ? { ...step.info, invalid } : step.info
-  return { episode, turn, messages, reward, done, info, ...(outcome === undefined ? {} : { outcome }) }
+  const { tools } = session.environment
+  const told = JSON.stringify(tools)
+  const changed = told !== session.toldTools
+  session.toldTools = told
+  return {
+    episode,
+    turn: session.turn,
+    messages,
+    reward,
+    done,
+    info: invalid === true ? { ...step.info, invalid } : step.info,
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(changed ? { tools } : {}),
+  }
 }
 
 function resultOf(action: StoredAction, observation: StoredObservation): TurnResult {

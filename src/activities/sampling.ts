@@ -48,16 +48,12 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
       const stored = await store.actions.get(episode, turn)
       if (stored !== undefined)
         return { kind: 'sampled', version: stored.version, tokens: stored.tokens.length }
-      const text = await serving.text(run)
+      const chat = await serving.chat(run)
       const observation = await store.observations.get(episode, turn)
       if (observation === undefined)
         throw new StorageFault('missing', `observation ${turn} of ${episode} is not stored yet`)
       const context = await contexts.at(episode, turn)
-      const prompt = text.encodeObservation(observation.messages, {
-        first: turn === 0,
-        tools: observation.tools ?? [],
-        previousToken: context.at(-1),
-      })
+      const prompt = chat.encodeTurn(context, observation.messages, observation.tools)
       const { config } = await runs.get(run)
       if (context.length + prompt.length + request.maxTokens > config.policy.contextLength)
         return { kind: 'context_full' }
@@ -71,10 +67,10 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
         version,
         maxNewTokens: request.maxTokens,
         temperature: request.temperature,
-        stopTokens: text.stopTokens,
+        stopTokens: chat.stopTokens,
         seed: request.seed,
       })
-      const { message, problems } = text.parseAction(sampled.tokens)
+      const { message, problems } = chat.parseAction(sampled.tokens)
       const { tokens, logprobs, finish } = sampled
       const action = {
         episode,

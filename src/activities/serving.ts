@@ -8,7 +8,8 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity.ts'
-import { openPolicyText, type PolicyText } from '../policy/chat/policy-text.ts'
+import type { Chat } from '../policy/chat/chat.ts'
+import { openChat } from '../policy/chat/checkpoint-chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../policy/engines/engine.ts'
@@ -20,7 +21,7 @@ export interface Serving {
   prepare(run: RunId, version: number): Promise<number>
   sample(run: RunId, request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens>
   /** Tokenizer and chat format of the run's policy. */
-  text(run: RunId): Promise<PolicyText>
+  chat(run: RunId): Promise<Chat>
   /** Forgets all other versions. */
   keepOnly(run: RunId, versions: readonly number[]): Promise<void>
   /** Ends the run's engine. */
@@ -38,7 +39,7 @@ interface Served {
   readonly engine: Promise<Engine>
   /** Which version serves each version asked for. */
   readonly loading: Map<number, Promise<number>>
-  text?: Promise<PolicyText>
+  chat?: Promise<Chat>
 }
 
 export function createServing({ runs, createEngine, log }: Dependencies): Serving {
@@ -97,18 +98,18 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
       return engine.sample({ ...request, version }, signal)
     },
 
-    text(run) {
+    chat(run) {
       const mine = servedOf(run)
-      mine.text ??= runs.get(run).then(async ({ directory }) => {
+      mine.chat ??= runs.get(run).then(async ({ directory }) => {
         const { found } = await latestGoodCheckpoint(directory.checkpointsDir)
         if (found === undefined)
           throw new CheckpointFault('missing', `run ${run} has no checkpoint in ${directory.checkpointsDir}`)
-        return openPolicyText(found.dir)
+        return openChat(found.dir)
       })
-      mine.text.catch(() => {
-        delete mine.text
+      mine.chat.catch(() => {
+        delete mine.chat
       })
-      return mine.text
+      return mine.chat
     },
 
     async keepOnly(run, versions) {

@@ -12,6 +12,8 @@ export interface LiveSession {
   readonly environment: Environment
   /** Actions played so far. */
   turn: number
+  /** The tools as the agent was last told, as JSON. */
+  toldTools: string
 }
 
 export interface Sessions {

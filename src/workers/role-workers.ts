@@ -121,7 +121,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await Worker.create({
         ...common,
         taskQueue: taskQueues.trainer,
-        activities: createTrainingActivities({ store, runs, trainer, log }),
+        activities: createTrainingActivities({ home, store, runs, trainer, log }),
         maxConcurrentActivityTaskExecutions: 1, // one update at a time: they share the cores
       }),
     )

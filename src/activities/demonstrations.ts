@@ -1,0 +1,122 @@
+/**
+ * Demonstrations: what an expert does, as text and as the tokens that a policy should imitate.
+ *
+ * Invariants
+ * - The same configuration gives the same demonstrations, in the same order.
+ * - The tokens of a demonstration are those that the same episode would have when played by the policy.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { ToolSpec } from '../envs/environment.ts'
+import { instanceOrder } from '../learning/instance-order.ts'
+import { nextTask } from '../learning/task-mix.ts'
+import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
+import type { UpdateBatch } from '../policy/trainer/batch.ts'
+import type { OpenRun } from './open-runs.ts'
+
+/** An episode that an expert won. */
+export interface DemonstratedEpisode {
+  readonly tools: readonly ToolSpec[]
+  readonly steps: readonly DemonstrationStep[]
+}
+
+/** Instances looked at per demonstration wanted: experts may fail on some. */
+const patience = 4
+
+/**
+ * Plays the expert's actions and records what the policy would have seen.
+ * @param onProgress called after each demonstration
+ */
+export async function collectDemonstrations(
+  run: OpenRun,
+  count: number,
+  onProgress: (done: number) => void,
+): Promise<readonly DemonstratedEpisode[]> {
+  const { tasks } = run.config
+  const weights = tasks.map((task) => task.weight)
+  const asked = tasks.map(() => 0)
+  const episodes: DemonstratedEpisode[] = []
+  for (let tries = 0; episodes.length < count && tries < count * patience; tries++) {
+    const index = nextTask(weights, asked)
+    const position = asked[index] ?? 0
+    asked[index] = position + 1
+    const episode = await demonstrate(run, index, position)
+    if (episode !== undefined) episodes.push(episode)
+    onProgress(episodes.length)
+  }
+  return episodes
+}
+
+async function demonstrate(
+  run: OpenRun,
+  index: number,
+  position: number,
+): Promise<DemonstratedEpisode | undefined> {
+  const { task, definition } = await run.task(index)
+  const entry = run.config.tasks[index]
+  const split = task.splits.find(({ name }) => name === (entry?.split ?? 'train'))
+  if (task.demonstrate === undefined || split === undefined) return undefined
+  const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
+  const demonstration = await task.demonstrate(instance)
+  const turnLimit = entry?.turnLimit ?? definition.turnLimit
+  if (demonstration === undefined || demonstration.actions.length > turnLimit) return undefined
+  const environment = await task.create()
+  try {
+    let { messages } = await environment.reset(instance)
+    const steps: DemonstrationStep[] = []
+    for (const action of demonstration.actions) {
+      steps.push({ messages, action })
+      messages = (await environment.step(action)).messages
+    }
+    return { tools: environment.tools, steps }
+  } finally {
+    await environment.close()
+  }
+}
+
+/** All texts of the demonstrations, for a tokenizer. */
+export function* textsOf(episodes: readonly DemonstratedEpisode[]): Generator<string> {
+  for (const { steps } of episodes)
+    for (const { messages, action } of steps) {
+      for (const message of messages) yield message.content
+      yield action.content
+      for (const call of action.tool_calls ?? [])
+        for (const value of Object.values(call.arguments)) yield String(value)
+    }
+}
+
+/** Every tool that occurs, once. */
+export function toolsOf(episodes: readonly DemonstratedEpisode[]): readonly ToolSpec[] {
+  const byName = new Map(
+    episodes.flatMap(({ tools }) => tools.map((tool) => [tool.function.name, tool] as const)),
+  )
+  return [...byName.values()]
+}
+
+/** The tokens to imitate; episodes that do not fit into the context are left out. */
+export function demonstrationBatch(
+  episodes: readonly DemonstratedEpisode[],
+  chat: Chat,
+  { contextLength }: RunConfig['policy'],
+): UpdateBatch {
+  const encoded = episodes
+    .map(({ steps, tools }) => chat.encodeDemonstration(steps, tools))
+    .filter(({ tokens }) => tokens.length <= contextLength)
+  const offsets = new Int32Array(encoded.length + 1)
+  for (const [index, { tokens }] of encoded.entries())
+    offsets[index + 1] = (offsets[index] ?? 0) + tokens.length
+  const total = offsets.at(-1) ?? 0
+  const tokens = new Int32Array(total)
+  const lossMask = new Uint8Array(total)
+  for (const [index, episode] of encoded.entries()) {
+    tokens.set(episode.tokens, offsets[index])
+    lossMask.set(episode.lossMask, offsets[index])
+  }
+  return {
+    tokens,
+    offsets,
+    lossMask,
+    behaviourLogprobs: new Float32Array(total),
+    versions: new Int32Array(total).fill(-1),
+    advantages: new Float32Array(total),
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The batch of one update: from the groups it consumes to the tensors that the trainer reads.
+ *
+ * Invariants
+ * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
+ * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
+ * - Groups without preference are left out of the tensors, not of the figures.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { GroupId } from '../identity.ts'
+import { planBatch } from '../learning/batch-plan.ts'
+import type { UpdateBatch } from '../policy/trainer/batch.ts'
+import { StorageFault } from '../storage/fault.ts'
+import type { Store } from '../storage/store.ts'
+import type { Trajectory } from '../storage/trajectory.ts'
+import type { UpdateFigures } from './update-metrics.ts'
+
+/** What is known of an update before the trainer has run. */
+export type CollectedFigures = Pick<
+  UpdateFigures,
+  'episodes' | 'tokens' | 'actionTokens' | 'reward' | 'success' | 'staleShare' | 'groupsWithPreference'
+>
+
+export interface CollectedBatch {
+  /** Null where no group carries a preference: there is nothing to learn from. */
+  readonly batch: UpdateBatch | null
+  readonly figures: CollectedFigures
+}
+
+interface CollectedGroup {
+  readonly task: string
+  /** Policy version when the group was admitted. */
+  readonly version: number
+  readonly trajectories: readonly Trajectory[]
+}
+
+/** @throws StorageFault `missing`, `corrupt` */
+export async function collectBatch(
+  store: Store,
+  groups: readonly GroupId[],
+  learning: Pick<RunConfig['learning'], 'advantage' | 'taskNormalization'>,
+): Promise<CollectedBatch> {
+  const collected: CollectedGroup[] = []
+  for (const id of groups) {
+    const group = await store.groups.get(id)
+    if (group?.result === undefined)
+      throw new StorageFault('missing', `group ${id} has no result in the store`)
+    const trajectories: Trajectory[] = []
+    for (const episode of group.result.episodes) trajectories.push(await store.episodes.trajectory(episode))
+    collected.push({ task: group.task, version: group.version, trajectories })
+  }
+  const plan = planBatch(
+    collected.map(({ task, trajectories }) => ({
+      task,
+      rewards: trajectories.map(({ episode }) => episode.seal.reward ?? 0),
+      actionTokens: trajectories.map(({ episode }) => episode.seal.actionTokens),
+    })),
+    learning,
+  )
+  const learnt = collected.flatMap(({ trajectories }, index) => {
+    const { advantages, inLoss } = plan.groups[index] ?? { advantages: [], inLoss: false }
+    return inLoss
+      ? trajectories.map((trajectory, sample) => ({ trajectory, advantage: advantages[sample] ?? 0 }))
+      : []
+  })
+  return {
+    batch: plan.actionTokens === 0 ? null : batchOf(learnt),
+    figures: figuresOf(collected, plan.withPreference),
+  }
+}
+
+function batchOf(
+  episodes: readonly { readonly trajectory: Trajectory; readonly advantage: number }[],
+): UpdateBatch {
+  const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
+  const batch = {
+    tokens: new Int32Array(total),
+    offsets: new Int32Array(episodes.length + 1),
+    lossMask: new Uint8Array(total),
+    behaviourLogprobs: new Float32Array(total),
+    versions: new Int32Array(total),
+    advantages: new Float32Array(total),
+  }
+  let at = 0
+  for (const [index, { trajectory, advantage }] of episodes.entries()) {
+    batch.tokens.set(trajectory.tokens, at)
+    batch.lossMask.set(trajectory.lossMask, at)
+    batch.behaviourLogprobs.set(trajectory.logprobs, at)
+    batch.versions.set(trajectory.versions, at)
+    for (const [time, counts] of trajectory.lossMask.entries())
+      if (counts === 1) batch.advantages[at + time] = advantage
+    at += trajectory.tokens.length
+    batch.offsets[index + 1] = at
+  }
+  return batch
+}
+
+function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: number): CollectedFigures {
+  const reward = new Map<string, number[]>()
+  const success = new Map<string, number[]>()
+  let [episodes, tokens, actionTokens, staleTokens] = [0, 0, 0, 0]
+  for (const { task, version, trajectories } of groups)
+    for (const { episode, versions, tokens: all } of trajectories) {
+      episodes += 1
+      tokens += all.length
+      actionTokens += episode.seal.actionTokens
+      for (const sampledBy of versions) if (sampledBy >= 0 && sampledBy < version) staleTokens += 1
+      append(reward, task, episode.seal.reward ?? 0)
+      append(success, task, episode.seal.outcome === 'completed' && (episode.seal.reward ?? 0) >= 1 ? 1 : 0)
+    }
+  return {
+    episodes,
+    tokens,
+    actionTokens,
+    reward: meansOf(reward),
+    success: meansOf(success),
+    staleShare: actionTokens === 0 ? 0 : staleTokens / actionTokens,
+    groupsWithPreference,
+  }
+}
+
+function append(lists: Map<string, number[]>, key: string, value: number): void {
+  lists.set(key, [...(lists.get(key) ?? []), value])
+}
+
+function meansOf(lists: ReadonlyMap<string, readonly number[]>): Record<string, number> {
+  const means = [...lists].map(([key, values]) => [
+    key,
+    values.reduce((sum, value) => sum + value, 0) / values.length,
+  ])
+  return Object.fromEntries(means)
+}

@@ -1,0 +1,55 @@
+/**
+ * The metrics line of an update, from what the store keeps of it.
+ *
+ * Invariants
+ * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
+ */
+import type { UpdateMetrics } from '../storage/metrics.ts'
+import type { StoredUpdate } from '../storage/updates.ts'
+
+/** Figures of one update, as the trainer activity stores them. */
+export interface UpdateFigures {
+  readonly episodes: number
+  readonly tokens: number
+  readonly actionTokens: number
+  /** Mean per task. */
+  readonly reward: Readonly<Record<string, number>>
+  /** Rate per task. */
+  readonly success: Readonly<Record<string, number>>
+  readonly staleness: { readonly mean: number; readonly max: number }
+  readonly staleShare: number
+  readonly kl: number
+  readonly referenceKl: number
+  readonly entropy: number
+  readonly clipFraction: number
+  readonly gradientNorm: number
+  readonly loss: number
+  readonly groupsWithPreference: number
+  readonly waitSeconds: number
+  readonly trainSeconds: number
+}
+
+/** @param publishSeconds time from the finished checkpoint to its being served */
+export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateMetrics {
+  const figures = update.statistics as unknown as UpdateFigures
+  return {
+    step: update.step,
+    version: update.version,
+    time: new Date(update.created).toISOString(),
+    episodes: figures.episodes,
+    tokens: figures.tokens,
+    action_tokens: figures.actionTokens,
+    reward: { ...figures.reward },
+    success: { ...figures.success },
+    staleness: { ...figures.staleness },
+    stale_share: figures.staleShare,
+    kl: figures.kl,
+    reference_kl: figures.referenceKl,
+    entropy: figures.entropy,
+    clip_fraction: figures.clipFraction,
+    grad_norm: figures.gradientNorm,
+    loss: figures.loss,
+    groups_with_preference: figures.groupsWithPreference,
+    seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
+  }
+}

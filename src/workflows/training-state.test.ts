@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { configSchema } from '../config/schema.ts'
+import { groupId, runId } from '../identity.ts'
+import type { GroupReport } from './messages.ts'
+import {
+  batchIsReady,
+  initialState,
+  receiveEvaluation,
+  receiveGroup,
+  roomForGroups,
+  type TrainingState,
+  takeBatch,
+  versionsInUse,
+} from './training-state.ts'
+
+const run = runId('demo')
+
+function stateWith(groupsPerUpdate: number, maxStaleness: number, updates = 1000): TrainingState {
+  const config = configSchema.parse({ rollout: { groupsPerUpdate, maxStaleness }, training: { updates } })
+  return initialState(run, config, 0)
+}
+
+function admit(state: TrainingState): void {
+  for (let room = roomForGroups(state); room > 0; room--) {
+    state.inFlight.push({
+      number: state.nextGroup,
+      taskIndex: 0,
+      position: 0,
+      version: state.version,
+      pool: [],
+    })
+    state.nextGroup += 1
+  }
+}
+
+function report(state: TrainingState, number: number, size = 2): GroupReport {
+  const version = state.inFlight.find((group) => group.number === number)?.version ?? 0
+  const episodes = Array.from({ length: size }, (_, sample) => ({
+    episode: `${run}/g${number}/s${sample}/a0` as never,
+    outcome: 'completed' as const,
+    reward: 1,
+    success: true,
+    turns: 3,
+    actionTokens: 9,
+    tokens: 30,
+  }))
+  return { group: groupId(run, number), number, taskIndex: 0, task: 'alfworld', version, episodes }
+}
+
+describe('the state of a training run', () => {
+  it('is equal to itself after a round trip through JSON', () => {
+    const state = stateWith(2, 1)
+    admit(state)
+    receiveGroup(state, report(state, 0))
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state)
+  })
+
+  it('counts a second report of the same group once', () => {
+    const state = stateWith(2, 0)
+    admit(state)
+    const first = report(state, 1)
+    receiveGroup(state, first)
+    receiveGroup(state, first)
+    expect(state.ready).toHaveLength(1)
+    expect(state.episodes).toBe(2)
+  })
+
+  it('lets a failed group take part in no update and admits another in its place', () => {
+    const state = stateWith(2, 0)
+    admit(state)
+    receiveGroup(state, report(state, 0, 0))
+    expect(state.ready).toHaveLength(0)
+    expect(roomForGroups(state)).toBe(1)
+  })
+
+  it('counts a second report of the same evaluation once', () => {
+    const state = stateWith(2, 0)
+    state.evaluating.push({ suite: 'held_out', version: 0 })
+    const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10 }
+    receiveEvaluation(state, summary)
+    receiveEvaluation(state, summary)
+    expect(state.evaluations).toEqual([summary])
+    expect(state.evaluating).toEqual([])
+  })
+
+  it('keeps every version that a group in flight, the pool or an evaluation may ask for', () => {
+    const state = stateWith(2, 1)
+    state.version = 9
+    state.pool = [5]
+    state.inFlight.push({ number: 0, taskIndex: 0, position: 0, version: 8, pool: [2] })
+    state.evaluating.push({ suite: 'held_out', version: 7 })
+    expect(versionsInUse(state)).toEqual([0, 2, 5, 7, 8, 9])
+  })
+
+  it('admits within (η + 1)·B, trains each group once and none older than η, in whatever order groups end', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.infiniteStream(fc.nat()),
+        (groupsPerUpdate, maxStaleness, choices) => {
+          const state = stateWith(groupsPerUpdate, maxStaleness, 12)
+          const trained = new Set<number>()
+          let steps = 0
+          while (state.step < 12) {
+            admit(state)
+            expect(state.inFlight.length + state.ready.length).toBeLessThanOrEqual(
+              (maxStaleness + 1) * groupsPerUpdate,
+            )
+            while (!batchIsReady(state)) {
+              const choice = choices.next().value ?? 0
+              const group = state.inFlight[choice % state.inFlight.length]
+              expect(group).toBeDefined()
+              if (group !== undefined) receiveGroup(state, report(state, group.number))
+            }
+            for (const group of takeBatch(state)) {
+              expect(trained.has(group.number)).toBe(false)
+              trained.add(group.number)
+              expect(state.version - group.version).toBeLessThanOrEqual(maxStaleness)
+            }
+            state.training = []
+            state.step += 1
+            state.version += 1
+            steps += 1
+          }
+          expect(trained.size).toBe(steps * groupsPerUpdate)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
