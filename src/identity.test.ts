@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { episodeId, evaluationId, groupId, parseEpisodeId, runId, seedOf, uniforms, updateId } from './identity.ts'
+
+const run = runId('demo')
+
+describe('an identity', () => {
+  it('is equal for equal work and different for different work', () => {
+    expect(groupId(run, 3)).toBe('demo/g3')
+    expect(updateId(run, 7)).toBe('demo/u7')
+    expect(episodeId(groupId(run, 3), 0, 1)).toBe(episodeId(groupId(run, 3), 0, 1))
+    expect(episodeId(groupId(run, 3), 0, 1)).not.toBe(episodeId(groupId(run, 3), 1, 0))
+  })
+
+  it('of an episode tells its ancestors', () => {
+    const evaluation = evaluationId(run, 'held_out', 4, 1)
+    for (const parent of [groupId(run, 12), evaluation])
+      expect(parseEpisodeId(episodeId(parent, 5, 2))).toEqual({ run, parent, sample: 5, attempt: 2 })
+  })
+
+  it('that is none is refused with the form it should have', () => {
+    for (const text of ['', 'demo', 'demo/g1', 'demo/x1/s0/a0', 'demo/g1/s0/a'])
+      expect(() => parseEpisodeId(text)).toThrow(/expected RUN\/gN\/sN\/aN/)
+    for (const name of ['', 'a/b', '../x', 'ä', '-a', 'a'.repeat(65)]) expect(() => runId(name)).toThrow(RangeError)
+  })
+})
+
+describe('a seed', () => {
+  it('is a 32-bit number that depends on every part and on nothing else', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.string(), fc.string(), (seed, a, b) => {
+        const first = seedOf(seed, a, b)
+        expect(first).toBe(seedOf(seed, a, b))
+        expect(first >= 0 && first < 2 ** 32 && Number.isInteger(first)).toBe(true)
+        if (a !== b) expect(seedOf(seed, a)).not.toBe(seedOf(seed, b))
+      }),
+    )
+  })
+
+  it('gives uniforms in [0, 1) whose mean and neighbours look random', () => {
+    const next = uniforms(seedOf(1, 'demo/g3'))
+    const values = Array.from({ length: 20_000 }, next)
+    expect(values.every((value) => value >= 0 && value < 1)).toBe(true)
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+    // The standard error of the mean of 20,000 uniforms is 0.002.
+    expect(Math.abs(mean - 0.5)).toBeLessThan(0.01)
+    const products = values.slice(1).reduce((sum, value, i) => sum + (value - 0.5) * ((values[i] ?? 0) - 0.5), 0)
+    // Correlation of neighbours: standard error 0.007.
+    expect(Math.abs(products / values.length / (1 / 12))).toBeLessThan(0.04)
+  })
+
+  it('of neighbouring identities gives unrelated first draws', () => {
+    const firsts = Array.from({ length: 2000 }, (_, i) => uniforms(seedOf(1, groupId(run, i)))())
+    expect(Math.abs(firsts.reduce((sum, value) => sum + value, 0) / 2000 - 0.5)).toBeLessThan(0.03)
+    expect(new Set(firsts).size).toBe(2000)
+  })
+})
