@@ -8,6 +8,7 @@ import { Command, Option } from 'commander'
 import { runId } from '../identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
+import { exitCodes } from './failure.ts'
 import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
 import { findRun } from './run-record.ts'
 import { openTerminal } from './terminal.ts'
@@ -42,9 +43,12 @@ export function exportCommand(): Command {
       const file = options.out ?? `${run}.${options.format}`
       const { exportRun } = await import('../storage/export.ts')
       await using store = await openStore(homeAt(options.home).storeFile, { create: false })
-      const { episodes } = await exportRun(store, runId(run), { format: options.format, file })
-      terminal.report({ run, file, format: options.format, episodes }, [
-        `${count(episodes)} episodes of ${run} written to ${file}`,
+      const result = await exportRun(store, runId(run), { format: options.format, out: file })
+      const { episodes, tokens, refused } = result
+      terminal.report({ run, format: options.format, ...result }, [
+        `${count(episodes)} episodes (${count(tokens)} tokens) of ${run} written to ${file}`,
+        ...refused.map(({ episode, reason }) => `left out: ${episode}: ${reason}`),
       ])
+      if (refused.length > 0) process.exitCode = exitCodes.failed
     })
 }

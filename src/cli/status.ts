@@ -6,7 +6,7 @@
  */
 import Table from 'cli-table3'
 import { Command } from 'commander'
-import { defaultHome } from '../storage/home.ts'
+import { defaultHome, homeAt } from '../storage/home.ts'
 import type { RunProgress } from '../workers/training-session.ts'
 import { howToGoOn } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
@@ -27,7 +27,8 @@ export function statusCommand(): Command {
     .action(async (run: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
       const record = await findRun(options.home, run)
-      const live = record.status === 'running' ? await liveProgress(run, options.home) : undefined
+      const attended = record.status === 'running' && (await isAttended(options.home))
+      const live = attended ? await liveProgress(run, options.home) : undefined
       const lines =
         live === undefined
           ? recordLines(record, options.home)
@@ -56,6 +57,15 @@ export function runsCommand(): Command {
           : runsTable(records),
       ])
     })
+}
+
+// Asking starts a server where none runs, only to hear that nobody works on the run.
+async function isAttended(home: string): Promise<boolean> {
+  const { externalServer } = await import('../workers/connection.ts')
+  if (externalServer() !== undefined) return true
+  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const server = await inspectTemporal(homeAt(home).dir)
+  return server?.running === true && server.users > 0
 }
 
 async function liveProgress(

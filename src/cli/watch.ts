@@ -14,6 +14,18 @@ import type { Terminal } from './terminal.ts'
 // Often enough to feel live, rare enough to cost nothing beside the run.
 const lookEveryMs = 1000
 
+/** The workers of this process ended while the run goes on. */
+class WorkersStopped extends Error {
+  override readonly name = 'WorkersStopped'
+  readonly kind = 'workers_stopped'
+
+  constructor(run: string) {
+    super(
+      `the workers of this process stopped before run ${run} ended; \`perdure resume ${run}\` goes on with it`,
+    )
+  }
+}
+
 /** How watching ended. */
 export type WatchResult =
   | { readonly ended: true; readonly progress: RunProgress }
@@ -21,10 +33,10 @@ export type WatchResult =
 
 /**
  * @param interrupted aborts when the person wants to leave
- * @throws what `session.result` throws
+ * @throws what `session.result` throws, or a WorkersStopped when nobody is left to work on the run
  */
 export async function watchRun(
-  session: Pick<TrainingSession, 'progress' | 'result' | 'uiUrl'>,
+  session: Pick<TrainingSession, 'progress' | 'result' | 'stopped' | 'uiUrl'>,
   run: string,
   terminal: Terminal,
   interrupted: AbortSignal,
@@ -64,9 +76,14 @@ export async function watchRun(
     if (interrupted.aborted) resolve(undefined)
     interrupted.addEventListener('abort', () => resolve(undefined), { once: true })
   })
+  const deserted = session.stopped.then(() => {
+    // Ctrl-C may reach the workers too; then this is the clean stop that was asked for.
+    if (interrupted.aborted) return undefined
+    throw new WorkersStopped(run)
+  })
   const looking = look()
   try {
-    const result = await Promise.race([session.result(run), left])
+    const result = await Promise.race([session.result(run), left, deserted])
     stop.abort()
     if (result === undefined) {
       if (last !== undefined) show(last, 'stopping cleanly; Ctrl-C again does not wait')

@@ -2,10 +2,11 @@
  * `worker --role …`: take on some of the roles, for runs that several processes or machines share.
  *
  * Invariants
- * - Works until Ctrl-C, then finishes what it holds and ends with 0.
+ * - Works until Ctrl-C, then finishes what it holds and ends with 0; workers that stop by themselves end it with 1.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Role } from '../workers/training-session.ts'
+import { exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption } from './options.ts'
 import { openTerminal } from './terminal.ts'
@@ -56,10 +57,12 @@ export function workerCommand(): Command {
       const { openSession } = await import('../workers/training-session.ts')
       const session = await openSession({ home, roles: role, log: (line) => terminal.say(line) })
       terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
-      if (!interrupt.signal.aborted)
-        await new Promise<void>((resolve) =>
-          interrupt.signal.addEventListener('abort', () => resolve(), { once: true }),
-        )
+      const left = new Promise<void>((resolve) => {
+        if (interrupt.signal.aborted) resolve()
+        interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      await Promise.race([left, session.stopped])
+      if (!interrupt.signal.aborted) process.exitCode = exitCodes.failed
       terminal.say('Finishing what is in hand; Ctrl-C again does not wait.')
       await session.close()
     })

@@ -1,0 +1,134 @@
+/** The command line as a process: help, exit codes, dry run, what stands on which stream. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createProgram } from './program.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Ended {
+  readonly code: number | string | null | undefined
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the command in an empty folder of its own; the machine's settings do not reach it. */
+function perdure(...words: string[]): Promise<Ended> {
+  const { PATH, HOME } = process.env
+  return new Promise((settle) => {
+    execFile(
+      process.execPath,
+      [join(root, 'src/cli/main.ts'), ...words],
+      { cwd: folder, env: { PATH, HOME }, timeout: 60_000 },
+      (error, stdout, stderr) => settle({ code: error === null ? 0 : error.code, stdout, stderr }),
+    )
+  })
+}
+
+const commands = [
+  ...['train', 'resume', 'status', 'runs', 'pause', 'continue', 'stop', 'eval', 'export', 'env', 'worker'],
+  ...['ui', 'doctor'],
+]
+
+describe.concurrent('help', { timeout: 60_000 }, () => {
+  test('the program lists every command and the exit codes', async () => {
+    const { code, stdout } = await perdure('--help')
+    expect(code).toBe(0)
+    for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
+    expect(stdout).toContain('130 interrupted and resumable')
+  })
+
+  test.each(createProgram().commands.map((command) => [command.name(), command] as const))(
+    '%s --help gives examples',
+    (name, command) => {
+      let text = ''
+      command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
+      const inner = command.commands.map((child) => {
+        let helped = ''
+        child.configureOutput({ writeOut: (part) => (helped += part) }).outputHelp()
+        return helped
+      })
+      for (const help of inner.length > 0 ? inner : [text])
+        expect(help).toMatch(new RegExp(`Examples?:\\n[\\s\\S]*perdure ${name}`))
+    },
+  )
+})
+
+describe.concurrent('a wrong call ends with 2 and a message that names the flag, key or argument', {
+  timeout: 60_000,
+}, () => {
+  test.each([
+    [['trian'], "unknown command 'trian'"],
+    [['train', '--dryrun'], "unknown option '--dryrun'"],
+    [['train', '--run', 'a b'], "option '--run <name>' argument 'a b' is invalid"],
+    [['train', '--set', 'rollout.groupsize=4'], 'unknown key `rollout.groupsize`'],
+    [['train', '--set', 'rollout.groupSize=1'], '`rollout.groupSize` is 1: expected integer from 2 to 1024'],
+    [['train', 'none.yaml'], 'none.yaml: no such file'],
+    [
+      ['train', '--set', 'tasks.0.split=foo'],
+      '`tasks.0.split` is "foo": expected a split of alfworld: train',
+    ],
+    [['train', '--set', 'tasks.0.settings.difficulty=x'], '`tasks.0.settings` is {"difficulty":"x"}'],
+    [['train', '--set', 'tasks.0.data=none'], '`tasks.0.data` is "none"'],
+    [['train', '--dry-run', '--set', 'policy.from=none'], '`policy.from` is "none"'],
+    [['resume'], "missing required argument 'run'"],
+    [['status', 'none'], 'RUN is "none"'],
+    [['export', 'none'], 'RUN is "none"'],
+    [['export', 'none', '--format', 'csv'], "option '--format <format>' argument 'csv' is invalid"],
+    [['eval', 'a@b'], "argument 'run[@version]'"],
+    [['eval', 'a', '--episodes', '0'], "option '--episodes <n>' argument '0' is invalid"],
+    [['worker', '--role', 'cook'], '"cook" is no role'],
+    [['worker'], "required option '--role <role>'"],
+  ])('%j', async (words, message) => {
+    const { code, stdout, stderr } = await perdure(...words)
+    expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect([code, stdout]).toEqual([2, ''])
+  })
+
+  test('all problems of a file are told at once, with their lines', async () => {
+    const file = join(folder, 'bad.yaml')
+    writeFileSync(file, 'seed: x\npolcy: {}\n')
+    const { code, stderr } = await perdure('train', file)
+    expect(code).toBe(2)
+    expect(stderr).toContain(`${file}:1: \`seed\``)
+    expect(stderr).toContain(`${file}:2: unknown key \`polcy\``)
+  })
+})
+
+describe.concurrent('reports', { timeout: 60_000 }, () => {
+  test('a dry run prints the resolved configuration and the plan, and starts nothing', async () => {
+    const { code, stdout } = await perdure(
+      'train',
+      '--dry-run',
+      '--set',
+      'training.updates=5',
+      '--home',
+      'dry',
+    )
+    expect(code).toBe(0)
+    expect(stdout).toContain('updates: 5')
+    expect(stdout).toMatch(/episodes +640 = 80 groups of 8/)
+    expect(stdout).toMatch(/memory +about .* = policy .* \+ KV cache up to .* optimizer/)
+    expect(readdirSync(folder)).not.toContain('dry')
+  })
+
+  test('with --json nothing but the document stands on standard output', async () => {
+    const { code, stdout, stderr } = await perdure('train', '--dry-run', '--json')
+    expect([code, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toMatchObject({ config: { seed: 1 }, plan: { updates: expect.any(Number) } })
+  })
+
+  test('a home without runs has none, and is not created by looking', async () => {
+    const { code, stdout } = await perdure('runs', '--json', '--home', 'empty')
+    expect([code, JSON.parse(stdout)]).toEqual([0, []])
+    expect(readdirSync(folder)).not.toContain('empty')
+  })
+})

@@ -1,0 +1,28 @@
+/** Exit codes and messages of failures. */
+import { CommanderError } from 'commander'
+import { expect, test } from 'vitest'
+import { ConfigFault } from '../config/fault.ts'
+import { SessionFault } from '../workers/training-session.ts'
+import { CallFault, exitCodeOf, explain } from './failure.ts'
+
+test('2 when the call was wrong, 1 for everything else', () => {
+  expect(exitCodeOf(new ConfigFault('bad_value', []))).toBe(2)
+  expect(exitCodeOf(new CallFault('bad_flag', ''))).toBe(2)
+  expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', ''))).toBe(2)
+  expect(exitCodeOf(new CommanderError(0, 'commander.help', ''))).toBe(0)
+  expect(exitCodeOf(new SessionFault('unknown_run', ''))).toBe(2)
+  expect(exitCodeOf(new SessionFault('no_workers', ''))).toBe(1)
+  expect(exitCodeOf(new Error('any'))).toBe(1)
+  expect(exitCodeOf('text')).toBe(1)
+})
+
+test('a stack is printed only with PERDURE_DEBUG', () => {
+  const error = new Error('broken')
+  expect(explain(error, false)).toBe('broken\nPERDURE_DEBUG=1 shows where this happened.')
+  expect(explain(error, true)).toBe(error.stack)
+  expect(explain(new CallFault('bad_flag', '--home is wrong'), false)).toBe('--home is wrong')
+})
+
+test('what commander said already is not said again', () => {
+  expect(explain(new CommanderError(1, 'x', 'error: x'), false)).toBe('')
+})

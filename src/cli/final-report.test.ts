@@ -1,0 +1,62 @@
+/** The report at a run's end. */
+import { expect, test } from 'vitest'
+import type { RunProgress } from '../workers/training-session.ts'
+import { finalReport } from './final-report.ts'
+
+const progress: RunProgress = {
+  run: 'demo',
+  phase: 'done',
+  version: 60,
+  step: 60,
+  updates: 60,
+  episodesInFlight: 0,
+  groupsInFlight: 0,
+  groupsReady: 0,
+  staleness: 0,
+  episodes: 7680,
+  tokens: 2_000_000,
+  success: {},
+  reward: {},
+  evaluations: [
+    { suite: 'held_out', version: 0, success: 0.6, n: 80 },
+    { suite: 'held_out', version: 60, success: 0.8, n: 70 },
+  ],
+  startedAt: 0,
+}
+const end = {
+  progress,
+  seconds: 812,
+  directory: '/home/me/.perdure/runs/demo',
+  uiUrl: 'http://127.0.0.1:8233',
+}
+
+test('every success stands with its number of episodes and its 95 % interval, and so does the difference', () => {
+  const text = finalReport(end, false)
+  expect(text).toMatch(/held_out │ +80 │ warm start \(v0\) │ 60\.0 % \(49\.0–70\.0\)/)
+  expect(text).toMatch(/held_out │ +70 │ v60 +│ 80\.0 % \(69\.2–87\.7\)/)
+  // Newcombe's own example: 48 of 80 against 56 of 70 differ by 0.2000, 0.0524 to 0.3339.
+  expect(text).toContain('held_out: +20.0 points (5.2 to 33.4) from warm start (v0) to v60')
+})
+
+test('it says what the run cost, where it lies and how to go on', () => {
+  const text = finalReport({ ...end, home: '/data/p' }, false)
+  for (const part of ['60 of 60', '13 min 32 s', '7,680', '2,000,000', end.directory, end.uiUrl])
+    expect(text).toContain(part)
+  expect(text).toContain('perdure eval demo --home /data/p')
+})
+
+test('it fits a terminal of 80 columns', () => {
+  expect(
+    Math.max(
+      ...finalReport(end, false)
+        .split('\n')
+        .map((line) => line.length),
+    ),
+  ).toBeLessThanOrEqual(80)
+})
+
+test('a run that ended early is told to be resumed first', () => {
+  const text = finalReport({ ...end, progress: { ...progress, phase: 'stopped', evaluations: [] } }, false)
+  expect(text).toContain('No evaluation finished.')
+  expect(text.indexOf('perdure resume')).toBeLessThan(text.indexOf('perdure status'))
+})

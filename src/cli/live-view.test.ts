@@ -1,0 +1,113 @@
+/** The live view, as a pure function of a run's progress. */
+import { stripVTControlCharacters } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RunPhase } from '../workers/training-session.ts'
+import { type LiveProgress, type LiveState, plainLines, renderLive, shareWithInterval } from './live-view.ts'
+
+const base: LiveProgress = {
+  run: 'demo',
+  phase: 'training',
+  version: 23,
+  step: 23,
+  updates: 60,
+  episodesInFlight: 128,
+  groupsInFlight: 16,
+  groupsReady: 3,
+  staleness: 0.75,
+  episodes: 2944,
+  tokens: 1_203_442,
+  success: { alfworld: 0.5 },
+  reward: { alfworld: 0.31 },
+  samples: { alfworld: 10 },
+  evaluations: [
+    { suite: 'held_out', version: 20, success: 0.315, n: 200 },
+    { suite: 'held_out', version: 0, success: 0.12, n: 200 },
+  ],
+  startedAt: 1_000_000,
+}
+
+function stateOf(progress: Partial<LiveProgress> = {}, rest: Partial<LiveState> = {}): LiveState {
+  return {
+    progress: { ...base, ...progress },
+    now: 1_000_000 + 432_000,
+    uiUrl: 'http://127.0.0.1:8233',
+    tokensPerSecond: 5321,
+    secondsLeft: 250,
+    ...rest,
+  }
+}
+
+describe('the view', () => {
+  test('shows phase, update, success with its interval, evaluations, flight, pace, time left and address', () => {
+    const text = renderLive(stateOf(), { columns: 100, colours: false }).join('\n')
+    // Wilson, 5 of 10: 0.2366 to 0.7634.
+    expect(text).toContain('alfworld  50.0 % (23.7–76.3) of 10 · reward 0.31')
+    expect(text).toContain('update 23 of 60 · 4 min 10 s left')
+    expect(text).toContain('held_out  v0 12.0 % (8.2–17.2) → v20 31.5 % (25.5–38.2)')
+    expect(text).toContain('128 episodes in 16 groups · 3 ready · staleness 0.75')
+    expect(text).toContain('2,944 episodes · 1,203,442 tokens · 5,321 tokens/s · 7 min 12 s')
+    expect(text).toContain('http://127.0.0.1:8233')
+  })
+
+  test('the warm start shows its parts in place of updates', () => {
+    const progress = { phase: 'warm_start' as const, warmStart: { done: 1, total: 4 } }
+    expect(renderLive(stateOf(progress), { columns: 80, colours: false })[0]).toContain('part 1 of 4')
+  })
+
+  test('many evaluations are shown by the first and the last two', () => {
+    const evaluations = [0, 10, 20, 30].map((version) => ({ suite: 's', version, success: 0.5, n: 10 }))
+    const text = renderLive(stateOf({ evaluations }), { columns: 120, colours: false }).join('\n')
+    expect(text).toMatch(/v0 .* … v20 50\.0 % → v30/)
+  })
+
+  test('an address that does not fit beside its label stands alone and whole', () => {
+    const uiUrl = `http://127.0.0.1:8233/namespaces/default/workflows/${'r'.repeat(25)}`
+    expect(renderLive(stateOf({}, { uiUrl }), { columns: 80, colours: false })).toContain(` ${uiUrl}`)
+  })
+
+  test('no line is wider than the terminal, coloured or not', () => {
+    const phases: RunPhase[] = ['starting', 'warm_start', 'evaluating', 'training', 'paused', 'failed']
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 160 }),
+        fc.constantFrom(...phases),
+        fc.string({ maxLength: 200 }),
+        fc.boolean(),
+        (columns, phase, message, colours) => {
+          const lines = renderLive(stateOf({ phase, message: message.replaceAll(/\p{C}/gu, '') }), {
+            columns,
+            colours,
+          })
+          for (const line of lines) expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(columns)
+        },
+      ),
+    )
+  })
+
+  test('colours change nothing but colours', () => {
+    const coloured = renderLive(stateOf(), { columns: 80, colours: true })
+    const bare = renderLive(stateOf(), { columns: 80, colours: false })
+    expect(coloured.map((line) => stripVTControlCharacters(line).trimEnd())).toEqual(bare)
+  })
+
+  test('a share without episodes stands without an interval', () => {
+    expect(shareWithInterval(0.5, 0)).toBe('50.0 %')
+  })
+})
+
+describe('without a terminal', () => {
+  test('nothing is written when nothing happened', () => {
+    expect(plainLines(base, stateOf({ tokens: base.tokens + 5, episodesInFlight: 3 }))).toEqual([])
+  })
+
+  test('an update, an evaluation and a phase are one line each', () => {
+    const evaluations = [...base.evaluations, { suite: 'held_out', version: 24, success: 0.4, n: 200 }]
+    const lines = plainLines(base, stateOf({ step: 24, phase: 'done', evaluations }))
+    expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
+      'demo: update 24 of 60 · alfworld success 50.0 % · staleness 0.75 · 2,944 episodes · 1,203,442 tokens · 5,321 tokens/s · 4 min 10 s left',
+      'demo: evaluated held_out at v24: 40.0 % (33.5–46.9) of 200',
+      'demo: done',
+    ])
+  })
+})
