@@ -146,7 +146,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
 
 function embeddedEngine(config: RunConfig): Promise<Engine> {
   const { threads, contextLength } = config.policy
-  return createEmbeddedEngine({ threads, contextLength })
+  return createEmbeddedEngine({ threads, contextLength, maxBatch: 64 })
 }
 
 function embeddedTrainer(): Trainer {
