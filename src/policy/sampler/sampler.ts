@@ -170,8 +170,9 @@ export class Sampler {
     let running = 0
     let waiting = 0
     for (const loaded of this.#versions.values()) {
-      waiting += loaded.waiting.length
-      for (const { jobs } of loaded.running) for (const job of jobs) if (job !== undefined) running++
+      for (const job of loaded.waiting) if (!job.cancelled) waiting++
+      for (const { jobs } of loaded.running)
+        for (const job of jobs) if (job !== undefined && !job.cancelled) running++
     }
     return {
       sampledTokens: this.#sampled,

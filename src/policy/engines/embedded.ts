@@ -1,0 +1,248 @@
+/**
+ * The engine inside this process: a sampler on onnxruntime in a thread of its own.
+ *
+ * Invariants
+ * - The calling thread never computes: it posts requests and resolves promises.
+ * - When the thread dies, what was in flight fails with `crashed`, and the next request starts a new
+ *   thread with all versions loaded again from their checkpoints.
+ * - After `close` every request fails with `closed`, and the thread is gone.
+ */
+import { Worker } from 'node:worker_threads'
+import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import {
+  type Answer,
+  type FromWorker,
+  faultOf,
+  type ToWorker,
+  type WorkerOptions,
+} from './embedded-messages.ts'
+import {
+  type Engine,
+  EngineFault,
+  type EngineStatistics,
+  type SampledTokens,
+  type SamplingRequest,
+} from './engine.ts'
+
+export interface EmbeddedEngineOptions {
+  /** Threads of one step. */
+  readonly threads: number
+  /** Rows of one decode step; more requests than that share the engine in turns. */
+  readonly maxBatch: number
+  /** Tokens of a context at most, sampled ones included. */
+  readonly contextLength: number
+  /** Memory for contexts between turns; 512 MiB by default. */
+  readonly cacheBytes?: number
+}
+
+/**
+ * Starts an engine.
+ * @example
+ * const engine = await createEmbeddedEngine({ threads: 2, maxBatch: 32, contextLength: 1024 })
+ * await engine.load(0, 'checkpoints/0')
+ */
+export async function createEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
+  return new EmbeddedEngine(options)
+}
+
+interface Pending {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (fault: Error) => void
+}
+
+/** A thread that runs or ran, and what it still has to answer. */
+interface Thread {
+  readonly worker: Worker
+  readonly pending: Map<number, Pending>
+  /** All versions of the engine are loaded. */
+  ready: Promise<void>
+  dead: boolean
+}
+
+export class EmbeddedEngine implements Engine {
+  readonly #options: WorkerOptions
+  readonly #dirs = new Map<number, string>()
+  readonly #loading = new Map<number, Promise<void>>()
+  #thread: Thread | undefined
+  #lastId = 0
+  #closed = false
+
+  constructor(options: EmbeddedEngineOptions) {
+    this.#options = options
+    this.#thread = this.#start()
+  }
+
+  get versions(): readonly number[] {
+    return [...this.#dirs.keys()].sort((left, right) => left - right)
+  }
+
+  async load(version: number, checkpointDir: string): Promise<void> {
+    if (this.#dirs.has(version)) return
+    const known = this.#loading.get(version)
+    if (known !== undefined) return known
+    const loading = this.#load(version, checkpointDir).finally(() => this.#loading.delete(version))
+    this.#loading.set(version, loading)
+    return loading
+  }
+
+  async unload(version: number): Promise<void> {
+    if (!this.#dirs.delete(version)) return
+    if (this.#thread === undefined || this.#thread.dead || this.#closed) return
+    await this.#ask(this.#thread, (id) => ({ type: 'unload', id, version }))
+  }
+
+  async sample(request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens> {
+    signal?.throwIfAborted()
+    if (!this.#closed && !this.#dirs.has(request.version))
+      throw new EngineFault(
+        'version_not_loaded',
+        `policy version ${request.version} is not loaded: load it before sampling from it`,
+      )
+    const thread = this.#running()
+    await thread.ready
+    signal?.throwIfAborted()
+    const answer = await this.#ask(
+      thread,
+      (id) => ({ type: 'sample', id, request: portable(request) }),
+      signal,
+    )
+    return (answer as Extract<Answer, { result: SampledTokens }>).result
+  }
+
+  release(cacheKey: string): void {
+    if (this.#thread !== undefined && !this.#thread.dead) post(this.#thread, { type: 'release', cacheKey })
+  }
+
+  /** Counters since the thread started. */
+  async statistics(): Promise<EngineStatistics> {
+    const answer = await this.#ask(this.#running(), (id) => ({ type: 'statistics', id }))
+    return (answer as Extract<Answer, { statistics: EngineStatistics }>).statistics
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const thread = this.#thread
+    this.#thread = undefined
+    if (thread === undefined || thread.dead) return
+    bury(thread, closedFault())
+    await thread.worker.terminate()
+  }
+
+  async #load(version: number, checkpointDir: string): Promise<void> {
+    const thread = this.#running()
+    await thread.ready
+    await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
+    this.#dirs.set(version, checkpointDir)
+  }
+
+  /** The thread, a new one where the last has died. @throws EngineFault closed */
+  #running(): Thread {
+    if (this.#closed) throw closedFault()
+    if (this.#thread === undefined || this.#thread.dead) this.#thread = this.#start()
+    return this.#thread
+  }
+
+  #start(): Thread {
+    // Published code is JavaScript, a checkout's is TypeScript.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+    const worker = new Worker(new URL(`./embedded-worker.${extension}`, import.meta.url), {
+      workerData: this.#options,
+      name: 'policy engine',
+    })
+    const thread: Thread = { worker, pending: new Map(), ready: Promise.resolve(), dead: false }
+    worker.on('message', ({ answers }: FromWorker) => {
+      for (const answer of answers) settle(thread, answer)
+    })
+    worker.on('error', (cause) => bury(thread, crashFault(String(cause), cause)))
+    worker.on('messageerror', (cause) => bury(thread, crashFault(String(cause), cause)))
+    worker.on('exit', (code) => bury(thread, crashFault(`its thread ended with code ${code}`)))
+    worker.unref()
+    thread.ready = this.#reload(thread)
+    thread.ready.catch(() => {}) // the thread died on the way; whoever waits for it is told
+    return thread
+  }
+
+  async #reload(thread: Thread): Promise<void> {
+    await Promise.all(
+      [...this.#dirs].map(async ([version, checkpointDir]) => {
+        try {
+          await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
+        } catch (fault) {
+          if (!(fault instanceof CheckpointFault)) throw fault
+          this.#dirs.delete(version) // its checkpoint is gone: who asks for it learns that it is not loaded
+        }
+      }),
+    )
+  }
+
+  #ask(thread: Thread, message: (id: number) => ToWorker, signal?: AbortSignal): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (thread.dead) {
+        reject(this.#closed ? closedFault() : crashFault('its thread ended'))
+        return
+      }
+      const id = ++this.#lastId
+      const abort = (): void => {
+        forget(thread, id)
+        post(thread, { type: 'cancel', id })
+        reject(signal?.reason)
+      }
+      const done = (): void => signal?.removeEventListener('abort', abort)
+      thread.pending.set(id, {
+        resolve: (answer) => {
+          done()
+          resolve(answer)
+        },
+        reject: (fault) => {
+          done()
+          reject(fault)
+        },
+      })
+      // A thread with work keeps the process alive, an idle one does not.
+      if (thread.pending.size === 1) thread.worker.ref()
+      signal?.addEventListener('abort', abort, { once: true })
+      post(thread, message(id))
+    })
+  }
+}
+
+/** A request of its own memory: a view would take its whole array along. */
+function portable(request: SamplingRequest): SamplingRequest {
+  const { cacheKey, context, version, maxNewTokens, temperature, stopTokens, seed } = request
+  return { cacheKey, context: context.slice(), version, maxNewTokens, temperature, stopTokens, seed }
+}
+
+function post(thread: Thread, message: ToWorker): void {
+  const transfer = message.type === 'sample' ? [message.request.context.buffer as ArrayBuffer] : []
+  thread.worker.postMessage(message, transfer)
+}
+
+function settle(thread: Thread, answer: Answer): void {
+  const pending = thread.pending.get(answer.id)
+  if (pending === undefined) return // cancelled meanwhile
+  forget(thread, answer.id)
+  if ('fault' in answer) pending.reject(faultOf(answer.fault))
+  else pending.resolve(answer)
+}
+
+function forget(thread: Thread, id: number): void {
+  thread.pending.delete(id)
+  if (thread.pending.size === 0) thread.worker.unref()
+}
+
+/** Fails all that a thread still owes. */
+function bury(thread: Thread, fault: EngineFault): void {
+  thread.dead = true
+  const owed = [...thread.pending.values()]
+  thread.pending.clear()
+  thread.worker.unref()
+  for (const pending of owed) pending.reject(fault)
+}
+
+function closedFault(): EngineFault {
+  return new EngineFault('closed', 'the engine is closed: create another one')
+}
+
+function crashFault(why: string, cause?: unknown): EngineFault {
+  return new EngineFault('crashed', `the engine crashed (${why}): ask again, it starts anew`, { cause })
+}

@@ -1,0 +1,109 @@
+/**
+ * An engine that answers from a script: for tests of what stands above an engine, never for a run.
+ *
+ * Invariants
+ * - It keeps the contract of engines: versions, limits, stop tokens, cancellation, closing.
+ */
+import {
+  type Engine,
+  EngineFault,
+  type EngineStatistics,
+  type SampledTokens,
+  type SamplingRequest,
+} from './engine.ts'
+
+/** Tokens to answer with; cut at the first stop token and at `maxNewTokens`. */
+export type Script = (request: SamplingRequest) => readonly number[] | Promise<readonly number[]>
+
+export interface ScriptedEngineOptions {
+  /** Tokens of a context at most. */
+  readonly contextLength?: number
+  /** The logprob of every token. */
+  readonly logprob?: number
+}
+
+/** @example createScriptedEngine(() => tokenizer.encode('go to shelf 1')) */
+export function createScriptedEngine(script: Script, options: ScriptedEngineOptions = {}): Engine {
+  return new ScriptedEngine(script, options)
+}
+
+class ScriptedEngine implements Engine {
+  readonly #script: Script
+  readonly #contextLength: number
+  readonly #logprob: number
+  readonly #versions = new Set<number>()
+  #running = 0
+  #sampledTokens = 0
+  #prefilledTokens = 0
+  #closed = false
+
+  constructor(script: Script, options: ScriptedEngineOptions) {
+    this.#script = script
+    this.#contextLength = options.contextLength ?? Number.POSITIVE_INFINITY
+    this.#logprob = options.logprob ?? -0.5
+  }
+
+  get versions(): readonly number[] {
+    return [...this.#versions].sort((left, right) => left - right)
+  }
+
+  async load(version: number): Promise<void> {
+    this.#refuseWhenClosed()
+    this.#versions.add(version)
+  }
+
+  async unload(version: number): Promise<void> {
+    this.#versions.delete(version)
+  }
+
+  async sample(request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens> {
+    signal?.throwIfAborted()
+    this.#refuseWhenClosed()
+    const { version, context } = request
+    if (!this.#versions.has(version))
+      throw new EngineFault('version_not_loaded', `policy version ${version} is not loaded`)
+    if (context.length >= this.#contextLength)
+      throw new EngineFault('context_too_long', `the context has ${context.length} tokens`)
+    this.#running++
+    try {
+      const scripted = await this.#script(request)
+      signal?.throwIfAborted()
+      this.#refuseWhenClosed()
+      const limited = scripted.slice(0, request.maxNewTokens)
+      const stop = limited.findIndex((token) => request.stopTokens.includes(token))
+      const tokens = Int32Array.from(stop < 0 ? limited : limited.slice(0, stop + 1))
+      this.#sampledTokens += tokens.length
+      this.#prefilledTokens += context.length
+      return {
+        version,
+        tokens,
+        logprobs: new Float32Array(tokens.length).fill(this.#logprob),
+        finish: stop < 0 ? 'length' : 'stop',
+      }
+    } finally {
+      this.#running--
+    }
+  }
+
+  release(): void {}
+
+  async statistics(): Promise<EngineStatistics> {
+    this.#refuseWhenClosed()
+    return {
+      sampledTokens: this.#sampledTokens,
+      prefilledTokens: this.#prefilledTokens,
+      reusedTokens: 0,
+      busySeconds: 0,
+      waiting: 0,
+      running: this.#running,
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new EngineFault('closed', 'the engine is closed: create another one')
+  }
+}
