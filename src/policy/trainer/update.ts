@@ -12,7 +12,7 @@ import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
 import { type MicroBatch, microBatches } from './micro-batch.ts'
-import type { ObjectiveFeeds, PolicyGraphs, TokenResults } from './policy-graphs.ts'
+import type { GradientSum, ObjectiveFeeds, PolicyGraphs, TokenResults } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
@@ -87,7 +87,7 @@ async function referenceOf(
  */
 export async function batchGradient(
   graphs: PolicyGraphs,
-  policy: TrainingPolicy,
+  policy: FrozenPolicy & { readonly gradient: GradientSum },
   reference: FrozenPolicy | undefined,
   batch: UpdateBatch,
   { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
