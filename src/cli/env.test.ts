@@ -29,6 +29,15 @@ test('replay answers line by line, in order, with JSON Lines alone', async () =>
     expect(answer.instance).toBe(index % 7 === 3 ? null : `test/${index}`)
 })
 
+test('a split or an instance that does not exist is a wrong call that names the flag', async () => {
+  const task = await alfworld.open({})
+  const env = envCommand().exitOverride()
+  await expect(replay(task, 'moon', Readable.from([]), new PassThrough())).rejects.toThrow(/--split.*train/)
+  await expect(
+    env.parseAsync(['play', 'alfworld', '--instance', 'test/x'], { from: 'user' }),
+  ).rejects.toMatchObject({ name: 'CallFault', message: expect.stringContaining('--instance') })
+})
+
 test('a person plays a game to its end, and may ask what can be done', async () => {
   const task = await alfworld.open({})
   const commands = (await task.demonstrate?.('test/2'))?.actions.map(

@@ -54,6 +54,8 @@ export function envCommand(): Command {
       const opened = await openTask(task, flags)
       try {
         await play(opened, flags, process.stdin, process.stdout)
+      } catch (cause) {
+        throw callFault(cause)
       } finally {
         await opened.close()
       }
@@ -111,10 +113,22 @@ async function openTask(name: string, { data, settings }: TaskFlags): Promise<Ta
     return task
   } catch (cause) {
     if (cause instanceof UnknownTask) throw new CallFault('bad_argument', cause.message, { cause })
-    if (!(cause instanceof EnvironmentFault)) throw cause
-    const flag = cause.kind === 'bad_settings' ? '--settings: ' : cause.kind === 'bad_data' ? '--data: ' : ''
-    throw new CallFault('bad_flag', flag + cause.message, { cause })
+    throw callFault(cause)
   }
+}
+
+const flags: Readonly<Record<string, string>> = {
+  bad_settings: '--settings',
+  bad_data: '--data',
+  unknown_split: '--split',
+  unknown_instance: '--instance',
+}
+
+/** The same error, as one of the flag that it came from; where none did, as it is. */
+function callFault(cause: unknown): unknown {
+  const flag = cause instanceof EnvironmentFault ? flags[cause.kind] : undefined
+  if (!(cause instanceof EnvironmentFault) || flag === undefined) return cause
+  return new CallFault('bad_flag', `${flag}: ${cause.message}`, { cause })
 }
 
 interface TaskRow {
@@ -153,22 +167,22 @@ function tableOf(rows: readonly TaskRow[]): string {
   return table.toString()
 }
 
-/** Replays lines from one stream to another. */
+/** Replays lines from one stream to another. @throws CallFault for a split that the task does not have */
 export async function replay(
   task: Task,
   split: string | undefined,
   input: Readable,
   output: Writable,
 ): Promise<void> {
-  const resolve = resolverFor(task, split)
   async function* answers(): AsyncGenerator<string> {
+    const resolve = resolverFor(task, split)
     for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${JSON.stringify(answer)}\n`
   }
   try {
     await pipeline(answers, output, { end: false })
   } catch (cause) {
     // Whoever reads has read enough, as `head` does.
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPIPE')) throw cause
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPIPE')) throw callFault(cause)
   }
 }
 
