@@ -18,10 +18,14 @@ const busyTimeoutMs = 5_000
 /** Distinct statement texts kept prepared; lists of ids of many lengths would otherwise pile up. */
 const preparedLimit = 256
 
-/** @throws StorageFault the file cannot be opened or is no database */
-export function openSqlite(file: string): DatabaseSync {
+/**
+ * Opens the file in WAL mode.
+ * @param waitMs how long a write waits for another writer
+ * @throws StorageFault the file cannot be opened or is no database
+ */
+export function openSqlite(file: string, waitMs: number = busyTimeoutMs): DatabaseSync {
   try {
-    const database = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false })
+    const database = new DatabaseSync(file, { timeout: waitMs, enableForeignKeyConstraints: false })
     try {
       database.exec('pragma journal_mode = wal')
       // With WAL, NORMAL survives a killed process; a power cut may lose the last transactions, never order.

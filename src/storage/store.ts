@@ -3,7 +3,8 @@
  *
  * Invariants
  * - Every write is idempotent by identity and says who was first.
- * - Processes share the file: the command line reads while workers write.
+ * - Processes share the file: the command line reads while workers write. Within a process all who open
+ *   the same file share one connection: a second one would wait for the first with its thread blocked.
  * - Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
  *
  * @example
@@ -11,6 +12,8 @@
  * await store.runs.insert({ id: runId('demo'), config: {}, created: Date.now() })
  */
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { type Actions, createActions } from './actions.ts'
 import { createEpisodes, type Episodes } from './episodes.ts'
@@ -36,27 +39,43 @@ export interface Store extends AsyncDisposable {
   close(): Promise<void>
 }
 
+interface Connection {
+  readonly db: Kysely<Schema>
+  readonly database: DatabaseSync
+}
+
+/** Connections of this process by file, with the number of stores that use them. */
+const connections = new Map<string, { readonly opening: Promise<Connection>; users: number }>()
+
 /**
- * Opens the store of a file, once per process.
+ * Opens the store of a file; close every store that was opened.
  * @param options.create false refuses a file that does not exist; true by default
  * @throws StorageFault `missing`, `newer_schema`, `corrupt`, `no_permission`, `locked`, `disk_full`, `io`
  */
 export async function openStore(file: string, options: { create?: boolean } = {}): Promise<Store> {
-  if (options.create === false && !existsSync(file))
+  const key = resolve(file)
+  if (options.create === false && !existsSync(key))
     throw new StorageFault('missing', `store ${file} does not exist; check --home, or start a run there`)
-  const database = openSqlite(file)
-  // Kysely opens lazily and closes only what it opened, hence the explicit closing of the database.
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: kyselyDatabase(database, file) }) })
-  const close = async (): Promise<void> => {
-    await db.destroy()
-    if (database.isOpen) database.close()
-  }
-  try {
-    await migrate(db, database, file)
-  } catch (error) {
-    await close()
+  const shared = connections.get(key) ?? { opening: connect(key), users: 0 }
+  connections.set(key, shared)
+  // Counted before the first await: whoever closes meanwhile must see this user.
+  shared.users += 1
+  const connection = await shared.opening.catch((error: unknown) => {
+    if (connections.get(key) === shared) connections.delete(key)
     throw error
+  })
+  const { db } = connection
+
+  let closed = false
+  async function close(): Promise<void> {
+    if (closed) return
+    closed = true
+    shared.users -= 1
+    if (shared.users > 0) return
+    connections.delete(key)
+    await disconnect(connection)
   }
+
   return {
     file,
     runs: createRuns(db),
@@ -69,4 +88,24 @@ export async function openStore(file: string, options: { create?: boolean } = {}
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+async function connect(file: string): Promise<Connection> {
+  let connection: Connection | undefined
+  try {
+    const database = openSqlite(file)
+    const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
+    connection = { db: new Kysely<Schema>({ dialect }), database }
+    await migrate(connection.db, database, file)
+    return connection
+  } catch (error) {
+    if (connection !== undefined) await disconnect(connection)
+    throw error
+  }
+}
+
+async function disconnect({ db, database }: Connection): Promise<void> {
+  await db.destroy()
+  // Kysely opens lazily and closes only what it opened.
+  if (database.isOpen) database.close()
 }
