@@ -130,7 +130,7 @@ function readCall(text: string, start: number): ReadCall {
   }
   const after = skipBlanks(text, scanned.end)
   if (!text.startsWith(callClosing, after)) {
-    const closing = text.indexOf(callClosing, after)
+    const closing = text.indexOf(callClosing, start)
     if (closing === -1) return { problem: 'unclosed_call', end: text.length }
     return { problem: 'not_json', end: closing + callClosing.length }
   }

@@ -72,12 +72,12 @@ export class Chat {
   ): Int32Array {
     const before =
       context.length === 0 ? 'empty' : context[context.length - 1] === this.#endToken ? 'closed' : 'cut'
-    return this.#tokenizer.encodeParts(this.#template.turnParts(messages, before, tools))
+    return this.#tokenizer.encodeParts(this.#template.turnParts(messages, before, listed(tools)))
   }
 
   /** The text of which `encodeTurn` makes tokens, for people to read. */
   renderTurn(before: ContextEnd, messages: readonly Message[], tools?: readonly ToolSpec[]): string {
-    return textOf(this.#template.turnParts(messages, before, tools))
+    return textOf(this.#template.turnParts(messages, before, listed(tools)))
   }
 
   /** The tokens that a policy should produce for a message, the end included. */
@@ -124,6 +124,10 @@ export class Chat {
       ? parsed
       : { ...parsed, problems: [...parsed.problems, actionProblem('control_token')] }
   }
+}
+
+function listed(tools: readonly ToolSpec[] | undefined): readonly ToolSpec[] | undefined {
+  return tools?.length === 0 ? undefined : tools
 }
 
 function textOf(parts: readonly TextPart[]): string {

@@ -86,12 +86,22 @@ function assistantParts(message: AssistantMessage): TextPart[] {
 function callParts(call: ToolCall): TextPart[] {
   const [only, ...others] = Object.entries(call.arguments)
   if (only !== undefined && others.length === 0 && typeof only[1] === 'string')
-    return [own(textOpening(call.name, only[0])), outside(escapedText(only[1])), own(textClosing)]
+    return [
+      opening(textOpening(call.name, only[0]), call.name + only[0]),
+      outside(escapedText(only[1])),
+      own(textClosing),
+    ]
   const inner = JSON.stringify(call.arguments).slice(1, -1)
+  const start = opening(objectOpening(call.name), call.name)
   // A last argument that is a text ends with the quote that the closing token begins with.
   return inner.endsWith('"')
-    ? [own(objectOpening(call.name)), outside(inner.slice(0, -1)), own(textClosing)]
-    : [own(objectOpening(call.name)), outside(inner), own(objectClosing)]
+    ? [start, outside(inner.slice(0, -1)), own(textClosing)]
+    : [start, outside(inner), own(objectClosing)]
+}
+
+/** An opening is the template's own only where its names could not hide a control token. */
+function opening(text: string, names: string): TextPart {
+  return /^[\w.-]+$/.test(names) ? own(text) : outside(text)
 }
 
 function escapedText(text: string): string {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -97,6 +97,14 @@ describe('publishCheckpoint', () => {
     expect(await readCheckpoint(dir, { optimizer: true })).toEqual(contentOf(1))
   })
 
+  test('what a killed publisher left behind is removed once it is old', async () => {
+    const [old, fresh] = ['.7.aaaaaaaaaaaa.partial', '.8.bbbbbbbbbbbb.partial']
+    for (const name of [old, fresh]) await mkdir(join(root, name))
+    await utimes(join(root, old), 0, 0)
+    await publishCheckpoint(join(root, '1'), contentOf(1))
+    expect((await readdir(root)).sort()).toEqual([fresh, '1'])
+  })
+
   test('weights that do not fit the architecture are refused and leave nothing behind', async () => {
     const weights = filled(1)
     weights.delete('model.norm.weight')
@@ -113,7 +121,7 @@ describe('a reader', () => {
     const dir = checkpointDir(root, 1)
     await publishCheckpoint(dir, contentOf(1))
     for (const [name, bytes] of Object.entries(await allBytes(dir))) {
-      const stride = name === 'manifest.json' ? 1 : 97
+      const stride = name === 'manifest.json' ? 3 : 211
       for (let at = 0; at < bytes.length; at += stride) {
         const flipped = Buffer.from(bytes)
         flipped[at] = (flipped[at] as number) ^ (1 << (at % 8))

@@ -10,9 +10,8 @@
  * - No byte that differs from what was published is ever used: a reader names the file and the checkpoint.
  * - The same content gives the same bytes.
  */
-import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { JsonObject } from '../../envs/environment.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
@@ -23,7 +22,9 @@ import {
   digestOf,
   type FileDigest,
   flushFolder,
+  nameBeside,
   readWhole,
+  removeAbandoned,
   writeDurably,
 } from './durable-file.ts'
 import { asFloat32, parseSafetensors, type Tensor, writeSafetensors } from './safetensors.ts'
@@ -91,7 +92,7 @@ export async function publishCheckpoint(dir: string, content: CheckpointContent)
   const target = resolve(dir)
   if (await isComplete(target)) return false
   const root = dirname(target)
-  const partial = join(root, `.${basename(target)}.${randomBytes(6).toString('hex')}.partial`)
+  const partial = nameBeside(target)
   try {
     await mkdir(partial, { recursive: true })
     await writeContent(partial, target, content)
@@ -110,6 +111,7 @@ export async function publishCheckpoint(dir: string, content: CheckpointContent)
       }
     }
     await flushFolder(root)
+    await removeAbandoned(root)
     return true
   } catch (cause) {
     await rm(partial, { recursive: true, force: true })

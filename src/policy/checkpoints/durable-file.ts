@@ -6,7 +6,7 @@
  * - What a writer reports as size and checksum is of the very bytes it wrote.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 
@@ -22,6 +22,21 @@ const transferBytes = 64 * 1024 * 1024
 /** A name in the same folder that no other writer uses and no reader looks for. */
 export function nameBeside(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.partial`)
+}
+
+/** No write takes as long; what is older was left by a process that died. */
+const abandonedAfterMs = 60 * 60 * 1000
+
+/** Removes what writers that died have left in a folder. */
+export async function removeAbandoned(folder: string): Promise<void> {
+  const before = Date.now() - abandonedAfterMs
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith('.') || !name.endsWith('.partial')) continue
+    const path = join(folder, name)
+    // Another process may have finished or removed it meanwhile.
+    const found = await stat(path).catch(() => undefined)
+    if (found !== undefined && found.mtimeMs < before) await rm(path, { recursive: true, force: true })
+  }
 }
 
 /** Makes renames and new names in a folder survive a power cut. */
