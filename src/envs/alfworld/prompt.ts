@@ -1,12 +1,9 @@
 /**
- * What the agent is told before a household game.
+ * What the agent is told before a household game, version 1.
  *
  * Invariants
- * - The texts of a version never change; a new wording is a new version.
+ * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
  */
-
-/** Version of the texts below. */
-export const promptVersion = 1
 
 const short = 'Do the household task with take_action.'
 
