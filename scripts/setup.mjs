@@ -93,7 +93,12 @@ function ensureNode() {
     spawnSync(process.execPath, ['installArchSpecificPackage.js'], {
       cwd: nodePackage,
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, npm_config_loglevel: 'error', npm_config_ignore_scripts: 'true' },
+      env: {
+        ...process.env,
+        npm_config_loglevel: 'error',
+        npm_config_ignore_scripts: 'true',
+        NODE_NO_WARNINGS: '1',
+      },
     })
     if (versionOf(binary) !== version)
       fail(

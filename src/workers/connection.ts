@@ -12,7 +12,7 @@ import { TemporalFault } from './temporal-server/fault.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
 import { startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
 
-const reachTimeoutMs = 15_000
+const reachTimeoutMs = 10_000
 
 /** A server that can be worked with. */
 export interface TemporalConnection {

@@ -30,7 +30,8 @@ const announcement = 'Temporal Server:'
 const unannouncedMs = 5_000
 /** The log is put aside at this size when a server starts. */
 const logLimitBytes = 16 * 1024 * 1024
-const explainedBytes = 8_000
+/** The reason stands before the stack traces of all threads. */
+const explainedBytes = 200_000
 
 /** A server process that answers. */
 export interface LaunchedServer extends ServerPorts {
@@ -181,7 +182,9 @@ function openLog(file: string): { descriptor: number; size: number } {
 }
 
 function readLogFrom(file: string, offset: number): string {
-  return readFileSync(file).subarray(offset).toString('utf8').slice(-explainedBytes)
+  return readFileSync(file)
+    .subarray(offset, offset + explainedBytes)
+    .toString('utf8')
 }
 
 /** Reads the server's own words. */

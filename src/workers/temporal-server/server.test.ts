@@ -1,0 +1,191 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Connection } from '@temporalio/client'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { homeAt } from '../../storage/home.ts'
+import { connect } from '../connection.ts'
+import { serverPaths } from './paths.ts'
+import { isPortOpen } from './ports.ts'
+import { isAlive } from './process.ts'
+import { readRecord, writeRecord } from './record.ts'
+import { inspectTemporal, startTemporal, stopTemporal } from './server.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'perdure-server-'))
+  vi.stubEnv('TEMPORAL_ADDRESS', undefined)
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await stopTemporal(home).catch(() => undefined)
+  rmSync(home, { recursive: true, force: true })
+})
+
+const serverModule = new URL('./server.ts', import.meta.url).href
+
+test('a second user reuses the running server; the last one that leaves stops it', async () => {
+  const first = await startTemporal(home)
+  const second = await startTemporal(home)
+  expect(first.reused).toBe(false)
+  expect(second.reused).toBe(true)
+  expect(second).toMatchObject({ pid: first.pid, address: first.address, uiUrl: first.uiUrl })
+
+  await first.close()
+  await first.close()
+  expect(await inspectTemporal(home)).toMatchObject({ running: true, users: 1 })
+  await second.close()
+  expect(await inspectTemporal(home)).toMatchObject({ running: false, users: 0 })
+  expect(isAlive(first.pid)).toBe(false)
+
+  const later = await startTemporal(home)
+  expect(later.address).toBe(first.address)
+  await later.close()
+})
+
+test('a home has at most one server however many start it at once', async () => {
+  const users = await Promise.all([startTemporal(home), startTemporal(home), startTemporal(home)])
+  expect(new Set(users.map(({ pid }) => pid)).size).toBe(1)
+  expect(users.filter(({ reused }) => !reused)).toHaveLength(1)
+  await Promise.all(users.map((user) => user.close()))
+  expect(await inspectTemporal(home)).toMatchObject({ running: false })
+})
+
+test('two homes have two servers on different ports', async () => {
+  const otherHome = mkdtempSync(join(tmpdir(), 'perdure-server-'))
+  try {
+    const [one, other] = await Promise.all([startTemporal(home), startTemporal(otherHome)])
+    expect(one.address).not.toBe(other.address)
+    expect((await inspectTemporal(home))?.record.clusterId).not.toBe(
+      (await inspectTemporal(otherHome))?.record.clusterId,
+    )
+    await Promise.all([one.close(), other.close()])
+  } finally {
+    await stopTemporal(otherHome)
+    rmSync(otherHome, { recursive: true, force: true })
+  }
+})
+
+test('a server that a killed user leaves behind is reused by the next one and stopped by it', async () => {
+  const child = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { startTemporal } from '${serverModule}'
+       const server = await startTemporal(${JSON.stringify(home)})
+       console.log(server.pid)
+       setInterval(() => undefined, 1e9)`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(await inspectTemporal(home)).toMatchObject({ running: true, users: 0 })
+
+  const next = await startTemporal(home)
+  expect(next).toMatchObject({ reused: true, pid: Number(said.toString()) })
+  await next.close()
+  expect(isAlive(next.pid)).toBe(false)
+})
+
+test('a server that dies is started again on the same ports', async () => {
+  const server = await startTemporal(home)
+  const former = server.pid
+  process.kill(former, 'SIGKILL')
+  await vi.waitFor(() => expect(server.pid).not.toBe(former), { timeout: 30_000, interval: 50 })
+  expect(server.restarts).toBe(1)
+  expect(readRecord(serverPaths(home).record)).toMatchObject({ port: Number(server.address.split(':')[1]) })
+  const connection = await Connection.connect({ address: server.address })
+  await connection.close()
+  await server.close()
+})
+
+test('the namespace keeps histories for a year and knows the search attributes', async () => {
+  const way = await connect(home)
+  const connection = await Connection.connect(way.options)
+  const { config } = await connection.workflowService.describeNamespace({ namespace: way.namespace })
+  expect(Number(config?.workflowExecutionRetentionTtl?.seconds) / 86400).toBe(365)
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({
+    namespace: way.namespace,
+  })
+  expect(customAttributes).toMatchObject({ PerdureRun: 2, PerdureVersion: 3, PerdureReward: 4 })
+  await connection.close()
+  expect(await isPortOpen(Number(new URL(way.uiUrl ?? '').port))).toBe(true)
+  await way.close()
+})
+
+test('ports in use are passed over at the first start', async () => {
+  const first = await startTemporal(home)
+  const { port = 0, uiPort = 0 } = readRecord(serverPaths(home).record) ?? {}
+  await first.close()
+  const squatter = createServer().listen(port, '127.0.0.1')
+  await once(squatter, 'listening')
+  const second = await startTemporal(home)
+  expect(second.address).not.toBe(first.address)
+  expect(second.uiUrl).not.toContain(`:${uiPort}`)
+  await second.close()
+  squatter.close()
+})
+
+test('a file that is no database is refused by name and left as it is', async () => {
+  const { temporalFile } = homeAt(home)
+  writeFileSync(temporalFile, 'this is not a database, it is a sentence')
+  await expect(startTemporal(home)).rejects.toMatchObject({
+    name: 'TemporalFault',
+    kind: 'corrupt_file',
+    message: expect.stringContaining(temporalFile),
+  })
+  expect(readFileSync(temporalFile, 'utf8')).toBe('this is not a database, it is a sentence')
+})
+
+test('a damaged database is refused', async () => {
+  const { temporalFile } = homeAt(home)
+  await (await startTemporal(home)).close()
+  const database = new DatabaseSync(temporalFile)
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  database.close()
+  const bytes = readFileSync(temporalFile)
+  writeFileSync(temporalFile, bytes.fill(0x5a, 100))
+  await expect(startTemporal(home)).rejects.toMatchObject({ kind: 'corrupt_file' })
+})
+
+test('a database whose tables are those of another version is refused', async () => {
+  await (await startTemporal(home)).close()
+  const database = new DatabaseSync(homeAt(home).temporalFile)
+  database.exec('DROP TABLE executions; DROP TABLE namespaces; DROP TABLE cluster_metadata_info')
+  database.close()
+  await expect(startTemporal(home)).rejects.toMatchObject({ kind: 'incompatible_file' })
+})
+
+test('a server older than the one that wrote the file is not let near it', async () => {
+  mkdirSync(home, { recursive: true })
+  writeRecord(serverPaths(home).record, { port: 7233, uiPort: 8233, serverVersion: '99.0.0' })
+  await expect(startTemporal(home)).rejects.toMatchObject({
+    kind: 'incompatible_file',
+    message: expect.stringContaining('99.0.0'),
+  })
+})
+
+test('a home that cannot be made is an error that says what to do', async () => {
+  const file = join(home, 'file')
+  writeFileSync(file, '')
+  await expect(startTemporal(join(file, 'home'))).rejects.toMatchObject({
+    kind: 'no_permission',
+    message: expect.stringContaining('--home'),
+  })
+})
+
+test('a server that the environment names wins and is not started', async () => {
+  vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9')
+  await expect(connect(home)).rejects.toMatchObject({
+    kind: 'unreachable',
+    message: expect.stringContaining('127.0.0.1:9'),
+  })
+  expect(await inspectTemporal(home)).toBeUndefined()
+})
