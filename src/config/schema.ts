@@ -87,7 +87,7 @@ const learningSchema = z.strictObject({
     .enum(['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'])
     .default('grpo')
     .describe(
-      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` the reward against the mean of the whole batch.',
+      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch.',
     ),
   taskNormalization: z
     .enum(['none', 'per_task', 'per_task_published'])

@@ -1,0 +1,28 @@
+/** The reference page and the examples stand for the schema. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { configFields } from './fields.ts'
+import { loadConfig } from './loader.ts'
+import { referencePage } from './reference-page.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.yaml'))
+
+test('docs/configuration.md is what the schema gives; `npm run docs` writes it', () => {
+  expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(referencePage(configFields()))
+})
+
+test('every field stands on the page once', () => {
+  const page = referencePage(configFields())
+  for (const { key, section } of configFields())
+    if (!section) expect(page.split(`| \`${key}\` |`).length, key).toBe(2)
+})
+
+test.each(examples)('examples/%s is a valid configuration', (name) => {
+  expect(() => loadConfig({ file: join(root, 'examples', name) })).not.toThrow()
+})
+
+test('the examples that the documents name exist', () => {
+  expect(examples).toEqual(expect.arrayContaining(['alfworld.yaml', 'household.yaml', 'smoke.yaml']))
+})
