@@ -23,6 +23,8 @@ export type StorageFaultKind =
   | 'conflict'
   | 'closed'
   | 'io'
+  /** Not the system's fault but ours: a request that no store could serve. */
+  | 'internal'
 
 const permanence: Record<StorageFaultKind, boolean> = {
   corrupt: true,
@@ -35,6 +37,7 @@ const permanence: Record<StorageFaultKind, boolean> = {
   conflict: true,
   closed: true,
   io: false,
+  internal: true,
 }
 
 /** Storage could not do what it was asked. */
@@ -57,10 +60,12 @@ const sqliteKinds: ReadonlyMap<number, StorageFaultKind> = new Map([
   [5, 'locked'], // SQLITE_BUSY
   [6, 'locked'], // SQLITE_LOCKED
   [8, 'no_permission'], // SQLITE_READONLY
+  [7, 'io'], // SQLITE_NOMEM
   [10, 'io'], // SQLITE_IOERR
   [11, 'corrupt'], // SQLITE_CORRUPT
   [13, 'disk_full'], // SQLITE_FULL
   [14, 'no_permission'], // SQLITE_CANTOPEN
+  [15, 'locked'], // SQLITE_PROTOCOL: the lock of the WAL could not be had
   [23, 'no_permission'], // SQLITE_AUTH
   [26, 'corrupt'], // SQLITE_NOTADB
 ])
@@ -87,15 +92,17 @@ const advice: Record<StorageFaultKind, string> = {
   conflict: 'it is stored already with other content',
   closed: 'the store was closed',
   io: 'the system refused the operation; see the cause',
+  internal: 'a request failed that should not; please report it with its cause',
 }
 
 /** @returns the fault for an error of `node:sqlite` or `node:fs`; a StorageFault is returned as it is */
 export function storageFaultOf(error: unknown, subject: string): StorageFault {
   if (error instanceof StorageFault) return error
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown }
-  let kind: StorageFaultKind = 'io'
-  if (typeof errcode === 'number') kind = sqliteKinds.get(errcode & 0xff) ?? 'io'
+  let kind: StorageFaultKind = 'internal'
+  if (typeof errcode === 'number') kind = sqliteKinds.get(errcode & 0xff) ?? 'internal'
   else if (code === 'ERR_INVALID_STATE') kind = 'closed'
-  else if (typeof code === 'string') kind = fileKinds.get(code) ?? 'io'
+  else if (typeof code === 'string')
+    kind = fileKinds.get(code) ?? (code.startsWith('ERR_') ? 'internal' : 'io')
   return new StorageFault(kind, `${subject}: ${advice[kind]} (${String(message ?? error)})`, { cause: error })
 }

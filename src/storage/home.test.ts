@@ -73,7 +73,10 @@ describe('storageFaultOf', () => {
       [{ errcode: 13, message: 'full' }, 'disk_full', false],
       [{ errcode: 266, message: 'disk I/O error' }, 'io', false], // SQLITE_IOERR_READ = 10 + 256
       [{ errcode: 267, message: 'malformed' }, 'corrupt', true], // SQLITE_CORRUPT_VTAB = 11 + 256
-      [new Error('odd'), 'io', false],
+      [{ code: 'EMFILE', message: 'too many open files' }, 'io', false],
+      [{ errcode: 1, message: 'no such table' }, 'internal', true],
+      [{ code: 'ERR_INVALID_ARG_TYPE', message: 'cannot be bound' }, 'internal', true],
+      [new Error('odd'), 'internal', true],
     ] as const
     for (const [error, kind, permanent] of cases) {
       const fault = storageFaultOf(error, 'store x')
