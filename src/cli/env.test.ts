@@ -1,9 +1,12 @@
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { alfworld } from '../envs/alfworld/definition.ts'
 import type { ToolSpec } from '../envs/environment.ts'
 import { envCommand, play, readAction, replay } from './env.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 function tool(name: string, argument: string): ToolSpec {
   const parameters = { type: 'object', properties: { [argument]: { type: 'string' } }, required: [argument] }

@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { AssistantMessage, Environment, StepResult, Task } from './environment.ts'
 import { EnvironmentFault } from './environment.ts'
 import { environments, findEnvironment } from './registry.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** Messages that no well-meaning agent sends; `as never` because the types forbid most of them. */
 const hostile: readonly AssistantMessage[] = [

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { alfworld } from './alfworld/definition.ts'
 import type { Task } from './environment.ts'
 import type { ReplayedLine } from './replay.ts'
 import { linesOf, replayLines, resolverFor } from './replay.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 let task: Task
 beforeAll(async () => {

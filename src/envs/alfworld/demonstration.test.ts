@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Task } from '../environment.ts'
 import { alfworld } from './definition.ts'
 import { actionOf } from './demonstration.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
 const data = path.join(shared, 'alfworld')

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Game } from '../engine/game.ts'
 import { openGame } from '../engine/game.ts'
 import { readSettings } from '../settings.ts'
@@ -8,6 +8,9 @@ import { generateGame } from './generator.ts'
 import { householdGrammar } from './grammar.ts'
 import type { Goal, Home } from './problem.ts'
 import { problemText, taskLine } from './problem.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 const kitchen: Omit<Home, 'goal'> = {
   furniture: ['cupboard', 'fridge', 'sink', 'stove', 'table'],

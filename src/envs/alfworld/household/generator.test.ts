@@ -1,9 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { demonstrateByExpert } from '../demonstration.ts'
 import { householdDialect } from '../dialect.ts'
 import { openGame } from '../engine/game.ts'
 import { errands, readSettings } from '../settings.ts'
 import { gameSeed, generateGame, householdSplits } from './generator.ts'
+
+// Whole games are played: on a busy machine that takes longer than the usual limit.
+vi.setConfig({ testTimeout: 60_000 })
 
 const normal = readSettings(undefined)
 
