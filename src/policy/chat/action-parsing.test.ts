@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ActionProblemKind, actionProblem, answerToProblems, parseActionText } from './action-parsing.ts'
+import { type ActionProblemKind, actionProblem, parseActionText } from './action-parsing.ts'
 
 const go = '<tool_call>{"name": "go", "arguments": {"to": "bed 1"}}</tool_call>'
 const goCall = { name: 'go', arguments: { to: 'bed 1' } }
@@ -146,12 +146,9 @@ describe('parseActionText', () => {
   })
 })
 
-describe('answerToProblems', () => {
-  test('says each sentence once, with what to send', () => {
-    const problems = (['not_json', 'not_json', 'no_name'] as const).map(actionProblem)
-    const { role, content } = answerToProblems(problems)
-    expect(role).toBe('tool')
-    expect(content.split('\n')).toHaveLength(2)
-    expect(content).toContain('<tool_call>{"name": "TOOL", "arguments": {"KEY": "VALUE"}}</tool_call>')
-  })
+test('each problem says what to send', () => {
+  for (const kind of ['not_json', 'no_name', 'arguments_not_object', 'unclosed_call', 'too_deep'] as const)
+    expect(actionProblem(kind).sentence).toContain(
+      'Send <tool_call>{"name": "TOOL", "arguments": {"KEY": "VALUE"}}</tool_call>.',
+    )
 })

@@ -7,13 +7,7 @@
  * - A call is taken only when it is complete: one JSON object with a name, closed by its tag.
  * - Parsing what a template rendered gives the message back (contents without an opening tag of their own).
  */
-import type {
-  AssistantMessage,
-  JsonObject,
-  JsonValue,
-  ToolCall,
-  ToolMessage,
-} from '../../envs/environment.ts'
+import type { AssistantMessage, JsonObject, JsonValue, ToolCall } from '../../envs/environment.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
 /** What can be wrong with an action. */
@@ -65,12 +59,6 @@ const sentences: Record<ActionProblemKind, string> = {
 /** The problem of a kind, with its sentence. */
 export function actionProblem(kind: ActionProblemKind): ActionProblem {
   return { kind, sentence: sentences[kind] }
-}
-
-/** The answer that tells the agent of its problems, each once. */
-export function answerToProblems(problems: readonly ActionProblem[]): ToolMessage {
-  const told = new Set(problems.map(({ sentence }) => sentence))
-  return { role: 'tool', name: 'error', content: [...told].join('\n') }
 }
 
 /**

@@ -30,7 +30,7 @@ import {
 import { asFloat32, parseSafetensors, type Tensor, writeSafetensors } from './safetensors.ts'
 
 /** How a policy reads and writes conversations; see `policy/chat`. */
-export const chatFormats = ['hermes', 'compact'] as const
+const chatFormats = ['hermes', 'compact'] as const
 export type ChatFormat = (typeof chatFormats)[number]
 
 /** What a checkpoint says of itself. */
@@ -45,7 +45,7 @@ export interface CheckpointState {
 }
 
 /** AdamW's running moments, one array per weight. */
-export interface OptimizerMoments {
+interface OptimizerMoments {
   /** Steps taken, for bias correction. */
   readonly step: number
   readonly first: Weights

@@ -17,7 +17,7 @@ export function checkpointDir(root: string, version: number): string {
 }
 
 /** A checkpoint that is there but cannot be used. */
-export interface RefusedCheckpoint {
+interface RefusedCheckpoint {
   readonly version: number
   readonly dir: string
   readonly fault: CheckpointFault

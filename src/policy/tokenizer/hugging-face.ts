@@ -7,7 +7,7 @@
 import * as huggingFace from '@huggingface/tokenizers'
 
 /** A byte-pair model: merges within pre-tokens. */
-export interface PackageModel {
+interface PackageModel {
   readonly tokens_to_ids: ReadonlyMap<string, number>
   /** Spelled pre-tokens to spelled tokens. */
   encode(preTokens: readonly string[]): string[]
@@ -20,7 +20,7 @@ export interface PackageTokenizer {
 }
 
 /** Cuts text at matches of an Oniguruma pattern. */
-export interface PackageSplit {
+interface PackageSplit {
   pre_tokenize_text(text: string): string[]
 }
 
