@@ -35,7 +35,8 @@ const permanence: Record<StorageFaultKind, boolean> = {
   no_permission: true,
   not_a_directory: true,
   conflict: true,
-  closed: true,
+  // A process that stops closes its store under running work, which another process then does.
+  closed: false,
   io: false,
   internal: true,
 }
