@@ -1,0 +1,189 @@
+/**
+ * Tokens per second of the sampler, beside the machine's GEMM peak, and turns per second of the engine.
+ *
+ * Invariants
+ * - The reference is measured in the same run: the tokens per second at which the policy's products
+ *   alone, at the peak of large products, would keep all threads busy.
+ * - Decoding runs through the sampler, prefill and turns included: nothing is left out of a step.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seedOf, uniforms } from '../src/identity.ts'
+import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
+import { createEmbeddedEngine } from '../src/policy/engines/embedded.ts'
+import type { SamplingRequest } from '../src/policy/engines/engine.ts'
+import { Sampler } from '../src/policy/sampler/sampler.ts'
+import type { Architecture } from '../src/policy/transformer/architecture.ts'
+import { initialWeights } from '../src/policy/transformer/initialization.ts'
+import type { Figure } from './figure.ts'
+import { gemmPeak } from './gemm-peak.ts'
+
+const threads = 2
+const rows = 32
+const contextLength = 1024
+
+const d128: Architecture = {
+  vocab_size: 512,
+  hidden_size: 128,
+  intermediate_size: 384,
+  num_hidden_layers: 4,
+  num_attention_heads: 4,
+  num_key_value_heads: 4,
+  head_dim: 32,
+  rope_theta: 10000,
+  rms_norm_eps: 1e-5,
+  tie_word_embeddings: true,
+  max_position_embeddings: contextLength,
+}
+const d256: Architecture = {
+  ...d128,
+  vocab_size: 4096,
+  hidden_size: 256,
+  intermediate_size: 768,
+  num_hidden_layers: 6,
+  num_attention_heads: 8,
+}
+
+/** Floating-point operations of one token's products with `context` tokens before it. */
+function operationsPerToken(a: Architecture, context: number): number {
+  const query = a.num_attention_heads * a.head_dim
+  const keyValue = a.num_key_value_heads * a.head_dim
+  const layer =
+    a.hidden_size * (2 * query + 2 * keyValue) + 3 * a.hidden_size * a.intermediate_size + 2 * context * query
+  return 2 * (a.num_hidden_layers * layer + a.vocab_size * a.hidden_size)
+}
+
+/** A context of `length` tokens; no two alike. */
+function contextOf(a: Architecture, length: number, n: number): Int32Array {
+  const draw = uniforms(seedOf(1, 'context', n))
+  return Int32Array.from({ length }, () => Math.floor(draw() * a.vocab_size))
+}
+
+function request(n: number, context: Int32Array, maxNewTokens: number): SamplingRequest {
+  return {
+    cacheKey: `${n}`,
+    context,
+    version: 0,
+    maxNewTokens,
+    temperature: 0.8,
+    stopTokens: [],
+    seed: seedOf(2, n),
+  }
+}
+
+interface Speeds {
+  /** Tokens per second from token 1 of a context on. */
+  readonly prefill: number
+  /** Tokens per second of 32-token observations after 192 tokens. */
+  readonly observe: number
+  /** Tokens per second with 32 rows around a context of 256. */
+  readonly decode: number
+}
+
+/**
+ * Rates of the best of `rounds` rounds of 32 contexts: 192 fresh tokens, 32 observed, 63 decoded. The
+ * best, because the peak is that of the best product, and other processes only ever slow a round.
+ */
+async function measure(a: Architecture, rounds: number): Promise<Speeds> {
+  const sampler = new Sampler({ threads, maxBatch: rows, contextLength })
+  await sampler.load(0, a, initialWeights(a, 1))
+  const rates = { prefill: [] as number[], observe: [] as number[], decode: [] as number[] }
+  /** Runs all to the end; times prefill and decode steps apart. */
+  const run = async (
+    length: number,
+    newTokens: number,
+    round: number,
+  ): Promise<Record<'prefill' | 'decode', number>> => {
+    const spent = { prefill: [0, 0], decode: [0, 0] } satisfies Record<string, [number, number]>
+    for (let n = 0; n < rows; n++)
+      sampler.submit(n, request(round * rows + n, contextOf(a, length, round * rows + n), newTokens))
+    while (sampler.busy) {
+      const before = sampler.statistics
+      const startedAt = performance.now()
+      await sampler.step()
+      const seconds = (performance.now() - startedAt) / 1000
+      const { prefilledTokens, sampledTokens } = sampler.statistics
+      const fed = prefilledTokens - before.prefilledTokens
+      const sum = fed > 0 ? spent.prefill : spent.decode
+      sum[0] += fed > 0 ? fed : sampledTokens - before.sampledTokens
+      sum[1] += seconds
+    }
+    return { prefill: spent.prefill[0] / spent.prefill[1], decode: spent.decode[0] / spent.decode[1] }
+  }
+  for (let round = -1; round < rounds; round++) {
+    const fresh = await run(192, 1, round + 1)
+    const grown = await run(225, 63, round + 1)
+    if (round < 0) continue // the first round warms up
+    rates.prefill.push(fresh.prefill)
+    rates.observe.push(grown.prefill)
+    rates.decode.push(grown.decode)
+  }
+  await sampler.close()
+  return {
+    prefill: Math.max(...rates.prefill),
+    observe: Math.max(...rates.observe),
+    decode: Math.max(...rates.decode),
+  }
+}
+
+/** Turns per second through the whole engine: observations of 30 tokens, actions of 8, contexts of 100 to 400. */
+async function measureTurns(a: Architecture, episodes: number, turns: number): Promise<number> {
+  const home = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
+  const engine = await createEmbeddedEngine({ threads, maxBatch: rows, contextLength })
+  try {
+    await publishCheckpoint(join(home, '0'), {
+      architecture: a,
+      weights: initialWeights(a, 1),
+      tokenizer: '{}',
+      state: { version: 0, step: 0, chat: 'compact', facts: {} },
+    })
+    await engine.load(0, join(home, '0'))
+    let left = 0
+    const episode = async (n: number): Promise<void> => {
+      for (let generation = 0; left > 0; generation++) {
+        const key = n + episodes * generation
+        const all = contextOf(a, 400, key)
+        let length = 100 + ((n * 37) % 38) // episodes are not in step
+        const context = all.slice()
+        for (; length <= 392 && left > 0; length += 38) {
+          left--
+          const asked = request(key, context.subarray(0, length), 8)
+          const { tokens } = await engine.sample(asked)
+          context.set(tokens, length)
+        }
+        engine.release(`${key}`)
+      }
+    }
+    const play = async (count: number): Promise<number> => {
+      left = count
+      const startedAt = performance.now()
+      await Promise.all(Array.from({ length: episodes }, (_, n) => episode(n)))
+      return count / ((performance.now() - startedAt) / 1000)
+    }
+    await play(episodes)
+    return await play(turns)
+  } finally {
+    await engine.close()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+/** Runs the benchmark, about 20 seconds. */
+export async function bench(): Promise<Figure[]> {
+  const peak = await gemmPeak(threads)
+  const figures: Figure[] = [{ name: 'gemm peak', value: peak, unit: 'GF/s' }]
+  const add = (name: string, value: number, a: Architecture, context: number): void => {
+    const reference = (peak * 1e9) / operationsPerToken(a, context)
+    figures.push({ name, value, unit: 'tokens/s', reference, ratio: value / reference })
+  }
+  const small = await measure(d128, 5)
+  add('d128', small.decode, d128, 256)
+  add('prefill d128', small.prefill, d128, 96)
+  add('observe d128', small.observe, d128, 208)
+  const large = await measure(d256, 3)
+  add('d256', large.decode, d256, 256)
+  add('prefill d256', large.prefill, d256, 96)
+  figures.push({ name: 'turns d128', value: await measureTurns(d128, 96, 2000), unit: 'turns/s' })
+  return figures
+}
