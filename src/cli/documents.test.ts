@@ -1,0 +1,110 @@
+/** The documents say what the command line takes, and their links lead somewhere. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig, parseConfig } from '../config/loader.ts'
+import type { EnvironmentDefinition, JsonObject } from '../envs/environment.ts'
+import { createProgram } from './program.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+function blocksOf(document: string, language: string): readonly string[] {
+  const text = readFileSync(join(root, document), 'utf8')
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, found, block = '']) =>
+    found === language ? [block] : [],
+  )
+}
+
+/** Words of each `perdure` call in the shell blocks; comments, pipes and `npx` are left out. */
+function callsOf(document: string): readonly string[][] {
+  return blocksOf(document, 'sh')
+    .flatMap((block) => block.split('\n'))
+    .map((line) => line.replace(/\s+#.*$/, '').replace(/^.*\|\s*/, ''))
+    .flatMap((line) => {
+      const call = /^(?:npx )?perdure (.*)$/.exec(line.trim())?.[1]
+      return call === undefined ? [] : [call.split(/\s+/)]
+    })
+}
+
+/** Parses a call as the program would, without carrying it out. */
+async function parseCall(words: readonly string[]): Promise<void> {
+  const program = createProgram()
+  const disarm = (command: Command): void => {
+    // A command with commands of its own acts through them.
+    if (command.commands.length === 0) command.action(() => undefined)
+    for (const child of command.commands) disarm(child)
+  }
+  for (const command of program.commands) disarm(command)
+  await program.parseAsync([...words], { from: 'user' })
+}
+
+const calls = documents.flatMap((document) => callsOf(document).map((words) => [document, words] as const))
+
+test('the documents show commands', () => {
+  expect(calls.length).toBeGreaterThan(30)
+})
+
+test.each(calls)('%s: perdure %j is a call that the command line takes', async (_, words) => {
+  await parseCall(words)
+  if (words[0] !== 'train') return
+  const file = words[1]?.endsWith('.yaml') ? join(root, words[1]) : undefined
+  const set = words.flatMap((word, index) => (words[index - 1] === '--set' ? [word] : []))
+  expect(() => loadConfig({ file, set })).not.toThrow()
+})
+
+test.each(documents)('%s: its YAML is valid configuration', (document) => {
+  for (const block of blocksOf(document, 'yaml')) expect(() => parseConfig(parse(block))).not.toThrow()
+})
+
+test.each(documents)('%s: its links lead somewhere', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
+  const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
+  for (const link of links.filter((each) => !each.startsWith('http')))
+    expect(existsSync(join(root, dirname(document), link)), link).toBe(true)
+})
+
+test.each(documents)('%s: the npm scripts that it names exist', (document) => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const text = readFileSync(join(root, document), 'utf8')
+  const named = [...text.matchAll(/npm (?:run )?(start|test|check|format|docs|bench|build)\b/g)]
+  for (const [, script = ''] of named) expect(scripts).toHaveProperty(script)
+})
+
+test('the environment that the documents show keeps the contract', async () => {
+  const [source = ''] = blocksOf('docs/add-an-environment.md', 'ts')
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-document-'))
+  try {
+    writeFileSync(join(folder, 'counting.ts'), source)
+    const { counting } = (await import(pathToFileURL(join(folder, 'counting.ts')).href)) as {
+      counting: EnvironmentDefinition
+    }
+    const session = await (await counting.open({})).create()
+    const say = (content: JsonObject) => ({
+      role: 'assistant' as const,
+      content: '',
+      tool_calls: [{ name: 'say', arguments: content }],
+    })
+    expect((await session.reset('7')).messages[0]?.content).toBe('What comes after 7?')
+    expect(await session.step(say({}))).toMatchObject({ done: false, reward: 0 })
+    expect(await session.step(say({ number: 8 }))).toMatchObject({
+      done: true,
+      reward: 1,
+      outcome: 'completed',
+    })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
