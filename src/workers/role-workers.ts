@@ -8,9 +8,15 @@
  */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker'
+import {
+  GracefulShutdownPeriodExpiredError,
+  NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker'
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
+import { untilStopping } from '../activities/failure.ts'
 import { createOpenRuns } from '../activities/open-runs.ts'
 import { createRunActivities } from '../activities/run.ts'
 import { createSamplingActivities } from '../activities/sampling.ts'
@@ -53,7 +59,9 @@ export interface RoleWorkers {
 }
 
 /** Time for activities in hand at a shutdown; what takes longer is done again later. */
-const shutdownGraceTime = '5 seconds'
+const shutdownGraceTime = '1 second'
+/** A turn on a slow engine may be in hand; beyond this it is left to the next worker. */
+const shutdownForceTime = '20 seconds'
 
 /** Starts the workers of the roles and returns when they poll. */
 export async function startRoleWorkers(options: RoleWorkerOptions): Promise<RoleWorkers> {
@@ -78,15 +86,17 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     connection: native,
     namespace: connection.namespace,
     shutdownGraceTime,
+    shutdownForceTime,
   } satisfies Partial<WorkerOptions>
   const workers: Worker[] = []
+  const stopping = new AbortController()
   if (takes('orchestrator'))
     workers.push(
       await Worker.create({
         ...common,
         taskQueue: taskQueues.orchestrator,
         workflowBundle: await workflowBundle(),
-        activities: { ...localEnvironment, ...sampling, ...trajectories },
+        activities: untilStopping(stopping.signal, { ...localEnvironment, ...sampling, ...trajectories }),
         maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
         maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
         maxConcurrentWorkflowTaskExecutions: 100,
@@ -126,11 +136,12 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       }),
     )
 
-  const running = Promise.all(workers.map((worker) => worker.run())).then(() => undefined)
+  const running = Promise.all(workers.map(runUntilStopped)).then(() => undefined)
   running.catch(() => undefined)
   return {
     stopped: running,
     async close() {
+      stopping.abort()
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
       await running.catch((error: unknown) => log(`a worker ended with an error: ${String(error)}`))
       await closeLocal()
@@ -141,6 +152,15 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await native.close()
       await store.close()
     },
+  }
+}
+
+/** Runs a worker; one that was stopped with work in hand has done what it could. */
+async function runUntilStopped(worker: Worker): Promise<void> {
+  try {
+    await worker.run()
+  } catch (error) {
+    if (!(error instanceof GracefulShutdownPeriodExpiredError)) throw error
   }
 }
 

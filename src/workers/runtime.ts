@@ -5,7 +5,7 @@
  * - It is installed once; a later home changes only where its log goes.
  */
 import { appendFileSync } from 'node:fs'
-import { DefaultLogger, Runtime } from '@temporalio/worker'
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 
 let logFile: string | undefined
 
@@ -19,6 +19,9 @@ export function installRuntime(file: string): void {
       const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString()
       write(JSON.stringify({ time, level, message, ...plainOf(meta) }))
     }),
+    telemetryOptions: {
+      logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
+    },
     shutdownSignals: [], // the command line decides what a signal means
   })
 }

@@ -33,11 +33,17 @@ const limits = {
   retry: { ...retry, maximumAttempts: 6 }, // results are stored under the turn's id, so a retry is safe
 } as const
 
+const localLimits = {
+  ...limits,
+  localRetryThreshold: '1 second', // a longer wait is a timer, so that the workflow task can end
+} as const
+
 /** Activities of one turn that any worker of the role may do. */
 export function samplingActivities(dispatch: Dispatch): ActivityInterfaceFor<SamplingActivities> {
   return dispatch === 'local'
-    ? (proxyLocalActivities<SamplingActivities>(limits) as LocalActivityInterfaceFor<SamplingActivities> &
-        ActivityInterfaceFor<SamplingActivities>)
+    ? (proxyLocalActivities<SamplingActivities>(
+        localLimits,
+      ) as LocalActivityInterfaceFor<SamplingActivities> & ActivityInterfaceFor<SamplingActivities>)
     : proxyActivities<SamplingActivities>({ ...limits, taskQueue: taskQueues.policy })
 }
 
@@ -51,7 +57,7 @@ export function environmentActivities(
 ): ActivityInterfaceFor<EnvironmentActivities> {
   if (dispatch === 'local')
     return proxyLocalActivities<EnvironmentActivities>(
-      limits,
+      localLimits,
     ) as LocalActivityInterfaceFor<EnvironmentActivities> & ActivityInterfaceFor<EnvironmentActivities>
   return queue === null
     ? proxyActivities<EnvironmentActivities>({ ...limits, taskQueue: taskQueues.environment })
@@ -65,8 +71,9 @@ export function environmentActivities(
 /** Sealing and recording: small writes to the store. */
 export function trajectoryActivities(dispatch: Dispatch): ActivityInterfaceFor<TrajectoryActivities> {
   return dispatch === 'local'
-    ? (proxyLocalActivities<TrajectoryActivities>(limits) as LocalActivityInterfaceFor<TrajectoryActivities> &
-        ActivityInterfaceFor<TrajectoryActivities>)
+    ? (proxyLocalActivities<TrajectoryActivities>(
+        localLimits,
+      ) as LocalActivityInterfaceFor<TrajectoryActivities> & ActivityInterfaceFor<TrajectoryActivities>)
     : proxyActivities<TrajectoryActivities>({ ...limits, taskQueue: taskQueues.environment })
 }
 
