@@ -24,7 +24,8 @@ import { type FusedWeights, fuseWeights } from './fused-weights.ts'
 import { Job } from './job.ts'
 import { type PrefillRow, SamplingModel } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
-import { chooseOffer, type Offer, type PendingPrefill, planPrefill } from './scheduler.ts'
+import { RunningBatch } from './running-batch.ts'
+import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
 
 export interface SamplerOptions {
   readonly threads: number
@@ -60,14 +61,6 @@ interface LoadedVersion {
   readonly weights: FusedWeights
   readonly waiting: Job[]
   readonly running: RunningBatch[]
-}
-
-interface RunningBatch {
-  readonly batch: Batch
-  readonly jobs: (Job | undefined)[]
-  /** Slots that still wait for prefill, the oldest first. */
-  readonly prefilling: number[]
-  readonly age: { prefill: number; decode: number }
 }
 
 interface StepOffer extends Offer {
@@ -114,9 +107,9 @@ export class Sampler {
     if (loaded === undefined) return
     this.#versions.delete(version)
     loaded.shared.cache.unload(version)
-    for (const { jobs, batch } of loaded.running) {
-      for (const job of jobs) if (job !== undefined) this.#failUnloaded(job)
-      loaded.shared.spare.push(batch)
+    for (const running of loaded.running) {
+      for (const [, job] of running.entries()) this.#failUnloaded(job)
+      loaded.shared.spare.push(running.batch)
     }
     for (const job of loaded.waiting) this.#failUnloaded(job)
     loaded.running.length = 0
@@ -171,8 +164,7 @@ export class Sampler {
     let waiting = 0
     for (const loaded of this.#versions.values()) {
       for (const job of loaded.waiting) if (!job.cancelled) waiting++
-      for (const { jobs } of loaded.running)
-        for (const job of jobs) if (job !== undefined && !job.cancelled) running++
+      for (const batch of loaded.running) for (const [, job] of batch.entries()) if (!job.cancelled) running++
     }
     return {
       sampledTokens: this.#sampled,
@@ -229,7 +221,7 @@ export class Sampler {
     for (let index = loaded.waiting.length - 1; index >= 0; index--)
       if (loaded.waiting[index]?.cancelled) loaded.waiting.splice(index, 1)
     for (const running of [...loaded.running])
-      for (const [slot, job] of running.jobs.entries()) if (job?.cancelled) this.#leave(loaded, running, slot)
+      for (const [slot, job] of running.entries()) if (job.cancelled) this.#leave(loaded, running, slot)
   }
 
   /** Gives waiting requests a slot, the oldest first; those whose batch is full wait on. */
@@ -243,9 +235,7 @@ export class Sampler {
         loaded.waiting[kept++] = job
         continue
       }
-      const slot = running.jobs.indexOf(undefined)
-      running.jobs[slot] = job
-      running.prefilling.push(slot)
+      const slot = running.seat(job, 'prefilling')
       const found = cache.find(job.request.cacheKey, version, job.request.context)
       if (found === undefined) running.batch.setLength(slot, 0)
       else running.batch.restore(slot, found.entry.data, found.entry.capacity, found.length)
@@ -257,20 +247,13 @@ export class Sampler {
   /** @param another whether a second batch of that capacity may be opened */
   #batchWithRoom(loaded: LoadedVersion, capacity: number, another: boolean): RunningBatch | undefined {
     const like = loaded.running.filter(({ batch }) => batch.capacity === capacity)
-    const open = like.find(({ jobs }) => jobs.includes(undefined))
+    const open = like.find(({ full }) => !full)
     if (open !== undefined || (like.length > 0 && !another)) return open
     const { spare, model } = loaded.shared
     const at = spare.findIndex((batch) => batch.capacity === capacity)
-    const batch =
-      at < 0
-        ? new Batch(model.architecture, capacity, this.#options.maxBatch)
-        : (spare.splice(at, 1)[0] as Batch)
-    const running: RunningBatch = {
-      batch,
-      jobs: new Array<Job | undefined>(batch.slots).fill(undefined),
-      prefilling: [],
-      age: { prefill: 0, decode: 0 },
-    }
+    const [batch = new Batch(model.architecture, capacity, this.#options.maxBatch)] =
+      at < 0 ? [] : spare.splice(at, 1)
+    const running = new RunningBatch(batch)
     loaded.running.push(running)
     return running
   }
@@ -279,9 +262,7 @@ export class Sampler {
     const offers: StepOffer[] = []
     for (const loaded of this.#versions.values()) {
       for (const running of loaded.running) {
-        const prefilling = running.prefilling.length
-        const decoding = running.jobs.reduce((sum, job) => sum + (job === undefined ? 0 : 1), -prefilling)
-        const { age } = running
+        const { prefilling, decoding, age } = running
         if (prefilling > 0)
           offers.push({ kind: 'prefill', rows: prefilling, age: age.prefill, loaded, running })
         if (decoding > 0) offers.push({ kind: 'decode', rows: decoding, age: age.decode, loaded, running })
@@ -291,14 +272,10 @@ export class Sampler {
   }
 
   async #prefill({ loaded, running }: StepOffer): Promise<void> {
-    const { batch, jobs, prefilling } = running
-    const pending = prefilling.map((slot): PendingPrefill => {
-      const length = batch.lengths[slot] as number
-      return { slot, tokens: (jobs[slot] as Job).length - length, fresh: length === 0 }
-    })
-    const group = planPrefill(pending, prefillLimits)
+    const { batch } = running
+    const group = planPrefill(running.pending(), prefillLimits)
     const rows = group.slots.map(({ slot, tokens }): PrefillRow => {
-      const job = jobs[slot] as Job
+      const job = running.jobAt(slot)
       const start = batch.lengths[slot] as number
       const chunk = { slot, tokens: job.tokens.subarray(start, start + tokens) }
       if (start + tokens < job.length) return chunk
@@ -312,7 +289,7 @@ export class Sampler {
       batch.appendPrefilled(slot, row, tokens.length, results)
       this.#prefilled += tokens.length
       if (draw === undefined) continue
-      prefilling.splice(prefilling.indexOf(slot), 1)
+      running.startDecoding(slot)
       batch.inverseTemperatures[slot] = draw.inverseTemperature
       batch.greedy[slot] = draw.greedy ? 1 : 0
       this.#accept(loaded, running, slot, results, drawn++)
@@ -320,13 +297,12 @@ export class Sampler {
   }
 
   async #decode({ loaded, running }: StepOffer): Promise<void> {
-    this.#closeRanks(running)
-    const { batch, jobs, prefilling } = running
-    const width = jobs.findLastIndex((job) => job !== undefined) + 1
+    running.closeRanks()
+    const { batch, width } = running
     const results = await loaded.shared.model.decode(batch, width, loaded.weights)
     if (loaded.running.length === 0) return // unloaded meanwhile
     for (let slot = 0; slot < width; slot++) {
-      if (jobs[slot] === undefined || prefilling.includes(slot)) continue
+      if (!running.isDecoding(slot)) continue
       batch.appendDecoded(slot, results)
       this.#accept(loaded, running, slot, results, slot)
     }
@@ -340,7 +316,7 @@ export class Sampler {
     results: Readonly<Record<string, Tensor>>,
     place: number,
   ): void {
-    const job = running.jobs[slot] as Job
+    const job = running.jobAt(slot)
     const token = (results.token as Tensor).data[place] as number
     const result = job.accept(token, (results.logprob as Tensor).data[place] as number)
     this.#sampled++
@@ -367,46 +343,28 @@ export class Sampler {
       return
     }
     const target = this.#batchWithRoom(loaded, capacityFor(length + 1), true) as RunningBatch
-    const to = target.jobs.indexOf(undefined)
-    target.jobs[to] = running.jobs[slot]
+    const to = target.seat(running.jobAt(slot), 'decoding')
     batch.copyTo(target.batch, slot, to)
     target.batch.setNext(to, token, uniform)
-    running.jobs[slot] = undefined
+    running.vacate(slot)
     this.#closeWhenEmpty(loaded, running)
   }
 
   /** Keeps what a slot computed for the key's next turn and empties it. */
   #leave(loaded: LoadedVersion, running: RunningBatch, slot: number): void {
-    const job = running.jobs[slot] as Job
+    const job = running.jobAt(slot)
     const { cacheKey, version } = job.request
     const length = running.batch.lengths[slot] as number
     const kept = loaded.shared.cache.store(cacheKey, version, job.tokens, length)
     if (kept !== undefined) running.batch.save(slot, kept.entry.data, kept.entry.capacity, kept.from, length)
-    running.jobs[slot] = undefined
-    const waiting = running.prefilling.indexOf(slot)
-    if (waiting >= 0) running.prefilling.splice(waiting, 1)
+    running.vacate(slot)
     this.#closeWhenEmpty(loaded, running)
   }
 
   #closeWhenEmpty(loaded: LoadedVersion, running: RunningBatch): void {
-    if (running.jobs.some((job) => job !== undefined)) return
+    if (!running.empty) return
     loaded.running.splice(loaded.running.indexOf(running), 1)
     loaded.shared.spare.push(running.batch)
-  }
-
-  /** Moves the last slots into holes where holes would cost a decode step more than moving costs. */
-  #closeRanks({ batch, jobs, prefilling }: RunningBatch): void {
-    for (;;) {
-      const last = jobs.findLastIndex((job) => job !== undefined)
-      const hole = jobs.indexOf(undefined)
-      const used = jobs.reduce((sum, job) => sum + (job === undefined ? 0 : 1), 0)
-      if (hole < 0 || hole > last || last + 1 - used <= used / 4) return
-      batch.copyTo(batch, last, hole)
-      jobs[hole] = jobs[last]
-      jobs[last] = undefined
-      const waiting = prefilling.indexOf(last)
-      if (waiting >= 0) prefilling[waiting] = hole
-    }
   }
 }
 
