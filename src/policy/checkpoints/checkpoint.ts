@@ -75,9 +75,10 @@ export const manifestFile = 'manifest.json'
 
 const manifestSchema = z.strictObject({
   format: z.literal('perdure-checkpoint-1'),
-  files: z.record(
+  // A record of these keys would list the absent ones too, as undefined.
+  files: z.partialRecord(
     z.enum([...requiredFiles, optimizerFile]),
-    z.strictObject({ size: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) }).optional(),
+    z.strictObject({ size: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
   ),
 })
 type Manifest = z.output<typeof manifestSchema>
