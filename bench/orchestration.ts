@@ -1,0 +1,176 @@
+/**
+ * What durable orchestration costs: turns per second, and CPU per turn, for both dispatch modes.
+ *
+ * Invariants
+ * - Episodes are the project's own workflow with its own activities, store, environment, tokenizer and
+ *   server on a SQLite file; only the policy answers at once, so that nothing else is waited for.
+ * - Every episode must end at its turn limit, else the benchmark fails.
+ * - The reference of a rate is what its own CPU time per turn would allow on all cores; the ratio tells
+ *   how much of the machine the rate had.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, Connection } from '@temporalio/client'
+import { collectDemonstrations } from '../src/activities/demonstrations.ts'
+import { firstCheckpoint } from '../src/activities/first-checkpoint.ts'
+import { createOpenRuns } from '../src/activities/open-runs.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { episodeId, groupId, runId } from '../src/identity.ts'
+import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
+import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
+import { createHome } from '../src/storage/home.ts'
+import { openStore } from '../src/storage/store.ts'
+import type { TemporalConnection } from '../src/workers/connection.ts'
+import { startRoleWorkers } from '../src/workers/role-workers.ts'
+import { startTemporal } from '../src/workers/temporal-server/server.ts'
+import type { episode } from '../src/workflows/episode.ts'
+import { episodeRules } from '../src/workflows/evaluation-plan.ts'
+import { taskQueues } from '../src/workflows/task-queues.ts'
+import type { Figure } from './figure.ts'
+
+const concurrentEpisodes = 128
+const turns = 20
+const warmUpEpisodes = 24
+const dispatchModes = ['server', 'local'] as const
+type Dispatch = (typeof dispatchModes)[number]
+
+const run = runId('orchestration')
+const config = configSchema.parse({
+  tasks: [{ task: 'alfworld', turnLimit: turns }],
+  // The prompt of a game, and twenty short turns.
+  policy: {
+    contextLength: 8192,
+    hiddenSize: 32,
+    heads: 2,
+    keyValueHeads: 2,
+    layers: 1,
+    intermediateSize: 64,
+  },
+})
+
+/** CPU milliseconds of the two processes. */
+interface CpuTime {
+  readonly worker: number
+  readonly temporal: number
+}
+
+/** Runs both modes on one server, one after the other. */
+export async function bench(): Promise<Figure[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
+  const server = await startTemporal(directory, { log: (line) => console.error(line) })
+  const connection: TemporalConnection = {
+    address: server.address,
+    namespace: server.namespace,
+    options: { address: server.address },
+    uiUrl: server.uiUrl,
+    embedded: true,
+    close: () => server.close(),
+  }
+  try {
+    const action = await prepareRun(directory)
+    const workers = await startRoleWorkers({
+      connection,
+      home: directory,
+      roles: ['orchestrator', 'environment', 'policy'],
+      log: (line) => console.error(line),
+      createEngine: () => Promise.resolve(createScriptedEngine(() => action)),
+    })
+    const clientConnection = await Connection.connect({ address: server.address })
+    const client = new Client({ connection: clientConnection })
+    const figures: Figure[] = []
+    try {
+      for (const [index, dispatch] of dispatchModes.entries()) {
+        console.error(`${dispatch}: ${concurrentEpisodes} episodes of ${turns} turns`)
+        await playEpisodes(client, dispatch, 2 * index, warmUpEpisodes)
+        figures.push(...(await measure(client, dispatch, 2 * index + 1, server.pid)))
+      }
+    } finally {
+      await workers.close()
+      await clientConnection.close()
+    }
+    return figures
+  } finally {
+    await server.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Stores a run with a published policy. @returns the tokens of the action that is always taken */
+async function prepareRun(directory: string): Promise<readonly number[]> {
+  const home = createHome(directory)
+  await using store = await openStore(home.storeFile)
+  await store.runs.insert({ id: run, config, created: Date.now() })
+  const runs = createOpenRuns({ home, store })
+  try {
+    const open = await runs.get(run)
+    const checkpoint = open.directory.checkpointDir(0)
+    await firstCheckpoint(checkpoint, config, await collectDemonstrations(open, 16, () => undefined))
+    await store.runs.publish(run, { version: 0, state: {} })
+    const chat = await openChat(checkpoint)
+    const look = { name: 'take_action', arguments: { action: 'look' } }
+    return [...chat.encodeAssistant({ role: 'assistant', content: '', tool_calls: [look] })]
+  } finally {
+    await runs.close()
+  }
+}
+
+async function measure(client: Client, dispatch: Dispatch, group: number, pid: number): Promise<Figure[]> {
+  const before = await cpuTime(pid)
+  const started = performance.now()
+  await playEpisodes(client, dispatch, group, concurrentEpisodes)
+  const seconds = (performance.now() - started) / 1000
+  const after = await cpuTime(pid)
+  const played = concurrentEpisodes * turns
+  const worker = (after.worker - before.worker) / played
+  const temporal = (after.temporal - before.temporal) / played
+  const cpu = worker + temporal
+  const rate = played / seconds
+  const limit = (availableParallelism() * 1000) / cpu
+  return [
+    { name: `${dispatch} turns/s`, value: rate, unit: 'turns/s', reference: limit, ratio: rate / limit },
+    { name: `${dispatch} cpu ms/turn`, value: cpu, unit: 'ms/turn' },
+    { name: `${dispatch} worker cpu ms/turn`, value: worker, unit: 'ms/turn' },
+    { name: `${dispatch} temporal cpu ms/turn`, value: temporal, unit: 'ms/turn' },
+  ]
+}
+
+async function playEpisodes(client: Client, dispatch: Dispatch, group: number, count: number): Promise<void> {
+  const rules = { ...episodeRules(run, config, 0), dispatch }
+  const results = Array.from({ length: count }, async (_, sample) => {
+    const id = episodeId(groupId(run, group), sample, 1)
+    const handle = await client.workflow.start<typeof episode>('episode', {
+      workflowId: id,
+      taskQueue: taskQueues.orchestrator,
+      args: [
+        {
+          ...rules,
+          episode: id,
+          split: 'train',
+          position: sample,
+          versions: { kind: 'fixed', version: 0 },
+          temperature: config.rollout.temperature,
+        },
+      ],
+    })
+    return await handle.result()
+  })
+  for (const { episode, outcome, turns: played } of await Promise.all(results))
+    if (outcome !== 'turn_limit' || played !== turns)
+      throw new Error(`${episode} ended with ${outcome} after ${played} of ${turns} turns`)
+}
+
+/** CPU time so far of this process, where the workers are, and of the server. */
+async function cpuTime(pid: number): Promise<CpuTime> {
+  const { user, system } = process.cpuUsage()
+  return { worker: (user + system) / 1000, temporal: await cpuTimeOf(pid) }
+}
+
+/** `/proc` counts in hundredths of a second on every Linux; elsewhere the server's share is not known. */
+async function cpuTimeOf(pid: number): Promise<number> {
+  if (process.platform !== 'linux') return Number.NaN
+  const status = await readFile(`/proc/${pid}/stat`, 'latin1')
+  // Fields 14 and 15, counted from the state, which is field 3 and follows the command's name.
+  const fields = status.slice(status.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
