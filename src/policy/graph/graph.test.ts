@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { gradients } from './differentiation.ts'
+import { Graph, GraphFault } from './graph.ts'
+import { distinctRows, linear, logProbabilities, rmsNorm, swiGlu } from './operations.ts'
+import { createSession, RuntimeFault, type Tensor, tensor } from './runtime.ts'
+
+function affine(): Graph {
+  const graph = new Graph()
+  const x = graph.input('x', ['rows', 2])
+  graph.output('y', graph.operation('Add', [x, graph.scalar(1)], ['rows', 2]))
+  return graph
+}
+
+async function run(graph: Graph, feeds: Record<string, Tensor>): Promise<Readonly<Record<string, Tensor>>> {
+  const session = await createSession(graph.encode(), { threads: 1 })
+  try {
+    return await session.run(feeds)
+  } finally {
+    await session.release()
+  }
+}
+
+function floats(values: readonly number[], ...dims: readonly number[]): Tensor<'float32'> {
+  return tensor('float32', Float32Array.from(values), dims)
+}
+
+function text(model: Uint8Array): string {
+  return Buffer.from(model).toString('latin1')
+}
+
+describe('Graph', () => {
+  test('the same calls give the same bytes', () => {
+    expect(affine().encode()).toEqual(affine().encode())
+  })
+
+  test('equal constants are stored once', () => {
+    const graph = new Graph()
+    expect(graph.integers(1, 2)).toBe(graph.integers(1, 2))
+    expect(graph.scalar(1)).not.toBe(graph.scalar(2))
+  })
+
+  test('a name given to an output costs no copy', () => {
+    expect(text(affine().encode())).not.toContain('Identity')
+  })
+
+  test('an input, and a value with two names, can be outputs too', async () => {
+    const graph = new Graph()
+    const x = graph.input('x', [2])
+    const y = graph.operation('Neg', [x], [2])
+    graph.output('same', x)
+    graph.output('once', y)
+    graph.output('twice', y)
+    const results = await run(graph, { x: floats([1, 2], 2) })
+    expect(results.same?.data).toEqual(Float32Array.of(1, 2))
+    expect(results.once?.data).toEqual(Float32Array.of(-1, -2))
+    expect(results.twice?.data).toEqual(Float32Array.of(-1, -2))
+  })
+
+  test('a name taken twice is refused', () => {
+    const graph = affine()
+    expect(() => graph.input('x', [1])).toThrow(GraphFault)
+    expect(() => graph.output('y', graph.scalar(1))).toThrow(GraphFault)
+  })
+})
+
+describe('runtime', () => {
+  test('an output given as a tensor is written in place', async () => {
+    const session = await createSession(affine().encode(), { threads: 1 })
+    const y = floats([0, 0], 1, 2)
+    await session.run({ x: floats([1, 2], 1, 2) }, { y })
+    expect(y.data).toEqual(Float32Array.of(2, 3))
+    await session.release()
+  })
+
+  test('a model or a run that the runtime refuses is a fault that says so', async () => {
+    await expect(createSession(Uint8Array.of(1, 2, 3), { threads: 1 })).rejects.toThrow(RuntimeFault)
+    const session = await createSession(affine().encode(), { threads: 1 })
+    await expect(session.run({ x: floats([1], 1) })).rejects.toMatchObject({
+      name: 'RuntimeFault',
+      kind: 'run',
+    })
+    await session.release()
+  })
+})
+
+describe('gradients', () => {
+  test('the gradients of a value used twice are added', async () => {
+    // y = W₂(W₁ x), z = y + W₁ x through linear's addend: dz/d(W₁x) = W₂ᵀ·1 + 1
+    const graph = new Graph()
+    const x = graph.input('x', [1, 1])
+    const first = graph.input('first', [1, 1], { differentiate: true })
+    const second = graph.input('second', [1, 1], { differentiate: true })
+    const h = linear(graph, x, first)
+    const z = linear(graph, h, second, h)
+    const gradientOf = gradients(graph, [[z, graph.constant('float32', [1, 1], [1])]])
+    graph.output('dFirst', gradientOf(first))
+    graph.output('dSecond', gradientOf(second))
+    const results = await run(graph, {
+      x: floats([3], 1, 1),
+      first: floats([2], 1, 1),
+      second: floats([5], 1, 1),
+    })
+    expect(results.dFirst?.data[0]).toBe(3 * (5 + 1))
+    expect(results.dSecond?.data[0]).toBe(3 * 2)
+  })
+
+  test('a record that no seed reaches adds no operators', () => {
+    const graph = new Graph()
+    const w = graph.input('w', [1, 1], { differentiate: true })
+    const y = linear(graph, w, w)
+    swiGlu(graph, y, y)
+    const before = text(graph.encode()).match(/Mul/g)?.length
+    gradients(graph, [[y, graph.constant('float32', [1, 1], [1])]])
+    expect(text(graph.encode()).match(/Mul/g)?.length).toBe(before)
+  })
+
+  test('a value that no gradient reaches is named', () => {
+    const graph = new Graph()
+    const w = graph.input('w', [1, 1], { differentiate: true })
+    expect(() => gradients(graph, [])(w)).toThrow('no gradient reaches "w"')
+  })
+})
+
+describe('operations', () => {
+  test('rmsNorm divides by the root of the mean square plus epsilon', async () => {
+    const graph = new Graph()
+    graph.output('y', rmsNorm(graph, graph.input('x', [1, 2]), graph.input('w', [2]), 0.5))
+    const { y } = await run(graph, { x: floats([1, 3], 1, 2), w: floats([1, 2], 2) })
+    // √((1 + 9) / 2 + 0.5) = √5.5
+    expect(y?.data[0]).toBeCloseTo(1 / Math.sqrt(5.5), 6)
+    expect(y?.data[1]).toBeCloseTo(6 / Math.sqrt(5.5), 6)
+  })
+
+  test('logProbabilities gives the logarithm of the softmax and its entropy', async () => {
+    const graph = new Graph()
+    const targets = graph.input('targets', [1], { type: 'int64' })
+    const { chosen, entropy } = logProbabilities(graph, graph.input('logits', [1, 2]), targets)
+    graph.output('chosen', chosen)
+    graph.output('entropy', entropy)
+    const feeds = {
+      logits: floats([Math.log(3), 0], 1, 2),
+      targets: tensor('int64', BigInt64Array.of(0n), [1]),
+    }
+    const results = await run(graph, feeds)
+    // p = (3/4, 1/4)
+    expect(results.chosen?.data[0]).toBeCloseTo(Math.log(0.75), 6)
+    expect(results.entropy?.data[0]).toBeCloseTo(-0.75 * Math.log(0.75) - 0.25 * Math.log(0.25), 6)
+  })
+
+  test('rows that were not chosen get no gradient', async () => {
+    const graph = new Graph()
+    const x = graph.input('x', ['rows', 1], { differentiate: true })
+    const y = distinctRows(graph, x, graph.input('indices', [1], { type: 'int64' }))
+    graph.output('dx', gradients(graph, [[y, graph.constant('float32', [1, 1], [7])]])(x))
+    const feeds = { x: floats([1, 2, 3], 3, 1), indices: tensor('int64', BigInt64Array.of(1n), [1]) }
+    expect((await run(graph, feeds)).dx?.data).toEqual(Float32Array.of(0, 7, 0))
+  })
+})

@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { timeMultiple } from '../transformer/forward.ts'
+import { microBatches } from './micro-batch.ts'
+
+/** Episodes as masks; the first token never counts. */
+const masks = fc.array(
+  fc
+    .array(fc.constantFrom<0 | 1>(0, 1), { minLength: 1, maxLength: 40 })
+    .map((mask) => [0, ...mask.slice(1)]),
+  { minLength: 1, maxLength: 12 },
+)
+
+function batchOf(episodes: readonly (readonly number[])[]) {
+  const lossMask = Uint8Array.from(episodes.flat())
+  const offsets = Int32Array.from([0, ...episodes.map((mask) => mask.length)])
+  for (let i = 1; i < offsets.length; i++) offsets[i]! += offsets[i - 1]!
+  return { tokens: Int32Array.from(lossMask, (_, i) => i + 1), offsets, lossMask }
+}
+
+describe('microBatches', () => {
+  test('every counted token stands in exactly one micro-batch, behind the tokens of its own episode', () => {
+    fc.assert(
+      fc.property(masks, fc.integer({ min: 1, max: 200 }), (episodes, limit) => {
+        const batch = batchOf(episodes)
+        const seen: number[] = []
+        for (const { time, batch: size, tokens, rows, targets, sources } of microBatches(batch, limit)) {
+          expect(tokens.length).toBe(size * time)
+          expect(time % timeMultiple).toBe(0)
+          if (size > 1) expect(size * time).toBeLessThanOrEqual(limit)
+          for (const [index, source] of sources.entries()) {
+            seen.push(source)
+            const row = Number(rows[index])
+            expect(targets[index]).toBe(BigInt(batch.tokens[source] as number))
+            const begin = batch.offsets.findLast((offset) => offset <= source) as number
+            const start = row - (row % time)
+            expect([...tokens.slice(start, row + 1)]).toEqual(
+              [...batch.tokens.slice(begin, source)].map(BigInt),
+            )
+          }
+        }
+        const counted = [...batch.lossMask.keys()].filter((i) => batch.lossMask[i] === 1)
+        expect(seen.sort((a, b) => a - b)).toEqual(counted)
+      }),
+    )
+  })
+
+  test('what no counted token depends on is left out', () => {
+    const batch = batchOf([
+      [0, 0, 0],
+      [0, 1, 0, 0],
+    ])
+    const [micro, ...others] = microBatches(batch, 64)
+    expect(others).toEqual([])
+    // Of the second episode only its first token is needed: it predicts the one that counts.
+    expect(micro).toMatchObject({ batch: 1, time: timeMultiple, rows: BigInt64Array.of(0n) })
+    expect([...(micro?.tokens ?? [])].filter((token) => token !== 0n)).toEqual([4n])
+  })
+
+  test('a chosen part of the episodes gives a part of the tokens', () => {
+    const batch = batchOf([
+      [0, 1],
+      [0, 1],
+    ])
+    expect(microBatches(batch, 64, [1])[0]?.sources).toEqual(Int32Array.of(3))
+  })
+})
