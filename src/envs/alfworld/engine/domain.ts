@@ -10,7 +10,7 @@ import { type Clause, clausesOf, type Literal, literalOf, Variables } from './cl
 import { type Expression, listOf, parseExpression, type Typed, typedNames, wordOf } from './expression.ts'
 
 /** A change that an action makes where `conditions` hold. */
-export interface Effect {
+interface Effect {
   readonly literal: Literal
   readonly conditions: Clause
 }

@@ -13,7 +13,7 @@ import { parseQuery, parseSymbols, type Query, type TextSymbol } from './symbol.
 export const taskPlaceholder = '@@TASK@@'
 
 /** One way to write a text, taken where its condition holds. */
-export interface Production {
+interface Production {
   readonly condition: Query | undefined
   readonly symbols: readonly TextSymbol[]
 }

@@ -87,7 +87,7 @@ function bindStep(
 }
 
 /** The object that a term stands for, −1 for a variable without a value. */
-export function objectOf(term: number, values: ArrayLike<number>): number {
+function objectOf(term: number, values: ArrayLike<number>): number {
   return term < 0 ? -1 - term : (values[term] as number)
 }
 

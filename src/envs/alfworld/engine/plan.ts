@@ -58,7 +58,7 @@ export function planClause(
 }
 
 /** Distinct variables of a literal. */
-export function variablesOf(literal: Literal | undefined): number[] {
+function variablesOf(literal: Literal | undefined): number[] {
   if (literal === undefined) return []
   return [...new Set(literal.terms.filter((term): term is number => typeof term === 'number'))]
 }

@@ -9,13 +9,13 @@ import { type Clause, clausesOf, Variables } from './clause.ts'
 import { type Expression, listOf, parseExpression, type Typed, typedNames, wordOf } from './expression.ts'
 
 /** A predicate over objects, by name. */
-export interface Fact {
+interface Fact {
   readonly predicate: string
   readonly objects: readonly string[]
 }
 
 /** A condition with the types of its variables by number. */
-export interface GoalPart {
+interface GoalPart {
   readonly types: readonly string[]
   readonly clauses: readonly Clause[]
 }

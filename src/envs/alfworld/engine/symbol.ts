@@ -8,7 +8,7 @@
 import { EnvironmentFault } from '../../environment.ts'
 
 /** A placeholder of a condition, `r:receptacle`. */
-export interface Placeholder {
+interface Placeholder {
   readonly name: string
   readonly type: string
 }

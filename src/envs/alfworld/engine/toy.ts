@@ -33,7 +33,7 @@ export const toyDomain = `
 `
 
 /** The toy's text grammar. */
-export const toyGrammar = `
+const toyGrammar = `
 # the texts of the cellar
 grammar :: """
 {
