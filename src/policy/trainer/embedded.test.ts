@@ -1,0 +1,303 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { uniforms } from '../../identity.ts'
+import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
+import type { Architecture } from '../transformer/architecture.ts'
+import { plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.ts'
+import type { UpdateBatch } from './batch.ts'
+import { writeUpdateBatch } from './batch-file.ts'
+import { createTrainer } from './embedded.ts'
+import { initializeCheckpoint } from './initial-checkpoint.ts'
+import type { Trainer, UpdateRequest, WarmStartRequest } from './trainer.ts'
+
+const architecture: Architecture = {
+  vocab_size: 29,
+  hidden_size: 16,
+  intermediate_size: 32,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  head_dim: 8,
+  rope_theta: 10000,
+  rms_norm_eps: 1e-5,
+  tie_word_embeddings: true,
+  max_position_embeddings: 64,
+}
+
+let root: string
+let trainer: Trainer
+let batch: UpdateBatch
+const at = (name: string): string => join(root, name)
+
+/** Sequences in which the next token follows from the one before; the second half counts. */
+function countingBatch(): UpdateBatch {
+  const next = uniforms(3)
+  const episodes = 24
+  const length = 20
+  const n = episodes * length
+  const tokens = new Int32Array(n)
+  for (let i = 0; i < n; i++)
+    tokens[i] = i % length === 0 ? Math.floor(29 * next()) : ((tokens[i - 1] as number) * 3 + 1) % 29
+  const lossMask = Uint8Array.from({ length: n }, (_, i) => (i % length >= 10 ? 1 : 0))
+  return {
+    tokens,
+    offsets: Int32Array.from({ length: episodes + 1 }, (_, i) => i * length),
+    lossMask,
+    behaviourLogprobs: new Float32Array(n),
+    versions: Int32Array.from(lossMask, (counts) => counts - 1),
+    advantages: new Float32Array(n),
+  }
+}
+
+const optimizer = {
+  learningRate: 0.01,
+  beta1: 0.9,
+  beta2: 0.95,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  gradientClip: 1,
+}
+
+function warmStart(changes: Partial<WarmStartRequest>): WarmStartRequest {
+  return {
+    demonstrationsFile: at('demonstrations'),
+    fromCheckpointDir: at('0'),
+    toCheckpointDir: at('warm'),
+    version: 1,
+    firstStep: 0,
+    steps: 60,
+    totalSteps: 60,
+    batchTokens: 100,
+    warmUpSteps: 4,
+    seed: 1,
+    optimizer,
+    microBatchTokens: 128,
+    ...changes,
+  }
+}
+
+function update(changes: Partial<UpdateRequest>): UpdateRequest {
+  return {
+    batchFile: at('batch'),
+    fromCheckpointDir: at('warm'),
+    toCheckpointDir: at('2'),
+    version: 2,
+    referenceCheckpointDir: at('0'),
+    objective: {
+      kind: 'policy',
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      dualClip: 3,
+      klCoefficient: 1e-3,
+      entropyCoefficient: 0.01,
+      temperature: 0.8,
+    },
+    optimizer: { ...optimizer, learningRate: 0.001 },
+    microBatchTokens: 128,
+    ...changes,
+  }
+}
+
+/** Every file of a checkpoint, as text of its bytes. */
+async function bytesOf(dir: string): Promise<Record<string, string>> {
+  const names = (await readdir(dir)).sort()
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(dir, name), 'latin1')])),
+  )
+}
+
+/** Logprobs of the counted tokens under a checkpoint, by the plain decoder. */
+async function plainLogprobs(dir: string, temperature: number): Promise<number[]> {
+  const { weights } = await readCheckpoint(dir)
+  const doubled = new Map([...weights].map(([name, weight]) => [name, Float64Array.from(weight)]))
+  const logprobs = new Array<number>(batch.tokens.length).fill(0)
+  for (let episode = 0; episode + 1 < batch.offsets.length; episode++) {
+    const begin = batch.offsets[episode] as number
+    const tokens = [...batch.tokens.slice(begin, batch.offsets[episode + 1])]
+    for (const [position, logits] of plainLogits(architecture, doubled, tokens).entries()) {
+      const next = begin + position + 1
+      if (position + 1 < tokens.length && batch.lossMask[next] === 1)
+        logprobs[next] = plainLogSoftmax(logits, temperature)[tokens[position + 1] as number] as number
+    }
+  }
+  return logprobs
+}
+
+function logprobsOf(dir: string, temperature = 0.8): Promise<Float32Array> {
+  const { tokens, offsets, lossMask } = batch
+  return trainer.logprobs({
+    checkpointDir: dir,
+    tokens,
+    offsets,
+    lossMask,
+    temperature,
+    microBatchTokens: 128,
+  })
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'perdure-trainer-'))
+  trainer = createTrainer({ threads: 1 })
+  batch = countingBatch()
+  await initializeCheckpoint(at('0'), { architecture, tokenizer: '{}', chat: 'compact', seed: 1 })
+  await writeUpdateBatch(at('demonstrations'), batch)
+  await trainer.warmStart(warmStart({}))
+  const next = uniforms(8)
+  const behaviourLogprobs = await logprobsOf(at('warm'))
+  const advantages = Float32Array.from(batch.lossMask, (counts) => counts * (next() - 0.5))
+  await writeUpdateBatch(at('batch'), { ...batch, behaviourLogprobs, advantages })
+})
+
+afterAll(async () => {
+  await trainer.close()
+  await rm(root, { recursive: true, force: true })
+})
+
+describe('warm start', () => {
+  test('a policy learns its demonstrations', async () => {
+    const { loss, lastLoss } = await trainer.warmStart(warmStart({}))
+    expect(loss).toBeLessThan(Math.log(29))
+    expect(lastLoss).toBeLessThan(1)
+  })
+
+  test('a warm start in one chunk and in three give the same weights and moments', async () => {
+    const chunk = { steps: 20 }
+    await trainer.warmStart(warmStart({ ...chunk, toCheckpointDir: at('a1') }))
+    await trainer.warmStart(
+      warmStart({
+        ...chunk,
+        firstStep: 20,
+        fromCheckpointDir: at('a1'),
+        toCheckpointDir: at('a2'),
+        version: 2,
+      }),
+    )
+    const fresh = createTrainer({ threads: 1 }) // reads what the other one has in memory
+    await fresh.warmStart(
+      warmStart({
+        ...chunk,
+        firstStep: 40,
+        fromCheckpointDir: at('a2'),
+        toCheckpointDir: at('a3'),
+        version: 3,
+      }),
+    )
+    await fresh.close()
+    const [whole, cut] = [await bytesOf(at('warm')), await bytesOf(at('a3'))]
+    expect(cut['model.safetensors']).toBe(whole['model.safetensors'])
+    expect(cut['optimizer.safetensors']).toBe(whole['optimizer.safetensors'])
+  })
+})
+
+describe('logprobs', () => {
+  test('they are those of the plain decoder at the temperature asked for', async () => {
+    for (const temperature of [1, 0.7]) {
+      const logprobs = await logprobsOf(at('warm'), temperature)
+      const expected = await plainLogprobs(at('warm'), temperature)
+      for (const [i, logprob] of logprobs.entries())
+        expect(Math.abs(logprob - (expected[i] as number))).toBeLessThan(1e-4)
+    }
+  })
+})
+
+describe('update', () => {
+  test('an update makes what was rewarded likelier, and starts from ratio one', async () => {
+    const rewarded = at('rewarded')
+    const advantages = Float32Array.from(batch.lossMask)
+    const behaviourLogprobs = await logprobsOf(at('warm'))
+    await writeUpdateBatch(rewarded, { ...batch, behaviourLogprobs, advantages })
+    const request = update({ batchFile: rewarded, toCheckpointDir: at('rewarded-2') })
+    const statistics = await trainer.update(request)
+    expect(statistics.kl).toBeLessThan(1e-9)
+    expect(statistics.clipFraction).toBe(0)
+    expect(statistics.referenceKl).toBeGreaterThan(0)
+    expect(statistics.tokens).toBe(batch.tokens.length)
+    const sum = (values: Float32Array): number => values.reduce((a, b) => a + b, 0)
+    expect(sum(await logprobsOf(at('rewarded-2')))).toBeGreaterThan(sum(behaviourLogprobs))
+  })
+
+  test('the same update gives the same bytes again, from memory and from files', async () => {
+    await trainer.update(update({ toCheckpointDir: at('b2') }))
+    await trainer.update(update({ fromCheckpointDir: at('b2'), toCheckpointDir: at('b3'), version: 3 }))
+    const fresh = createTrainer({ threads: 1 })
+    await fresh.update(update({ toCheckpointDir: at('c2') }))
+    await fresh.close()
+    const again = createTrainer({ threads: 1 })
+    await again.update(update({ fromCheckpointDir: at('c2'), toCheckpointDir: at('c3'), version: 3 }))
+    await again.close()
+    expect(await bytesOf(at('c2'))).toEqual(await bytesOf(at('b2')))
+    expect(await bytesOf(at('c3'))).toEqual(await bytesOf(at('b3')))
+  })
+
+  test('moments of the warm start are not used by the policy objective', async () => {
+    const state = await readCheckpoint(at('warm'), { optimizer: true })
+    await publishCheckpoint(at('plain'), { ...state, optimizer: undefined })
+    await trainer.update(update({ fromCheckpointDir: at('plain'), toCheckpointDir: at('d2') }))
+    await trainer.update(update({ toCheckpointDir: at('e2') }))
+    expect(await bytesOf(at('d2'))).toEqual(await bytesOf(at('e2')))
+  })
+
+  test('a finished update is found, not done again', async () => {
+    const first = await trainer.update(update({ toCheckpointDir: at('f2') }))
+    const calls: number[] = []
+    const second = await trainer.update(update({ toCheckpointDir: at('f2') }), (done) => calls.push(done))
+    expect(calls).toEqual([])
+    expect({ ...second, seconds: 0 }).toEqual({ ...first, seconds: 0 })
+  })
+
+  test('progress counts micro-batches up to their number', async () => {
+    const calls: [number, number][] = []
+    const request = update({ toCheckpointDir: at('g2') })
+    await trainer.update(request, (done, total) => calls.push([done, total]))
+    const total = calls.length
+    expect(calls).toEqual(Array.from({ length: total }, (_, i) => [i + 1, total]))
+  })
+})
+
+describe('faults', () => {
+  test('another checkpoint under the asked name is refused', async () => {
+    const request = update({ toCheckpointDir: at('0') })
+    await expect(trainer.update(request)).rejects.toMatchObject({ kind: 'bad_checkpoint' })
+  })
+
+  test('a missing batch, or one with a token outside the vocabulary, is final', async () => {
+    const foreign = { ...batch, tokens: batch.tokens.map(() => 29) }
+    await writeUpdateBatch(at('foreign'), foreign)
+    for (const batchFile of [at('nowhere'), at('foreign')])
+      await expect(trainer.update(update({ batchFile, toCheckpointDir: at('h2') }))).rejects.toMatchObject({
+        name: 'TrainerFault',
+        kind: 'bad_batch',
+        permanent: true,
+      })
+  })
+
+  test('a missing checkpoint, or a missing reference, is named', async () => {
+    const missing = update({ fromCheckpointDir: at('nowhere'), toCheckpointDir: at('i2') })
+    await expect(trainer.update(missing)).rejects.toMatchObject({ kind: 'bad_checkpoint' })
+    const alone = update({ referenceCheckpointDir: undefined, toCheckpointDir: at('i2') })
+    await expect(trainer.update(alone)).rejects.toThrow('no reference checkpoint')
+  })
+
+  test('a gradient that is not finite leaves no checkpoint', async () => {
+    const { weights, ...rest } = await readCheckpoint(at('0'))
+    const broken = new Map(weights)
+    broken.set('model.norm.weight', new Float32Array(16).fill(Number.NaN))
+    await publishCheckpoint(at('broken'), { ...rest, weights: broken })
+    const request = update({ fromCheckpointDir: at('broken'), toCheckpointDir: at('j2') })
+    await expect(trainer.update(request)).rejects.toMatchObject({ kind: 'not_finite', permanent: true })
+    expect(await readdir(root)).not.toContain('j2')
+  })
+
+  test('closing fails the calls in hand and every later one', async () => {
+    const closing = createTrainer({ threads: 1 })
+    const inHand = expect(closing.update(update({ toCheckpointDir: at('k2') }))).rejects.toMatchObject({
+      kind: 'crashed',
+      permanent: false,
+    })
+    await closing.close()
+    await inHand
+    await expect(closing.update(update({ toCheckpointDir: at('k2') }))).rejects.toThrow('closed')
+  })
+})
