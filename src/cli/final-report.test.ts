@@ -35,7 +35,7 @@ test('every success stands with its number of episodes and its 95 % interval, an
   expect(text).toMatch(/held_out │ +80 │ warm start \(v0\) │ 60\.0 % \(49\.0–70\.0\)/)
   expect(text).toMatch(/held_out │ +70 │ v60 +│ 80\.0 % \(69\.2–87\.7\)/)
   // Newcombe's own example: 48 of 80 against 56 of 70 differ by 0.2000, 0.0524 to 0.3339.
-  expect(text).toContain('held_out: +20.0 points (5.2 to 33.4) from warm start (v0) to v60')
+  expect(text).toContain('held_out: +20.0 points (+5.2 to +33.4) from warm start (v0) to v60')
 })
 
 test('it says what the run cost, where it lies and how to go on', () => {

@@ -54,9 +54,9 @@ function differences(evaluations: readonly EvaluationSummary[]): readonly string
     const last = ordered.at(-1)
     if (first === undefined || last === undefined || first === last) return []
     const { difference, low, high } = differenceInterval(counts(first), counts(last))
-    const interval = `${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)}`
+    const interval = `${points(low)} to ${points(high)}`
     return [
-      `${suite}: ${points(difference)} (${interval}) from ${versionWords(first)} to ${versionWords(last)}`,
+      `${suite}: ${points(difference)} points (${interval}) from ${versionWords(first)} to ${versionWords(last)}`,
     ]
   })
 }

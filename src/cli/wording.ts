@@ -12,9 +12,10 @@ export function share(value: number): string {
   return Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : none
 }
 
-/** @example points(0.4137) // '+41.4 points' */
-export function points(value: number): string {
-  return Number.isFinite(value) ? `${value < 0 ? '−' : '+'}${Math.abs(value * 100).toFixed(1)} points` : none
+/** @example points(-0.4137) // '−41.4' */
+export function points(difference: number): string {
+  if (!Number.isFinite(difference)) return none
+  return `${difference < 0 ? '−' : '+'}${Math.abs(difference * 100).toFixed(1)}`
 }
 
 /** @example count(1234567) // '1,234,567' */
