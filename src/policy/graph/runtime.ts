@@ -42,6 +42,11 @@ export class RuntimeFault extends Error {
 export interface SessionOptions {
   /** Threads of one run; the count can change results in the last bits, so it is configuration. */
   readonly threads: number
+  /**
+   * How long a thread that waits for another one of its run spins before it sleeps; the runtime's own
+   * choice where left out. On cores shared with other work a long spin burns what the other thread needs.
+   */
+  readonly spinMicroseconds?: number
 }
 
 /** A loaded graph. */
@@ -72,6 +77,10 @@ export function tensor<Type extends ElementType>(
 
 /** @throws RuntimeFault when the runtime cannot load the model */
 export async function createSession(model: Uint8Array, options: SessionOptions): Promise<Session> {
+  const spinning =
+    options.spinMicroseconds === undefined
+      ? {}
+      : { intra_op: { spin_duration_us: String(options.spinMicroseconds) } }
   let session: InferenceSession
   try {
     session = await InferenceSession.create(model, {
@@ -80,7 +89,7 @@ export async function createSession(model: Uint8Array, options: SessionOptions):
       graphOptimizationLevel: 'all',
       logSeverityLevel: 4, // what fails is thrown as well, and the optimizer's warnings help no user
       // Without it the pool's threads of an idle session burn the cores that the next session needs.
-      extra: { session: { force_spinning_stop: '1' } },
+      extra: { session: { force_spinning_stop: '1', ...spinning } },
     })
   } catch (cause) {
     throw new RuntimeFault('model', `the graph could not be loaded: ${messageOf(cause)}`, { cause })
