@@ -1,0 +1,88 @@
+/** The whole pipeline on the real server, and the replay of every execution it made. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parquetReadObjects } from 'hyparquet'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runId } from '../src/identity.ts'
+import { homeAt } from '../src/storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
+import { openStore } from '../src/storage/store.ts'
+import { fetchHistories, replay } from './executions.ts'
+import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
+
+const run = runId('whole')
+const home = temporaryHome()
+let training: Ending
+
+beforeAll(async () => {
+  training = await startPerdure(home, 'train', 'examples/smoke.yaml', '--run', run).ended
+}, 180_000)
+
+afterAll(() => removeHome(home))
+
+describe('a training run from start to end', () => {
+  it('succeeds and tells what it reached and how to go on', () => {
+    expect(training.stderr).not.toMatch(/error/i)
+    expect(training.code).toBe(0)
+    expect(training.stdout).toContain('held_out')
+    for (const command of ['status', 'resume', 'eval', 'export'])
+      expect(training.stdout).toContain(`perdure ${command} ${run}`)
+  })
+
+  it('writes one metrics line per update and one per evaluation', () => {
+    const lines = readMetrics(homeAt(home).run(run).metricsFile)
+    expect(lines.filter(isUpdateMetrics).map(({ step }) => step)).toEqual([1, 2, 3])
+    expect(lines.filter((line) => !isUpdateMetrics(line)).length).toBeGreaterThanOrEqual(1)
+  })
+
+  it('leaves no server behind', () => {
+    expect(JSON.parse(readFileSync(join(home, 'temporal.json'), 'utf8'))).not.toHaveProperty('pid')
+  })
+
+  it('is told by status and exported as tables that other programs read', async () => {
+    const status = await startPerdure(home, 'status', run, '--json').ended
+    expect(status.code).toBe(0)
+    expect(JSON.parse(status.stdout)).toMatchObject({ run, status: 'done', step: 3 })
+    const out = join(home, 'trajectories.parquet')
+    const exported = await startPerdure(home, 'export', run, '--format', 'parquet', '--out', out).ended
+    expect(exported.code).toBe(0)
+    const rows = await parquetReadObjects({ file: asyncBuffer(out) })
+    await using store = await openStore(homeAt(home).storeFile, { create: false })
+    expect(rows).toHaveLength((await store.episodes.page(run, '', 10_000)).length)
+  })
+
+  it('evaluates a checkpoint by hand, and a second time finds the same result', async () => {
+    const words = ['eval', `${run}@0`, '--episodes', '4', '--json']
+    const first = await startPerdure(home, ...words).ended
+    const second = await startPerdure(home, ...words).ended
+    expect([first.code, second.code]).toEqual([0, 0])
+    expect(JSON.parse(first.stdout)).toMatchObject({ version: 0, n: 4 })
+    expect(JSON.parse(second.stdout)).toEqual(JSON.parse(first.stdout))
+  })
+
+  it('replays: every execution, along its whole chain', async () => {
+    const histories = await fetchHistories(home)
+    expect(new Set(histories.map(({ type }) => type))).toEqual(
+      new Set(['trainingRun', 'rolloutGroup', 'episode', 'evaluation']),
+    )
+    expect(await replay(histories)).toEqual([])
+  })
+})
+
+describe('histories recorded by this release', () => {
+  const folder = new URL('histories/', import.meta.url)
+  const names = ['training-run', 'rollout-group', 'episode', 'evaluation']
+
+  it.each(names)('%s replays with the workflows as they are', async (name) => {
+    const file = new URL(`${name}.json`, folder)
+    expect(existsSync(file)).toBe(true)
+    const history = JSON.parse(readFileSync(file, 'utf8')) as never
+    expect(await replay([{ workflowId: name, type: name, history }])).toEqual([])
+  })
+})
+
+function asyncBuffer(file: string) {
+  const bytes = readFileSync(file)
+  const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
+  return { byteLength: whole.byteLength, slice: (start: number, end?: number) => whole.slice(start, end) }
+}
