@@ -210,4 +210,23 @@ describe('a sampler', () => {
     expect(sampler.busy).toBe(false)
     await sampler.close()
   })
+
+  it('never draws a token of probability zero', async () => {
+    const sampler = await samplerWith(grouped, [1])
+    // At this temperature nearly all tokens underflow to zero, also the last one, where rounding would end.
+    const requests = Array.from({ length: 40 }, (_, n) => request(n, { temperature: 0.002 }))
+    for (const { logprobs } of await sampleAll(sampler, requests))
+      expect(logprobs.every((logprob) => Number.isFinite(logprob) && logprob <= 0)).toBe(true)
+    await sampler.close()
+  })
+
+  it('gives no influence to what an earlier request left in a slot', async () => {
+    const used = await samplerWith(grouped, [1], 1)
+    const unused = await samplerWith(grouped, [1], 1)
+    await sampleAll(used, [request(1, { context: new Int32Array(110), stopTokens: [] })])
+    const asked = request(2, { context: Int32Array.of(80, 81, 82) })
+    expect(await sampleAll(used, [asked])).toEqual(await sampleAll(unused, [asked]))
+    expect(used.statistics.reusedTokens).toBe(0)
+    await Promise.all([used.close(), unused.close()])
+  })
 })

@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest'
+import { uniforms } from '../../identity.ts'
+import { createSession } from '../graph/runtime.ts'
+import type { Architecture } from '../transformer/architecture.ts'
+import { buildDecodeGraph, layerInputs } from '../transformer/decode-graph.ts'
+import { fuseWeights } from './fused-weights.ts'
+import { int64Cells } from './int64-cells.ts'
+import { randomWeights } from './random-weights.ts'
+
+const architecture: Architecture = {
+  vocab_size: 12,
+  hidden_size: 8,
+  intermediate_size: 16,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 4,
+  rope_theta: 10000,
+  rms_norm_eps: 1e-5,
+  tie_word_embeddings: false,
+  max_position_embeddings: 64,
+}
+
+it('only the query projection is changed, by the attention’s scale, a power of two here', () => {
+  const weights = randomWeights(architecture, uniforms(1))
+  const fused = fuseWeights(architecture, weights)
+  const part = (name: string): Float32Array => weights.get(`model.layers.1.${name}.weight`) as Float32Array
+  const projection = fused[layerInputs(1).queryKeyValue]
+  expect(projection?.dims).toEqual([16 + 8 + 8, 8])
+  const query = part('self_attn.q_proj').map((weight) => weight / 2) // 1/√4
+  expect([...(projection?.data ?? [])]).toEqual([
+    ...query,
+    ...part('self_attn.k_proj'),
+    ...part('self_attn.v_proj'),
+  ])
+  expect([...(fused[layerInputs(1).gateUp]?.data ?? [])]).toEqual([
+    ...part('mlp.gate_proj'),
+    ...part('mlp.up_proj'),
+  ])
+})
+
+it('every input that the graphs declare for weights is there under its name', async () => {
+  const fused = fuseWeights(architecture, randomWeights(architecture, uniforms(1)))
+  const session = await createSession(buildDecodeGraph(architecture), { threads: 1 })
+  for (const name of Object.keys(fused)) expect(session.inputNames).toContain(name)
+  const others = session.inputNames.filter((name) => !(name in fused) && !/^(key|value)\.\d+$/.test(name))
+  expect(new Set(others)).toEqual(
+    new Set(['mask', 'widths', 'ids', 'positions', 'cos', 'sin', 'inverse_temperature', 'uniform', 'greedy']),
+  )
+  await session.release()
+})
+
+it('a weight that is missing or of another size is named', () => {
+  const weights = new Map(randomWeights(architecture, uniforms(1)))
+  weights.set('model.layers.0.mlp.up_proj.weight', new Float32Array(3))
+  expect(() => fuseWeights(architecture, weights)).toThrow('model.layers.0.mlp.up_proj.weight: expected 128')
+  weights.delete('lm_head.weight')
+  expect(() => fuseWeights(architecture, weights)).toThrow('lm_head.weight: expected 96 numbers, got none')
+})
+
+it('an int64 cell is its low half as long as only small non-negative numbers are written', () => {
+  const { data, low } = int64Cells(3)
+  low[2] = 2147483647
+  low[4] = 5
+  expect([...data]).toEqual([0n, 2147483647n, 5n])
+})
