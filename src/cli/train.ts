@@ -113,7 +113,9 @@ async function follow(
       progress = watched.progress
       ended = watched.ended
     }
-    if (!ended) terminal.say('stopping cleanly; Ctrl-C again does not wait')
+    // A live view says so itself.
+    if (!ended && (!terminal.interactive || progress === undefined))
+      terminal.say('stopping cleanly; Ctrl-C again does not wait')
   } finally {
     await session.close()
   }

@@ -103,6 +103,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     wanted.length === 0 ? undefined : await startRoleWorkers({ ...options, roles: wanted, connection })
   const clientConnection = await Connection.connect(connection.options ?? {})
   const client = new Client({ connection: clientConnection, namespace: connection.namespace })
+  const closing = new AbortController()
   const handleOf = (run: string) => client.workflow.getHandle<typeof trainingRun>(runId(run))
 
   /** @throws SessionFault `unknown_run` */
@@ -195,7 +196,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       }
     },
 
-    result: (run) => handleOf(run).result(),
+    result: (run) => client.withAbortSignal(closing.signal, () => handleOf(run).result()),
 
     pause: (run) => steer(run, () => handleOf(run).executeUpdate(pause)),
     continue: (run) => steer(run, () => handleOf(run).executeUpdate(resume)),
@@ -223,6 +224,9 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
     async close() {
       await workers?.close()
+      // A call that still waits when its channel closes is tried again on the closed channel, from a
+      // timer, and ends the process.
+      closing.abort()
       await clientConnection.close()
       await store.close()
       await connection.close()
