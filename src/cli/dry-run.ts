@@ -69,7 +69,7 @@ function factsOf(shape: Architecture, limits: ReadonlyMap<string, number>): Plan
 }
 
 /** The plan in words, one figure a line. */
-export function planLines(plan: RunPlan, { policy, rollout, evaluation }: RunConfig): readonly string[] {
+function planLines(plan: RunPlan, { policy, rollout, evaluation }: RunConfig): readonly string[] {
   const { memory, tokens, checkpoints } = plan
   const rows: [string, string][] = [
     ['parameters', `${count(plan.parameters)}${policy.from === undefined ? '' : ` from ${policy.from}`}`],

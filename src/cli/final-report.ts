@@ -62,7 +62,7 @@ function differences(evaluations: readonly EvaluationSummary[]): readonly string
 }
 
 /** The commands that go on from here. */
-export function nextCommands(run: string, home: string | undefined, ended: boolean): readonly string[] {
+function nextCommands(run: string, home: string | undefined, ended: boolean): readonly string[] {
   const at = home === undefined ? '' : ` --home ${home}`
   return [
     ...(ended ? [] : [`perdure resume ${run}${at}`]),

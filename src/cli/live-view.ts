@@ -57,7 +57,7 @@ const phaseWords: Record<RunPhase, { readonly words: string; readonly style: Sty
 }
 
 /** A phase in words. */
-export function phaseInWords(phase: RunPhase): string {
+function phaseInWords(phase: RunPhase): string {
   return phaseWords[phase].words
 }
 

@@ -94,7 +94,7 @@ function statusWords(record: RunRecord): string {
 }
 
 /** A run in words, from its store. */
-export function recordLines(record: RunRecord, home: string): readonly string[] {
+function recordLines(record: RunRecord, home: string): readonly string[] {
   const last = record.ended === undefined ? '' : `, after ${duration((record.ended - record.created) / 1000)}`
   const rows: [string, string][] = [
     ['run', record.run],
@@ -120,7 +120,7 @@ export function recordLines(record: RunRecord, home: string): readonly string[] 
 }
 
 /** The runs as a table. */
-export function runsTable(records: readonly RunRecord[]): string {
+function runsTable(records: readonly RunRecord[]): string {
   const table = new Table({
     head: ['run', 'status', 'started', 'updates', 'version', 'last evaluation'],
     colAligns: ['left', 'left', 'left', 'right', 'right', 'left'],

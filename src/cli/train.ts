@@ -22,7 +22,7 @@ import { openTerminal, type Terminal } from './terminal.ts'
 import { watchRun } from './watch.ts'
 
 /** The configuration of `train` without a file. */
-export const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
+const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
 
 interface TrainOptions extends ReportOptions {
   readonly set?: readonly string[]
@@ -86,7 +86,7 @@ export function resumeCommand(): Command {
 }
 
 /** A name that says what was run and when. */
-export function nameFor(file: string, at: Date): string {
+function nameFor(file: string, at: Date): string {
   const stem = basename(file, extname(file)).replaceAll(/[^A-Za-z0-9._-]/g, '-')
   const stamp = at.toISOString().replaceAll(/[-:]/g, '').slice(0, 15).replace('T', '-')
   return `${/^[A-Za-z0-9]/.test(stem) ? stem.slice(0, 40) : 'run'}-${stamp}`

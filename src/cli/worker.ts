@@ -20,7 +20,7 @@ const roleSummaries: Record<Role, string> = {
 }
 
 /** `all`, or roles joined by commas. @throws InvalidArgumentError */
-export function parseRoles(text: string): 'all' | readonly Role[] {
+function parseRoles(text: string): 'all' | readonly Role[] {
   if (text === 'all') return 'all'
   const known = Object.keys(roleSummaries)
   const roles = text.split(',').map((role) => role.trim())

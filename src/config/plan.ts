@@ -21,7 +21,7 @@ export interface PlanFacts {
 }
 
 /** Bytes by use. */
-export interface MemoryPlan {
+interface MemoryPlan {
   /** Weights of the versions that are sampled from. */
   readonly policy: number
   /** Keys and values of all episodes in flight at full length: an upper bound. */

@@ -224,5 +224,3 @@ export const configSchema = z
 
 /** A configuration with all defaults filled in. */
 export type RunConfig = z.output<typeof configSchema>
-/** A configuration as a file may give it. */
-export type RunConfigInput = z.input<typeof configSchema>
