@@ -72,7 +72,7 @@ const optimizer: OptimizerSettings = {
 const microBatchTokens = 4096
 
 /** Rounds of peak and step, taken in turns so that both meet the same neighbours on the machine. */
-const rounds = 5
+const rounds = 8
 
 /** Episodes as reinforcement learning makes them: 200–500 tokens, turns of 40 of which 8 were sampled. */
 function episodes(count: number, vocabulary: number): UpdateBatch {
@@ -112,7 +112,7 @@ function gradientOperations(architecture: Architecture, batch: UpdateBatch): num
 export async function bench(): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [name, architecture] of Object.entries(architectures))
-    figures.push(...(await measure(name, architecture, name === 'd128' ? 48 : 12)))
+    figures.push(...(await measure(name, architecture, name === 'd128' ? 24 : 8)))
   return figures
 }
 

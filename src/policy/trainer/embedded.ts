@@ -75,8 +75,8 @@ class EmbeddedTrainer implements Trainer {
     const worker = this.#worker ?? this.#start()
     const call = this.#counter++
     return new Promise((resolve, reject) => {
-      this.#calls.set(call, { onProgress, resolve: resolve as (result: never) => void, reject })
       worker.postMessage({ call, method, request })
+      this.#calls.set(call, { onProgress, resolve: resolve as (result: never) => void, reject })
     })
   }
 
