@@ -120,7 +120,7 @@ it('an interrupted run ends cleanly with exit code 130, says how to go on, and g
   await untilUpdate(1)
   perdure.child.kill('SIGINT')
   const interrupted = await perdure.ended
-  expect(interrupted.code).toBe(130)
+  expect(interrupted).toMatchObject({ code: 130 })
   expect(interrupted.stdout + interrupted.stderr).toContain(`perdure resume ${run}`)
   expect(serverPid(home)).toBeUndefined()
   perdure = startPerdure(home, 'resume', run)

@@ -24,6 +24,7 @@ import { createServing } from '../activities/serving.ts'
 import { createTrainingActivities } from '../activities/training.ts'
 import { createTrajectoryActivities } from '../activities/trajectory.ts'
 import type { RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
@@ -34,6 +35,7 @@ import { sessionQueue, taskQueues } from '../workflows/task-queues.ts'
 import type { TemporalConnection } from './connection.ts'
 import { installRuntime } from './runtime.ts'
 import { workflowBundle } from './workflow-bundle.ts'
+import { withoutWatchdog } from './workflow-thread.ts'
 
 /** Roles a process can take on. */
 export const roles = ['orchestrator', 'environment', 'policy', 'trainer'] as const
@@ -48,6 +50,8 @@ export interface RoleWorkerOptions {
   readonly createEngine?: (config: RunConfig) => Promise<Engine>
   /** The trainer of the process; the embedded one by default. */
   readonly createTrainer?: () => Trainer
+  /** The task of a name; those of the registry by default. */
+  readonly findEnvironment?: (name: string) => EnvironmentDefinition
   /** Workflows kept in memory. */
   readonly maxCachedWorkflows?: number
 }
@@ -70,7 +74,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   installRuntime(join(home.logsDir, 'workers.log'))
   const takes = (role: Role) => options.roles.includes(role)
   const store = await openStore(home.storeFile)
-  const runs = createOpenRuns({ home, store })
+  const runs = createOpenRuns({ home, store, findEnvironment: options.findEnvironment })
   const serving = createServing({ runs, createEngine: options.createEngine ?? embeddedEngine, log })
   const trainer = (options.createTrainer ?? embeddedTrainer)()
   const queue = sessionQueue(randomUUID())
@@ -92,16 +96,18 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   const stopping = new AbortController()
   if (takes('orchestrator'))
     workers.push(
-      await Worker.create({
-        ...common,
-        taskQueue: taskQueues.orchestrator,
-        workflowBundle: await workflowBundle(),
-        activities: untilStopping(stopping.signal, { ...localEnvironment, ...sampling, ...trajectories }),
-        maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
-        maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
-        maxConcurrentWorkflowTaskExecutions: 100,
-        enableNonLocalActivities: false,
-      }),
+      await withoutWatchdog(async () =>
+        Worker.create({
+          ...common,
+          taskQueue: taskQueues.orchestrator,
+          workflowBundle: await workflowBundle(),
+          activities: untilStopping(stopping.signal, { ...localEnvironment, ...sampling, ...trajectories }),
+          maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
+          maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
+          maxConcurrentWorkflowTaskExecutions: 100,
+          enableNonLocalActivities: false,
+        }),
+      ),
     )
   if (takes('environment'))
     for (const taskQueue of [taskQueues.environment, queue])

@@ -38,7 +38,8 @@ import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './ro
 export type { EvaluationSummary, RunPhase, RunProgress } from '../workflows/messages.ts'
 export { type Role, roles } from './role-workers.ts'
 
-export interface SessionOptions extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer'> {
+export interface SessionOptions
+  extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment'> {
   readonly home: string
   /** `client` starts no workers. */
   readonly roles: 'all' | 'client' | readonly Role[]
