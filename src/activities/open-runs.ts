@@ -8,7 +8,7 @@
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition, Task } from '../envs/environment.ts'
 import { EnvironmentFault } from '../envs/environment.ts'
-import { findEnvironment } from '../envs/registry.ts'
+import { findEnvironment as registered } from '../envs/registry.ts'
 import type { RunId } from '../identity.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Home, RunDirectory } from '../storage/home.ts'
@@ -33,8 +33,15 @@ export interface OpenRuns {
   close(): Promise<void>
 }
 
-export function createOpenRuns(dependencies: { readonly home: Home; readonly store: Store }): OpenRuns {
-  const { home, store } = dependencies
+interface Dependencies {
+  readonly home: Home
+  readonly store: Store
+  /** The task of a name; those of the registry by default. */
+  readonly findEnvironment?: ((name: string) => EnvironmentDefinition) | undefined
+}
+
+export function createOpenRuns(dependencies: Dependencies): OpenRuns {
+  const { home, store, findEnvironment = registered } = dependencies
   const opened = new Map<RunId, Promise<OpenRun>>()
   const tasks: Promise<OpenTask>[] = []
 
@@ -54,7 +61,7 @@ export function createOpenRuns(dependencies: { readonly home: Home; readonly sto
       task(index) {
         const known = byIndex.get(index)
         if (known !== undefined) return known
-        const opening = openTask(config, index)
+        const opening = openTask(config, index, findEnvironment)
         byIndex.set(index, opening)
         tasks.push(opening)
         opening.catch(() => byIndex.delete(index))
@@ -82,7 +89,11 @@ export function createOpenRuns(dependencies: { readonly home: Home; readonly sto
   }
 }
 
-async function openTask(config: RunConfig, index: number): Promise<OpenTask> {
+async function openTask(
+  config: RunConfig,
+  index: number,
+  findEnvironment: (name: string) => EnvironmentDefinition,
+): Promise<OpenTask> {
   const entry = config.tasks[index]
   if (entry === undefined) throw new EnvironmentFault('bad_settings', `tasks.${index} is not configured`)
   const definition = findEnvironment(entry.task)
