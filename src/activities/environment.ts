@@ -3,9 +3,11 @@
  *
  * Invariants
  * - A step is played once: its result is stored under (episode, turn), and a second attempt finds it.
- * - A session that was lost is opened again by playing the recorded actions, where the task is replayable.
+ * - A session that was lost is opened again by playing the recorded actions, where the task is replayable;
+ *   a session whose step failed or hung counts as lost, because nobody knows how far the step came.
  * - An action that could not be read is answered to the agent and counted, and never reaches the task.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type AssistantMessage,
   EnvironmentFault,
@@ -54,6 +56,9 @@ interface Dependencies {
   readonly queue: string | null
 }
 
+/** Longer than any step of a healthy environment, and below the limit of the activity. */
+const defaultStepTimeoutSeconds = 120
+
 export type EnvironmentActivities = ReturnType<typeof createEnvironmentActivities>
 
 export function createEnvironmentActivities({ store, runs, queue }: Dependencies) {
@@ -67,24 +72,34 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
     const { definition, task } = await (await runs.get(opening.run)).task(opening.taskIndex)
     if (turn > 0 && !definition.replayable)
       throw new EnvironmentFault(
-        'session_lost',
+        'not_replayable',
         `the session of ${opening.episode} is gone and ${definition.name} cannot be replayed: ${definition.replayableBecause}`,
       )
-    const session: LiveSession = { environment: await task.create(), turn: 0, toldTools: '' }
-    try {
-      await playRecorded(session, opening, turn)
-    } catch (error) {
-      await session.environment.close()
-      throw error
+    const session: LiveSession = {
+      environment: await task.create(),
+      patienceMs: 1000 * (definition.stepTimeoutSeconds ?? defaultStepTimeoutSeconds),
+      turn: 0,
+      toldTools: '',
     }
     sessions.set(opening.episode, session)
+    await orLost(opening.episode, () => playRecorded(session, opening, turn))
     return session
+  }
+
+  /** Work on a session, which is lost when the work fails; what hangs is not waited for. */
+  async function orLost<T>(episode: EpisodeId, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      sessions.abandon(episode)
+      throw error
+    }
   }
 
   async function playRecorded(session: LiveSession, opening: Opening, turn: number): Promise<void> {
     const { episode } = opening
     const instance = await instanceOf(opening)
-    const first = await session.environment.reset(instance)
+    const first = await withinPatience(session, 'reset', () => session.environment.reset(instance))
     await keep(stored(episode, session, { ...first, reward: 0, done: false }), 'observation 0')
     while (session.turn < turn) {
       const action = await actionAt(episode, session.turn)
@@ -120,7 +135,7 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
     const before = await store.observations.get(observation.episode, observation.turn)
     if (JSON.stringify(before?.messages) !== JSON.stringify(observation.messages))
       throw new EnvironmentFault(
-        'session_lost',
+        'not_replayable',
         `replaying ${observation.episode} gave another ${what} than was recorded; the episode cannot go on`,
       )
   }
@@ -152,7 +167,7 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
         const before = await store.observations.get(episode, turn + 1)
         if (before !== undefined) return resultOf(action, before)
         const session = await sessionAt(request, turn)
-        const step = await play(session, action)
+        const step = await orLost(episode, () => play(session, action))
         session.turn += 1
         const observation = stored(episode, session, step)
         await store.observations.put(observation)
@@ -171,10 +186,30 @@ export function createEnvironmentActivities({ store, runs, queue }: Dependencies
 /** One step; an action that could not be read is answered in the place of the task. */
 async function play(session: LiveSession, action: StoredAction): Promise<StepResult> {
   const [problem] = action.problems
-  if (problem === undefined) return session.environment.step(action.message)
+  if (problem === undefined)
+    return withinPatience(session, 'step', () => session.environment.step(action.message))
   const content = problemSentence(problem)
   const message: Message = { role: 'tool', name: 'error', content }
   return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }
+}
+
+/** @throws EnvironmentFault `session_lost` when the environment does not answer in time */
+async function withinPatience<T>(
+  { patienceMs }: LiveSession,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const timer = new AbortController()
+  const hung = delay(patienceMs, undefined, { signal: timer.signal }).then(() => {
+    const message = `the environment did not answer a ${what} within ${patienceMs / 1000} s; its session is given up`
+    throw new EnvironmentFault('session_lost', message)
+  })
+  hung.catch(() => undefined)
+  try {
+    return await Promise.race([work(), hung])
+  } finally {
+    timer.abort()
+  }
 }
 
 function problemSentence(problem: unknown): string {

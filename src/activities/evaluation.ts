@@ -1,10 +1,11 @@
 /**
- * Evaluation activities: recording what an evaluation found.
+ * Evaluation activities: recording what an evaluation found, and finding it again.
  *
  * Invariants
  * - A result is recorded once, in the store and in the run's metrics.
  */
 import type { EvaluationId, RunId } from '../identity.ts'
+import type { StoredEvaluation } from '../storage/evaluations.ts'
 import { appendMetrics } from '../storage/metrics.ts'
 import type { Store } from '../storage/store.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
@@ -40,5 +41,20 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       })
       await appendMetrics(directory.metricsFile, { evaluation: id, version, suite, success, n })
     },
+
+    /** What those evaluations found that have ended. */
+    async findEvaluations(request: {
+      readonly evaluations: readonly EvaluationId[]
+    }): Promise<{ readonly summaries: readonly EvaluationSummary[] }> {
+      const stored = await Promise.all(request.evaluations.map((id) => store.evaluations.get(id)))
+      return { summaries: stored.flatMap((evaluation) => summaryOf(evaluation) ?? []) }
+    },
   })
+}
+
+/** What an evaluation found; undefined while it has not ended. */
+export function summaryOf(stored: StoredEvaluation | undefined): EvaluationSummary | undefined {
+  if (stored?.result === undefined) return undefined
+  const { suite, version, result } = stored
+  return { suite, version, success: result.success, n: result.n }
 }

@@ -61,8 +61,10 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       readonly state: string
     }): Promise<void> {
       const { run, progress } = request
-      const { phase } = progress
-      await store.runs.publish(run, { version: progress.version, state: JSON.parse(request.state) })
+      const { phase, warmStart } = progress
+      const isPublished = warmStart !== undefined && warmStart.done === warmStart.total
+      const version = isPublished ? progress.version : null
+      await store.runs.publish(run, { version, state: JSON.parse(request.state) })
       await store.runs.setStatus(run, phase === 'done' || phase === 'stopped' ? phase : 'failed', {
         ended: Date.now(),
         ...(progress.message === undefined ? {} : { detail: progress.message }),

@@ -4,12 +4,15 @@
  * Invariants
  * - Work on one session happens strictly in sequence.
  * - A closed session is forgotten; closing what is not there does nothing.
+ * - An abandoned session is forgotten at once, whether it can still be closed or not.
  */
 import type { Environment } from '../envs/environment.ts'
 import type { EpisodeId } from '../identity.ts'
 
 export interface LiveSession {
   readonly environment: Environment
+  /** How long it may take to answer. */
+  readonly patienceMs: number
   /** Actions played so far. */
   turn: number
   /** The tools as the agent was last told, as JSON. */
@@ -20,6 +23,8 @@ export interface Sessions {
   get(episode: EpisodeId): LiveSession | undefined
   set(episode: EpisodeId, session: LiveSession): void
   close(episode: EpisodeId): Promise<void>
+  /** Forgets a session in an unknown state; its closing is tried and not waited for. */
+  abandon(episode: EpisodeId): void
   closeAll(): Promise<void>
   /** Runs the work after all earlier work on the same episode. */
   inTurn<T>(episode: EpisodeId, work: () => Promise<T>): Promise<T>
@@ -39,6 +44,9 @@ export function createSessions(): Sessions {
     get: (episode) => live.get(episode),
     set: (episode, session) => void live.set(episode, session),
     close,
+    abandon(episode) {
+      close(episode).catch(() => undefined)
+    },
     async closeAll() {
       await Promise.all([...live.keys()].map(close))
     },

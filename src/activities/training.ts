@@ -4,10 +4,10 @@
  * Invariants
  * - Each result lies under the identity of its work: doing it twice gives the same, or finds it there.
  * - An update reads one batch file and one checkpoint and writes the next checkpoint, whole or not at all.
+ * - The first attempt of an update decides which groups it consumes.
  * - A checkpoint that is broken is never trained on: the newest good one before it is.
  */
 import { join } from 'node:path'
-import { Context } from '@temporalio/activity'
 import type { RunConfig } from '../config/schema.ts'
 import { type GroupId, type RunId, seedOf } from '../identity.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
@@ -23,6 +23,7 @@ import type { LearningChange } from '../workflows/messages.ts'
 import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'
 import { failing } from './failure.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
+import { tellProgress } from './heartbeat.ts'
 import type { OpenRun, OpenRuns } from './open-runs.ts'
 import { collectBatch } from './update-batch.ts'
 import type { UpdateFigures } from './update-metrics.ts'
@@ -45,6 +46,8 @@ export interface UpdateResult {
   readonly success: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
   readonly staleness: number
+  /** The groups that it consumed. */
+  readonly groups: readonly GroupId[]
 }
 
 /** What a heartbeat tells of a training activity. */
@@ -126,10 +129,13 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
 
     /** One update by the policy objective. */
     async updatePolicy(request: UpdateRequest): Promise<UpdateResult> {
-      const { run, step, groups } = request
+      const { run, step } = request
       const before = await store.updates.get(run, step)
       if (before !== undefined) return resultOf(before)
       const { config, directory } = await runs.get(run)
+      const decided = await store.groups.list(run, { consumedBy: step })
+      const groups =
+        decided.length === 0 ? request.groups : decided.map(({ id, version }) => ({ group: id, version }))
       const ids = groups.map(({ group }) => group)
       await store.groups.consume(ids, step)
       const { batch, figures } = await collectBatch(store, ids, config.learning)
@@ -196,7 +202,7 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
 const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
 
 function heartbeat(details: TrainingPhase): void {
-  Context.current().heartbeat(details)
+  tellProgress(details)
 }
 
 /** Where the policy stands before the warm start; without one it is version 0 at once. */
@@ -226,7 +232,7 @@ function optimizerOf({ learning }: RunConfig, change: LearningChange) {
   }
 }
 
-function resultOf({ version, statistics }: StoredUpdate): UpdateResult {
-  const figures = statistics as unknown as UpdateFigures
-  return { version, success: figures.success, reward: figures.reward, staleness: figures.staleness.mean }
+function resultOf({ version, statistics, groups }: StoredUpdate): UpdateResult {
+  const { success, reward, staleness } = statistics as unknown as UpdateFigures
+  return { version, success, reward, staleness: staleness.mean, groups }
 }

@@ -67,7 +67,7 @@ export function createTrajectoryActivities({ store, runs }: Dependencies) {
       })
     },
 
-    /** The reports of those groups that have ended. */
+    /** The reports of those groups that have ended; one that an update has consumed brings no episodes. */
     async findReports(request: {
       readonly run: RunId
       readonly groups: readonly GroupId[]
@@ -78,7 +78,10 @@ export function createTrajectoryActivities({ store, runs }: Dependencies) {
         const stored = await store.groups.get(group)
         if (stored?.result === undefined) continue
         const episodes: EpisodeResult[] = []
-        for (const id of stored.result.episodes) {
+        const { consumedBy } = stored
+        const isSpent =
+          consumedBy !== undefined && (await store.updates.get(request.run, consumedBy)) !== undefined
+        for (const id of isSpent ? [] : stored.result.episodes) {
           const episode = await store.episodes.get(id)
           if (episode?.seal !== undefined) episodes.push(resultOf({ ...episode, seal: episode.seal }))
         }

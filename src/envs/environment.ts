@@ -129,6 +129,8 @@ export interface EnvironmentDefinition {
   readonly replayableBecause: string
   /** Turns of a training episode, unless configured otherwise. */
   readonly turnLimit: number
+  /** Seconds after which a reset or step counts as hung, and its session as lost; 120 by default. */
+  readonly stepTimeoutSeconds?: number
   open(options: TaskOptions): Promise<Task>
 }
 
@@ -141,6 +143,7 @@ export class EnvironmentFault extends Error {
     | 'bad_data'
     | 'bad_settings'
     | 'session_lost'
+    | 'not_replayable'
     | 'backend'
   /** A fault that trying again cannot mend. */
   readonly permanent: boolean

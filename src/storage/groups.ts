@@ -43,6 +43,13 @@ export interface StoredGroup extends NewGroup {
   readonly consumedBy?: number
 }
 
+export interface GroupFilter {
+  readonly status?: GroupStatus
+  readonly consumed?: boolean
+  /** Step of the update that consumed them. */
+  readonly consumedBy?: number
+}
+
 export interface Groups {
   insert(group: NewGroup): Promise<Precedence>
   complete(id: GroupId, result: GroupResult): Promise<Precedence>
@@ -53,7 +60,7 @@ export interface Groups {
   consume(ids: readonly GroupId[], step: number): Promise<void>
   get(id: GroupId): Promise<StoredGroup | undefined>
   /** In the order of their numbers. */
-  list(run: RunId, filter?: { status?: GroupStatus; consumed?: boolean }): Promise<StoredGroup[]>
+  list(run: RunId, filter?: GroupFilter): Promise<StoredGroup[]>
 }
 
 export function createGroups(db: Kysely<Schema>): Groups {
@@ -119,6 +126,7 @@ export function createGroups(db: Kysely<Schema>): Groups {
       if (filter.status !== undefined) query = query.where('status', '=', filter.status)
       if (filter.consumed !== undefined)
         query = query.where('consumed_by', filter.consumed ? 'is not' : 'is', null)
+      if (filter.consumedBy !== undefined) query = query.where('consumed_by', '=', filter.consumedBy)
       return (await query.execute()).map(groupOf)
     },
   }

@@ -31,8 +31,8 @@ export interface Runs {
   insert(run: { id: RunId; config: unknown; created: number }): Promise<Precedence>
   /** An ending sets `ended`; going back to `running` clears ending and detail. */
   setStatus(id: RunId, status: RunStatus, options?: { detail?: string; ended?: number }): Promise<void>
-  /** Makes a version the published one, with the state from which the run can go on. */
-  publish(id: RunId, published: { version: number; state: unknown }): Promise<void>
+  /** Makes a version the published one, with the state from which the run can go on; null: none is yet. */
+  publish(id: RunId, published: { version: number | null; state: unknown }): Promise<void>
   /** The published version alone: asked for at every turn. */
   version(id: RunId): Promise<number | undefined>
   /** The state of the last publication. */

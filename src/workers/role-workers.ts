@@ -17,6 +17,7 @@ import {
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
 import { untilStopping } from '../activities/failure.ts'
+import { heartbeating } from '../activities/heartbeat.ts'
 import { createOpenRuns } from '../activities/open-runs.ts'
 import { createRunActivities } from '../activities/run.ts'
 import { createSamplingActivities } from '../activities/sampling.ts'
@@ -91,6 +92,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     namespace: connection.namespace,
     shutdownGraceTime,
     shutdownForceTime,
+    maxHeartbeatThrottleInterval: '5 seconds', // a fourth of the shortest heartbeat timeout
   } satisfies Partial<WorkerOptions>
   const workers: Worker[] = []
   const stopping = new AbortController()
@@ -115,7 +117,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
         await Worker.create({
           ...common,
           taskQueue,
-          activities: { ...remoteEnvironment, ...trajectories },
+          activities: heartbeating({ ...remoteEnvironment, ...trajectories }),
           maxConcurrentActivityTaskExecutions: 500,
         }),
       )
@@ -124,11 +126,11 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await Worker.create({
         ...common,
         taskQueue: taskQueues.policy,
-        activities: {
+        activities: heartbeating({
           ...sampling,
           ...createRunActivities({ store, runs, serving }),
           ...createEvaluationActivities({ store, runs }),
-        },
+        }),
         maxConcurrentActivityTaskExecutions: 500,
       }),
     )
@@ -137,7 +139,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await Worker.create({
         ...common,
         taskQueue: taskQueues.trainer,
-        activities: createTrainingActivities({ home, store, runs, trainer, log }),
+        activities: heartbeating(createTrainingActivities({ home, store, runs, trainer, log })),
         maxConcurrentActivityTaskExecutions: 1, // one update at a time: they share the cores
       }),
     )

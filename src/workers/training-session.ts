@@ -14,8 +14,10 @@ import {
   type WorkflowExecutionDescription,
   WorkflowNotFoundError,
 } from '@temporalio/client'
+import { summaryOf } from '../activities/evaluation.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type RunId, runId } from '../identity.ts'
+import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import type { evaluation } from '../workflows/evaluation.ts'
@@ -138,6 +140,28 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     })
   }
 
+  /**
+   * The version, or the newest good one before it where its checkpoint is broken.
+   * @throws SessionFault `unknown_version`
+   */
+  async function goodVersion(run: RunId, version: number): Promise<number> {
+    const { checkpointsDir } = home.run(run)
+    const versions = await publishedVersions(checkpointsDir)
+    // Checkpoints of another machine are not here to be looked at.
+    if (versions.length === 0) return version
+    if (!versions.includes(version))
+      throw new SessionFault(
+        'unknown_version',
+        `run ${run} keeps no version ${version}; it has ${versions.join(', ')}`,
+      )
+    const { found, refused } = await latestGoodCheckpoint(checkpointsDir, version)
+    for (const { fault } of refused) options.log(fault.message)
+    if (found === undefined)
+      throw new SessionFault('unknown_version', `run ${run} has no good checkpoint up to version ${version}`)
+    if (found.version !== version) options.log(`version ${found.version} is used in place of ${version}`)
+    return found.version
+  }
+
   /** Sends a message that the run must answer. */
   async function steer(run: string, send: () => Promise<unknown>): Promise<void> {
     await stored(run)
@@ -180,7 +204,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       if (state.phase === 'done') return
       await store.runs.setStatus(id, 'running')
       try {
-        await launch({ ...state, config, stopRequested: false, paused: false, reattach: true, training: [] })
+        await launch(stateToGoOnFrom(state, config))
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
       }
@@ -205,7 +229,10 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
     async evaluate(run, wish) {
       const { id, config } = await stored(run)
-      const plan = evaluationPlan(id, config, await chooseSuite(store, id, config, wish))
+      const asked = await chooseSuite(store, id, config, wish)
+      const plan = evaluationPlan(id, config, { ...asked, version: await goodVersion(id, asked.version) })
+      const known = summaryOf(await store.evaluations.get(plan.evaluation))
+      if (known !== undefined) return known
       try {
         await client.workflow.start<typeof evaluation>('evaluation', {
           workflowId: plan.evaluation,
@@ -233,6 +260,13 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       await connection.close()
     },
   }
+}
+
+/** The state of an ended execution as the beginning of the next; a batch in hand is taken again. */
+function stateToGoOnFrom(state: TrainingState, config: RunConfig): TrainingState {
+  const { message: _, ...rest } = state
+  const ready = [...state.training, ...state.ready]
+  return { ...rest, config, ready, training: [], stopRequested: false, paused: false, reattach: true }
 }
 
 /** The suite, version and number of episodes that a wish comes to. */

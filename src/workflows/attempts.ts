@@ -9,6 +9,7 @@ import { ChildWorkflowFailure, executeChild, isCancellation, log, sleep } from '
 import { type EvaluationId, episodeId, type GroupId } from '../identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { episode } from './episode.ts'
+import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
 
 /** Which sample of which group or evaluation, and how often to try. */
@@ -55,7 +56,7 @@ async function playAttempt(
     })
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ChildWorkflowFailure)) throw error
-    log.warn('episode failed', { episode: id, reason: String(error.cause ?? error) })
+    log.warn('episode failed', { episode: id, reason: reasonOf(error) })
     return null
   }
 }

@@ -33,18 +33,33 @@ const limits = {
   retry: { ...retry, maximumAttempts: 6 }, // results are stored under the turn's id, so a retry is safe
 } as const
 
-const localLimits = {
-  ...limits,
-  localRetryThreshold: '1 second', // a longer wait is a timer, so that the workflow task can end
+/** Small writes that must not be given up: a full disk or a locked store may need a person. */
+const writeLimits = {
+  startToCloseTimeout: '1 minute', // one small write, on a disk that others use too
+  scheduleToCloseTimeout: '7 days', // over a long weekend
+  retry, // as often as it takes; what cannot succeed says so and is not tried again
 } as const
+
+const closeLimits = {
+  startToCloseTimeout: '1 minute', // a session that hangs is left to end with its worker
+  scheduleToCloseTimeout: '2 minutes', // the episode waits for it
+  retry: { ...retry, maximumAttempts: 2 },
+} as const
+
+/** A longer wait between attempts of a local activity is a timer, so that the workflow task can end. */
+const local = { localRetryThreshold: '1 second' } as const
+
+/** Activities that go through the server beat every few seconds while they are in hand. */
+const remote = { heartbeatTimeout: '20 seconds' } as const
 
 /** Activities of one turn that any worker of the role may do. */
 export function samplingActivities(dispatch: Dispatch): ActivityInterfaceFor<SamplingActivities> {
   return dispatch === 'local'
-    ? (proxyLocalActivities<SamplingActivities>(
-        localLimits,
-      ) as LocalActivityInterfaceFor<SamplingActivities> & ActivityInterfaceFor<SamplingActivities>)
-    : proxyActivities<SamplingActivities>({ ...limits, taskQueue: taskQueues.policy })
+    ? (proxyLocalActivities<SamplingActivities>({
+        ...limits,
+        ...local,
+      }) as LocalActivityInterfaceFor<SamplingActivities> & ActivityInterfaceFor<SamplingActivities>)
+    : proxyActivities<SamplingActivities>({ ...limits, ...remote, taskQueue: taskQueues.policy })
 }
 
 /**
@@ -55,49 +70,71 @@ export function environmentActivities(
   dispatch: Dispatch,
   queue: string | null,
 ): ActivityInterfaceFor<EnvironmentActivities> {
+  return environmentProxy(dispatch, queue, limits)
+}
+
+/** Closing of an environment session, which nothing but the episode's end waits for. */
+export function closingActivities(
+  dispatch: Dispatch,
+  queue: string | null,
+): Pick<ActivityInterfaceFor<EnvironmentActivities>, 'closeEnvironment'> {
+  return environmentProxy(dispatch, queue, closeLimits)
+}
+
+function environmentProxy(
+  dispatch: Dispatch,
+  queue: string | null,
+  bounds: typeof limits | typeof closeLimits,
+): ActivityInterfaceFor<EnvironmentActivities> {
   if (dispatch === 'local')
-    return proxyLocalActivities<EnvironmentActivities>(
-      localLimits,
-    ) as LocalActivityInterfaceFor<EnvironmentActivities> & ActivityInterfaceFor<EnvironmentActivities>
-  return queue === null
-    ? proxyActivities<EnvironmentActivities>({ ...limits, taskQueue: taskQueues.environment })
-    : proxyActivities<EnvironmentActivities>({
-        ...limits,
-        taskQueue: queue,
-        scheduleToStartTimeout: '20 seconds', // that worker polls this queue all the time; silence is its death
-      })
+    return proxyLocalActivities<EnvironmentActivities>({
+      ...bounds,
+      ...local,
+    }) as LocalActivityInterfaceFor<EnvironmentActivities> & ActivityInterfaceFor<EnvironmentActivities>
+  return proxyActivities<EnvironmentActivities>({
+    ...bounds,
+    ...remote,
+    taskQueue: queue ?? taskQueues.environment,
+    // That worker polls its queue all the time; silence is its death.
+    ...(queue === null ? {} : { scheduleToStartTimeout: '20 seconds' }),
+  })
 }
 
 /** Sealing and recording: small writes to the store. */
 export function trajectoryActivities(dispatch: Dispatch): ActivityInterfaceFor<TrajectoryActivities> {
   return dispatch === 'local'
-    ? (proxyLocalActivities<TrajectoryActivities>(
-        localLimits,
-      ) as LocalActivityInterfaceFor<TrajectoryActivities> & ActivityInterfaceFor<TrajectoryActivities>)
-    : proxyActivities<TrajectoryActivities>({ ...limits, taskQueue: taskQueues.environment })
+    ? (proxyLocalActivities<TrajectoryActivities>({
+        ...writeLimits,
+        ...local,
+      }) as LocalActivityInterfaceFor<TrajectoryActivities> & ActivityInterfaceFor<TrajectoryActivities>)
+    : proxyActivities<TrajectoryActivities>({
+        ...writeLimits,
+        ...remote,
+        taskQueue: taskQueues.environment,
+      })
 }
 
 /** Updates of the policy; always through the server, so that the UI shows them with their heartbeats. */
 export const trainingActivities = proxyActivities<TrainingActivities>({
+  ...remote,
   taskQueue: taskQueues.trainer,
   startToCloseTimeout: '12 hours', // one chunk of a warm start of a large policy
   scheduleToCloseTimeout: '7 days', // a trainer may be away over a long weekend
-  heartbeatTimeout: '1 minute', // the trainer reports each micro-batch; silence is a dead worker
   retry: { ...retry, maximumAttempts: 20 }, // the update's id finds its finished checkpoint
 })
 
 /** Opening, publishing and recording of a run. */
 export const runActivities = proxyActivities<RunActivities>({
+  ...remote,
   taskQueue: taskQueues.policy,
   startToCloseTimeout: '10 minutes', // loading a checkpoint of a large policy
-  scheduleToCloseTimeout: '1 day', // the policy worker may be restarted meanwhile
-  retry: { ...retry, maximumAttempts: 20 },
+  scheduleToCloseTimeout: '7 days', // the policy worker may be away, or the disk full
+  retry,
 })
 
 /** Results of evaluations: small writes to the store. */
 export const evaluationActivities = proxyActivities<EvaluationActivities>({
+  ...writeLimits,
+  ...remote,
   taskQueue: taskQueues.policy,
-  startToCloseTimeout: '1 minute', // one small write
-  scheduleToCloseTimeout: '1 day', // the store may be away meanwhile
-  retry: { ...retry, maximumAttempts: 50 },
 })

@@ -20,7 +20,13 @@ import type { EnvironmentSession, TurnResult } from '../activities/environment.t
 import { seedOf, uniforms } from '../identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
 import type { Outcome } from '../learning/outcome.ts'
-import { environmentActivities, samplingActivities, trajectoryActivities } from './dispatch.ts'
+import {
+  closingActivities,
+  environmentActivities,
+  samplingActivities,
+  trajectoryActivities,
+} from './dispatch.ts'
+import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes, type VersionRule } from './messages.ts'
 
 /** What the turns have added up to so far. */
@@ -137,7 +143,7 @@ async function end(
       reward: tally.reward,
       failure: failure === undefined ? null : reasonOf(failure),
     }),
-    environmentActivities(plan.dispatch, queue).closeEnvironment({ episode }),
+    closingActivities(plan.dispatch, queue).closeEnvironment({ episode }),
   ])
   if (sealed.status === 'rejected') throw sealed.reason
   if (closed.status === 'rejected')
@@ -149,9 +155,4 @@ async function end(
   ])
   setCurrentDetails(`${outcome} after ${tally.turns} turns · reward ${result.reward ?? '—'}`)
   return result
-}
-
-function reasonOf(failure: unknown): string {
-  const cause = failure instanceof ActivityFailure && failure.cause !== undefined ? failure.cause : failure
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -21,19 +21,15 @@ import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from
 
 /** Plays one group and reports it to its run; its result shows the rewards. */
 export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | null)[]> {
-  const results = await playSamples(plan)
-  const enough = results.length >= plan.quorum
-  const report: GroupReport = {
-    group: plan.group,
-    number: plan.number,
-    taskIndex: plan.episode.taskIndex,
-    task: plan.episode.task,
-    version: plan.version,
-    episodes: enough ? results : [],
+  try {
+    const results = await playSamples(plan)
+    await report(plan, results.length >= plan.quorum ? results : [])
+    return results.map((result) => result.reward)
+  } catch (error) {
+    // The run waits for every group: one that is cancelled or fails says so, and is replaced.
+    await CancellationScope.nonCancellable(() => report(plan, []))
+    throw error
   }
-  await trajectoryActivities(plan.episode.dispatch).recordGroup({ run: plan.run, report })
-  await reportToRun(plan, report)
-  return results.map((result) => result.reward)
 }
 
 /** All samples at once; after the timeout those still playing are cancelled if the quorum is there. */
@@ -42,28 +38,29 @@ async function playSamples(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
   let running = plan.groupSize
   const playing = new CancellationScope({ cancellable: true })
   const all = playing.run(() =>
-    Promise.all(
+    Promise.allSettled(
       results.map(async (_, sample) => {
         const of = { parent: plan.group, sample, maxAttempts: plan.maxAttempts, version: plan.version }
-        results[sample] = await playSample(of, plan.episode)
-        running -= 1
+        try {
+          results[sample] = await playSample(of, plan.episode)
+        } finally {
+          running -= 1
+        }
         setCurrentDetails(details(plan, results))
       }),
     ),
   )
-  const settled = all.then(
-    () => undefined,
-    (error: unknown) => {
-      if (!isCancellation(error)) throw error
-    },
-  )
   const done = () => results.filter((result) => result !== null)
-  const inTime = await condition(() => running === 0, `${plan.timeoutSeconds} seconds`)
-  if (!inTime) {
-    await condition(() => running === 0 || done().length >= plan.quorum)
+  try {
+    const inTime = await condition(() => running === 0, `${plan.timeoutSeconds} seconds`)
+    if (!inTime) await condition(() => running === 0 || done().length >= plan.quorum)
+  } finally {
+    // An episode that outlived its group would be terminated: cancelled, it seals its trajectory first.
     playing.cancel()
+    await all
   }
-  await settled
+  for (const ending of await all)
+    if (ending.status === 'rejected' && !isCancellation(ending.reason)) throw ending.reason
   return done()
 }
 
@@ -72,12 +69,17 @@ function details(plan: GroupPlan, results: readonly (EpisodeResult | null)[]): s
   return `${plan.episode.task} · version ${plan.version} · rewards ${rewards.join(', ')}`
 }
 
-/** A run that has ended meanwhile finds the report in the store when it is resumed. */
-async function reportToRun(plan: GroupPlan, report: GroupReport): Promise<void> {
+/** Stores what came of the group, then tells the run; without episodes it takes part in no update. */
+async function report(plan: GroupPlan, episodes: readonly EpisodeResult[]): Promise<void> {
+  const { group, number, version, run } = plan
+  const { taskIndex, task, dispatch } = plan.episode
+  const report: GroupReport = { group, number, taskIndex, task, version, episodes }
+  await trajectoryActivities(dispatch).recordGroup({ run, report })
   try {
-    await getExternalWorkflowHandle(plan.run).signal(groupEnded, report)
+    await getExternalWorkflowHandle(run).signal(groupEnded, report)
   } catch (error) {
     if (isCancellation(error)) throw error
-    log.warn('run not reached', { group: plan.group, reason: String(error) })
+    // A run that has ended meanwhile finds the report in the store when it is resumed.
+    log.warn('run not reached', { group, reason: String(error) })
   }
 }

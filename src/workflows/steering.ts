@@ -87,7 +87,7 @@ const learningBounds: Readonly<Record<keyof LearningChange, readonly [number, nu
 
 function refuseLearning(change: LearningChange): void {
   for (const [key, value] of Object.entries(change)) {
-    if (!(key in learningBounds))
+    if (!Object.hasOwn(learningBounds, key))
       refuse(
         `"${key}" cannot be changed while training; these can: ${Object.keys(learningBounds).join(', ')}`,
       )

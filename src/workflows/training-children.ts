@@ -2,19 +2,25 @@
  * Children of a training run: groups and evaluations, which outlive each execution of it.
  *
  * Invariants
- * - A child is started once per identity; starting it again finds it.
+ * - A child is started once per identity; starting it again finds it, or its result in the store.
  * - The next group's task follows the mix, its instance the task's own cursor.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import { ApplicationFailure, ParentClosePolicy, startChild } from '@temporalio/workflow'
 import { type EvaluationId, groupId } from '../identity.ts'
 import { nextTask } from '../learning/task-mix.ts'
-import { trajectoryActivities } from './dispatch.ts'
+import { evaluationActivities, trajectoryActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
 import { episodeRules, evaluationPlan } from './evaluation-plan.ts'
 import { type GroupPlan, searchAttributes } from './messages.ts'
 import { rolloutGroup } from './rollout-group.ts'
-import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
+import {
+  type GroupInFlight,
+  receiveEvaluation,
+  receiveGroup,
+  roomForGroups,
+  type TrainingState,
+} from './training-state.ts'
 
 /** Starts as many groups as the staleness bound allows. */
 export async function admitGroups(state: TrainingState): Promise<void> {
@@ -32,22 +38,22 @@ export async function admitGroups(state: TrainingState): Promise<void> {
   await Promise.all(admitted.map((group) => startGroup(state, group)))
 }
 
-/** After an execution that ended with groups in flight: takes in what ended meanwhile, starts the others again. */
-export async function reattachGroups(state: TrainingState): Promise<void> {
-  const { findReports } = trajectoryActivities(state.config.orchestration.dispatch)
+/** After an execution that ended with children in flight: takes in what ended meanwhile, starts the rest again. */
+export async function reattachChildren(state: TrainingState): Promise<void> {
   state.reattach = false
-  state.evaluating = []
-  const groups = state.inFlight.map((group) => groupId(state.run, group.number))
-  const { reports } = await findReports({ run: state.run, groups })
-  for (const report of reports) receiveGroup(state, report)
+  await takeReports(state, state.inFlight)
   await Promise.all(state.inFlight.map((group) => startGroup(state, group)))
+  const evaluating = state.evaluating
+  state.evaluating = []
+  for (const { suite, version } of evaluating) await startEvaluation(state, suite, version)
 }
 
 async function startGroup(state: TrainingState, group: GroupInFlight): Promise<void> {
   const plan = groupPlan(state, group)
-  await startOnce(() =>
+  const isNew = await startOnce(() =>
     startChild(rolloutGroup, {
       workflowId: plan.group,
+      workflowIdReusePolicy,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
@@ -59,6 +65,15 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<v
       ],
     }),
   )
+  if (!isNew) await takeReports(state, [group])
+}
+
+/** Takes in what has ended of groups that reported while no execution of the run was there to hear them. */
+async function takeReports(state: TrainingState, among: readonly GroupInFlight[]): Promise<void> {
+  const { findReports } = trajectoryActivities(state.config.orchestration.dispatch)
+  const groups = among.map((group) => groupId(state.run, group.number))
+  const { reports } = await findReports({ run: state.run, groups })
+  for (const report of reports) receiveGroup(state, report)
 }
 
 function groupPlan(state: TrainingState, group: GroupInFlight): GroupPlan {
@@ -90,9 +105,13 @@ export async function startEvaluations(state: TrainingState, when: 'due' | 'last
   for (const suite of suites) await startEvaluation(state, suite.name)
 }
 
-/** Starts one evaluation of the current version, unless it has been asked for before. */
-export async function startEvaluation(state: TrainingState, name: string): Promise<EvaluationId> {
-  const { version, config, run } = state
+/** Starts one evaluation, of the current version by default, unless it has been asked for before. */
+export async function startEvaluation(
+  state: TrainingState,
+  name: string,
+  version = state.version,
+): Promise<EvaluationId> {
+  const { config, run } = state
   const suite = config.evaluation.suites.find((candidate) => candidate.name === name)
   if (suite === undefined) throw ApplicationFailure.nonRetryable(`unknown suite ${name}`, 'UnknownSuite')
   const plan = evaluationPlan(run, config, { suite, version, episodes: suite.episodes })
@@ -100,9 +119,10 @@ export async function startEvaluation(state: TrainingState, name: string): Promi
     other.suite === name && other.version === version
   if (state.evaluations.some(isSame) || state.evaluating.some(isSame)) return plan.evaluation
   state.evaluating.push({ suite: name, version })
-  await startOnce(() =>
+  const isNew = await startOnce(() =>
     startChild(evaluation, {
       workflowId: plan.evaluation,
+      workflowIdReusePolicy,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${name} · version ${version} · ${suite.episodes} episodes`,
@@ -113,14 +133,23 @@ export async function startEvaluation(state: TrainingState, name: string): Promi
       ],
     }),
   )
+  if (!isNew) {
+    const { summaries } = await evaluationActivities.findEvaluations({ evaluations: [plan.evaluation] })
+    for (const summary of summaries) receiveEvaluation(state, summary)
+  }
   return plan.evaluation
 }
 
-/** The child of that identity may be there from an earlier execution; it reports all the same. */
-async function startOnce(start: () => Promise<unknown>): Promise<void> {
+/** What ended well is never played again: its result is in the store. */
+const workflowIdReusePolicy = 'ALLOW_DUPLICATE_FAILED_ONLY'
+
+/** @returns false where the child of that identity runs or has ended already */
+async function startOnce(start: () => Promise<unknown>): Promise<boolean> {
   try {
     await start()
+    return true
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+    return false
   }
 }

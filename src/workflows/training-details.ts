@@ -4,7 +4,14 @@
  * Invariants
  * - It says only what the state says.
  */
+import { setCurrentDetails } from '@temporalio/workflow'
 import type { TrainingState } from './training-state.ts'
+
+/** Tells in which phase the run is. */
+export function enter(state: TrainingState, phase: TrainingState['phase']): void {
+  state.phase = phase
+  setCurrentDetails(describe(state))
+}
 
 /** @returns Markdown of a few lines */
 export function describe(state: TrainingState): string {

@@ -10,10 +10,8 @@
 import {
   allHandlersFinished,
   CancellationScope,
-  ContinueAsNew,
   condition,
   continueAsNew,
-  isCancellation,
   setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
@@ -22,12 +20,14 @@ import { refreshPool } from '../learning/cross-policy.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
 import { listen } from './steering.ts'
-import { admitGroups, reattachGroups, startEvaluations } from './training-children.ts'
-import { describe } from './training-details.ts'
+import { admitGroups, reattachChildren, startEvaluations } from './training-children.ts'
+import { describe, enter } from './training-details.ts'
+import { fail, finish } from './training-ending.ts'
 import {
   batchIsReady,
   progressOf,
   roomForGroups,
+  settleBatch,
   type TrainingState,
   takeBatch,
   versionsInUse,
@@ -37,7 +37,7 @@ import {
 export async function trainingRun(state: TrainingState): Promise<RunProgress> {
   listen(state)
   try {
-    if (state.reattach) await reattachGroups(state)
+    if (state.reattach) await reattachChildren(state)
     await warmStart(state)
     while (state.step < state.config.training.updates && !state.stopRequested) {
       await admitGroups(state)
@@ -65,6 +65,7 @@ async function warmStart(state: TrainingState): Promise<void> {
     state.warmStart = { done: 0, total: config.warmStart.demonstrations === 0 ? 0 : config.warmStart.chunks }
   }
   while (state.warmStart.done < state.warmStart.total) {
+    if (state.stopRequested) return
     await trainingActivities.imitateDemonstrations({ run, chunk: state.warmStart.done })
     state.warmStart.done += 1
     setCurrentDetails(describe(state))
@@ -95,7 +96,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
     waitedSeconds,
   })
   state.step += 1
-  state.training = []
+  settleBatch(state, update.groups)
   state.success = update.success
   state.reward = update.reward
   state.staleness = update.staleness
@@ -125,30 +126,4 @@ async function continueWhenLong(state: TrainingState): Promise<void> {
   if (!continueAsNewSuggested && historyLength < state.config.orchestration.historyEvents) return
   await condition(allHandlersFinished)
   await continueAsNew<typeof trainingRun>(state)
-}
-
-/** The end of a run: a last evaluation unless it was stopped, and its progress in the store. */
-async function finish(state: TrainingState): Promise<void> {
-  if (!state.stopRequested) await startEvaluations(state, 'last')
-  enter(state, state.stopRequested ? 'stopping' : 'evaluating')
-  await condition(() => state.evaluating.length === 0 || state.stopRequested)
-  enter(state, state.stopRequested ? 'stopped' : 'done')
-  await recordEnd(state)
-  await condition(allHandlersFinished)
-}
-
-/** A failed run keeps its state in the store, from which `resume` goes on. */
-async function fail(state: TrainingState, error: unknown): Promise<void> {
-  if (isCancellation(error) || error instanceof ContinueAsNew) return
-  enter(state, 'failed')
-  await recordEnd(state)
-}
-
-async function recordEnd(state: TrainingState): Promise<void> {
-  await runActivities.recordEnd({ run: state.run, progress: progressOf(state), state: JSON.stringify(state) })
-}
-
-function enter(state: TrainingState, phase: TrainingState['phase']): void {
-  state.phase = phase
-  setCurrentDetails(describe(state))
 }

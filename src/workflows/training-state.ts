@@ -58,6 +58,8 @@ export interface TrainingState {
   /** True when an earlier execution ended with groups in flight: they are looked for first. */
   reattach: boolean
   readonly startedAt: number
+  /** Why it failed. */
+  message?: string
 }
 
 /** The state of a run that has not begun. */
@@ -119,6 +121,13 @@ export function takeBatch(state: TrainingState): readonly GroupReady[] {
   return state.training
 }
 
+/** After an update: the groups that it consumed are gone, one that it left out waits for the next. */
+export function settleBatch(state: TrainingState, consumed: readonly GroupId[]): void {
+  const isLeft = ({ group }: GroupReady) => !consumed.includes(group)
+  state.ready = [...state.training, ...state.ready].filter(isLeft)
+  state.training = []
+}
+
 /** Takes in a report; a group that is not in flight has reported before. */
 export function receiveGroup(state: TrainingState, report: GroupReport): void {
   const before = state.inFlight.length
@@ -164,5 +173,6 @@ export function progressOf(state: TrainingState): RunProgress {
     reward: state.reward,
     evaluations: state.evaluations,
     startedAt: state.startedAt,
+    ...(state.message === undefined ? {} : { message: state.message }),
   }
 }

@@ -1,0 +1,39 @@
+/**
+ * Heartbeats: how the server notices within seconds that the worker of an activity is gone.
+ *
+ * Invariants
+ * - An activity in hand is reported alive every few seconds, whatever it waits for, until it ends.
+ * - What an activity last told of its progress stays to be seen.
+ */
+import { Context } from '@temporalio/activity'
+
+/** Several beats fit into the shortest heartbeat timeout, so that one late beat is not taken for death. */
+const everyMs = 4_000
+
+const lastDetails = new WeakMap<Context, unknown>()
+
+/** Tells how far the activity in hand has come. */
+export function tellProgress(details: unknown): void {
+  const context = Context.current()
+  lastDetails.set(context, details)
+  context.heartbeat(details)
+}
+
+type Activities = Readonly<Record<string, (argument: never) => Promise<unknown>>>
+
+/** The same activities, which beat while they are in hand. */
+export function heartbeating<A extends Activities>(activities: A): A {
+  const wrapped = Object.entries(activities).map(([name, activity]) => [
+    name,
+    async (argument: never) => {
+      const context = Context.current()
+      const timer = setInterval(() => context.heartbeat(lastDetails.get(context)), everyMs)
+      try {
+        return await activity(argument)
+      } finally {
+        clearInterval(timer)
+      }
+    },
+  ])
+  return Object.fromEntries(wrapped) as A
+}
