@@ -7,7 +7,7 @@
  *   a session whose step failed or hung counts as lost, because nobody knows how far the step came.
  * - An action that could not be read is answered to the agent and counted, and never reaches the task.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import { Context } from '@temporalio/activity'
 import {
   type AssistantMessage,
   EnvironmentFault,
@@ -193,22 +193,32 @@ async function play(session: LiveSession, action: StoredAction): Promise<StepRes
   return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }
 }
 
-/** @throws EnvironmentFault `session_lost` when the environment does not answer in time */
+/**
+ * Waits for an environment as long as its task allows, and no longer than somebody wants the answer.
+ * @throws EnvironmentFault `session_lost`, CancelledFailure
+ */
 async function withinPatience<T>(
   { patienceMs }: LiveSession,
   what: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const timer = new AbortController()
-  const hung = delay(patienceMs, undefined, { signal: timer.signal }).then(() => {
+  const { cancellationSignal } = Context.current()
+  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
     const message = `the environment did not answer a ${what} within ${patienceMs / 1000} s; its session is given up`
-    throw new EnvironmentFault('session_lost', message)
-  })
-  hung.catch(() => undefined)
+    reject(new EnvironmentFault('session_lost', message))
+  }, patienceMs)
+  const onCancel = () => {
+    // A worker that shuts down lets the step end.
+    if (cancellationSignal.reason.message !== 'WORKER_SHUTDOWN') reject(cancellationSignal.reason)
+  }
+  if (cancellationSignal.aborted) onCancel()
+  cancellationSignal.addEventListener('abort', onCancel, { once: true })
   try {
-    return await Promise.race([work(), hung])
+    return await Promise.race([work(), givenUp])
   } finally {
-    timer.abort()
+    clearTimeout(timer)
+    cancellationSignal.removeEventListener('abort', onCancel)
   }
 }
 

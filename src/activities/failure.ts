@@ -5,11 +5,11 @@
  * - The failure's type is the class name of the fault, so that the UI and retry policies can tell them apart.
  * - Whether trying again can help is decided where the fault is defined, by its `permanent`.
  */
-import { ApplicationFailure } from '@temporalio/common'
+import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
 
 /** The failure that Temporal records for a fault. */
-export function failureOf(error: unknown): ApplicationFailure {
-  if (error instanceof ApplicationFailure) return error
+export function failureOf(error: unknown): TemporalFailure {
+  if (error instanceof TemporalFailure) return error
   const fault = error instanceof Error ? error : new Error(String(error))
   return ApplicationFailure.create({
     type: fault.name,
