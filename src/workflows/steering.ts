@@ -47,7 +47,7 @@ export function listen(state: TrainingState): void {
     { validator: refuseLearning },
   )
   setHandler(evaluateNow, ({ suite }) => startEvaluation(state, suite), {
-    validator: ({ suite }) => refuseSuite(state, suite),
+    validator: (request) => refuseSuite(state, request?.suite),
   })
 }
 
@@ -86,6 +86,8 @@ const learningBounds: Readonly<Record<keyof LearningChange, readonly [number, nu
 }
 
 function refuseLearning(change: LearningChange): void {
+  if (typeof change !== 'object' || change === null)
+    refuse(`name the settings to change; these can be: ${Object.keys(learningBounds).join(', ')}`)
   for (const [key, value] of Object.entries(change)) {
     if (!Object.hasOwn(learningBounds, key))
       refuse(
@@ -97,7 +99,8 @@ function refuseLearning(change: LearningChange): void {
   }
 }
 
-function refuseSuite(state: TrainingState, suite: string): void {
+function refuseSuite(state: TrainingState, suite: string | undefined): void {
   const names = state.config.evaluation.suites.map((candidate) => candidate.name)
-  if (!names.includes(suite)) refuse(`unknown suite "${suite}"; configured: ${names.join(', ')}`)
+  if (suite === undefined || !names.includes(suite))
+    refuse(`unknown suite "${suite}"; configured: ${names.join(', ') || 'none'}`)
 }

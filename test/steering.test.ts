@@ -1,0 +1,236 @@
+/** Steering of a run that is going on: what each message does, and what a refused one leaves as it was. */
+import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { runId } from '../src/identity.ts'
+import { homeAt } from '../src/storage/home.ts'
+import { openStore, type Store } from '../src/storage/store.ts'
+import { connect, type TemporalConnection } from '../src/workers/connection.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { evaluateNow, setLearning, setTaskMix } from '../src/workflows/messages.ts'
+import type { TrainingState } from '../src/workflows/training-state.ts'
+import { createEchoTask } from './echo-task.ts'
+import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
+import {
+  createCopyingTrainer,
+  createGate,
+  createSpeakingEngine,
+  type Gate,
+  sayYesOrNo,
+  tinyConfig,
+} from './tiny-run.ts'
+
+const home = temporaryHome()
+const { definition, sessions } = createEchoTask()
+/** What a run's updates and turns wait for, by the name of the run. */
+const updateGates = new Map<string, Gate>()
+const turnGates = new Map<string, Gate>()
+const updatesStarted: string[] = []
+let connection: TemporalConnection
+let client: Client
+let session: TrainingSession
+let store: Store
+
+beforeAll(async () => {
+  connection = await connect(home)
+  client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  session = await openSession({
+    home,
+    roles: 'all',
+    log: () => undefined,
+    createEngine: () =>
+      Promise.resolve(
+        createSpeakingEngine(async (request) => {
+          await gateOf(turnGates, request.cacheKey)?.passed
+          return sayYesOrNo(request)
+        }),
+      ),
+    createTrainer: () =>
+      createCopyingTrainer(async ({ toCheckpointDir }) => {
+        updatesStarted.push(toCheckpointDir)
+        await [...updateGates].find(([run]) => toCheckpointDir.includes(`/${run}/`))?.[1].passed
+      }),
+    findEnvironment: () => definition,
+  })
+  store = await openStore(homeAt(home).storeFile)
+}, 120_000)
+
+afterAll(async () => {
+  await store?.close()
+  await session?.close()
+  await client?.connection.close()
+  await connection?.close()
+  removeHome(home)
+})
+
+function gateOf(gates: ReadonlyMap<string, Gate>, episode: string): Gate | undefined {
+  return [...gates].find(([run]) => episode.startsWith(`${run}/`))?.[1]
+}
+
+function hold(gates: Map<string, Gate>, run: string): Gate {
+  const gate = createGate()
+  gates.set(run, gate)
+  return gate
+}
+
+function updatesOf(run: string): number {
+  return updatesStarted.filter((dir) => dir.includes(`/${run}/`)).length
+}
+
+/** Waits until the run says something of itself. */
+function untilProgress(run: string, holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
+  return eventually(`run ${run} to get there`, async () => {
+    const progress = await session.progress(run)
+    return holds(progress) ? progress : undefined
+  })
+}
+
+/** Every group once, every update once, every episode played once. */
+async function audit(run: string, updates: number): Promise<void> {
+  const done = await store.updates.list(runId(run))
+  expect(done.map(({ step }) => step)).toEqual(Array.from({ length: updates }, (_, i) => i + 1))
+  const consumed = done.flatMap(({ groups }) => groups)
+  expect(new Set(consumed).size).toBe(consumed.length)
+  const groups = await store.groups.list(runId(run))
+  expect(groups.map(({ id }) => id).toSorted()).toEqual(consumed.toSorted())
+}
+
+describe('a paused run', () => {
+  it('ends the update in hand, starts no other while its groups wait, and goes on when continued', async () => {
+    const gate = hold(updateGates, 'paused')
+    await session.start('paused', tinyConfig())
+    await eventually('the first update', () => (updatesOf('paused') === 1 ? true : undefined))
+    await session.pause('paused')
+    gate.open()
+    await untilProgress(
+      'paused',
+      ({ phase, step, groupsReady, groupsInFlight }) =>
+        phase === 'paused' && step === 1 && groupsReady >= 2 && groupsInFlight === 0,
+    )
+    expect(updatesOf('paused')).toBe(1)
+    await session.continue('paused')
+    expect(await session.result('paused')).toMatchObject({ phase: 'done', step: 3 })
+    await audit('paused', 3)
+  })
+})
+
+describe('a stopped run', () => {
+  it('ends; groups and evaluations that end meanwhile are found by resume, and nothing is played twice', async () => {
+    const before = sessions.length
+    const suites = [{ name: 'few', task: 'echo', episodes: 3 }]
+    const updating = hold(updateGates, 'stopped')
+    await session.start('stopped', tinyConfig({ evaluation: { every: 1, suites } }))
+    await eventually('the first update', () => (updatesOf('stopped') === 1 ? true : undefined))
+    const playing = hold(turnGates, 'stopped')
+    updating.open()
+    await untilProgress('stopped', ({ step, groupsInFlight }) => step === 1 && groupsInFlight === 2)
+    await session.stop('stopped')
+    const stopped = await session.result('stopped')
+    expect(stopped).toMatchObject({ phase: 'stopped', step: 1, groupsInFlight: 2 })
+    expect((await store.runs.get(runId('stopped')))?.status).toBe('stopped')
+
+    playing.open()
+    await eventually('the groups and evaluations in flight to end without the run', async () => {
+      const groups = await store.groups.list(runId('stopped'), { status: 'complete' })
+      const evaluations = await store.evaluations.list(runId('stopped'))
+      const ended = evaluations.filter(({ result }) => result !== undefined)
+      return groups.length === 6 && ended.length === 2 ? true : undefined
+    })
+    const played = sessions.length
+    await session.resume('stopped')
+    const done = await session.result('stopped')
+    expect(done).toMatchObject({ phase: 'done', step: 3 })
+    expect(done.evaluations.map(({ version }) => version).toSorted()).toEqual([0, 1, 2, 3])
+    await audit('stopped', 3)
+    // Six groups of two and evaluations of versions 0 and 1 before, those of versions 2 and 3 after.
+    expect(played - before).toBe(6 * 2 + 2 * 3)
+    expect(sessions.length - played).toBe(2 * 3)
+  })
+
+  it('before its groups have ended finds them still playing', async () => {
+    const playing = hold(turnGates, 'early')
+    await session.start('early', tinyConfig())
+    await untilProgress('early', ({ groupsInFlight }) => groupsInFlight === 4)
+    await session.stop('early')
+    await session.result('early')
+    await session.resume('early')
+    playing.open()
+    expect(await session.result('early')).toMatchObject({ phase: 'done', step: 3 })
+    await audit('early', 3)
+  })
+
+  it('in its warm start ends between two parts, and goes on with the next', async () => {
+    const warmStart = { demonstrations: 2, chunks: 2, epochs: 1 }
+    const config = tinyConfig({ warmStart, training: { updates: 1 } })
+    await session.start('warm', config)
+    await session.stop('warm')
+    expect(await session.result('warm')).toMatchObject({ phase: 'stopped', step: 0 })
+    await session.resume('warm')
+    expect(await session.result('warm')).toMatchObject({ phase: 'done', step: 1 })
+    await audit('warm', 1)
+  })
+})
+
+describe('a message that cannot be obeyed', () => {
+  it('is refused by name and leaves the run as it was', async () => {
+    const updating = hold(updateGates, 'refusing')
+    const suites = [{ name: 'few', task: 'echo', episodes: 2 }]
+    onTestFinished(updating.open) // one update at a time: those of other runs wait for it
+    await session.start('refusing', tinyConfig({ evaluation: { every: 0, suites } }))
+    await eventually('the first update', () => (updatesOf('refusing') === 1 ? true : undefined))
+    const handle = client.workflow.getHandle('refusing')
+    await handle.executeUpdate(setTaskMix, { args: [[3]] })
+    await handle.executeUpdate(setLearning, { args: [{ learningRate: 0.001 }] })
+
+    async function refusal(sent: Promise<unknown>): Promise<string> {
+      const error = await sent.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      expect(error).toBeInstanceOf(WorkflowUpdateFailedError)
+      return String((error as WorkflowUpdateFailedError).cause)
+    }
+    for (const weights of [[], [1, 1], [-1], [0], ['1'], [Number.NaN], 'all', null])
+      expect(await refusal(handle.executeUpdate(setTaskMix, { args: [weights as number[]] }))).toMatch(
+        /task mix/,
+      )
+    for (const [change, message] of [
+      [{ learningRate: 2 }, /learningRate must be a number from 0 to 1, not 2/],
+      [{ clipLow: '0.1' }, /clipLow must be a number/],
+      [{ klCoefficient: Number.NaN }, /klCoefficient must be a number/],
+      [{ batchSize: 3 }, /"batchSize" cannot be changed while training; these can: learningRate/],
+      [{ toString: 1 }, /"toString" cannot be changed/],
+      [{ learningRate: 0.5, clipHigh: -1 }, /clipHigh must be a number/],
+      [null, /settings/],
+    ] as const)
+      expect(await refusal(handle.executeUpdate(setLearning, { args: [change as never] }))).toMatch(message)
+    expect(await refusal(handle.executeUpdate(evaluateNow, { args: [{ suite: 'none' }] }))).toMatch(
+      /unknown suite "none"; configured: few/,
+    )
+    expect(await refusal(handle.executeUpdate(evaluateNow, { args: [undefined as never] }))).toMatch(/suite/)
+
+    expect(await handle.executeUpdate(evaluateNow, { args: [{ suite: 'few' }] })).toContain('few')
+    await session.stop('refusing')
+    updating.open()
+    await session.result('refusing')
+    const state = (await store.runs.state(runId('refusing'))) as TrainingState
+    expect(state.weights).toEqual([3])
+    expect(state.learning).toEqual({ learningRate: 0.001 })
+  })
+})
+
+describe('a run of a name that is taken', () => {
+  it('is refused by name, and resuming a finished one starts nothing', async () => {
+    await session.start('taken', tinyConfig({ training: { updates: 1 } }))
+    const done = await session.result('taken')
+    await expect(session.start('taken', tinyConfig())).rejects.toMatchObject({
+      kind: 'run_exists',
+      message: expect.stringContaining('perdure resume taken'),
+    })
+    const { runId: execution } = await client.workflow.getHandle('taken').describe()
+    await session.resume('taken')
+    expect((await client.workflow.getHandle('taken').describe()).runId).toBe(execution)
+    expect(await session.progress('taken')).toEqual(done)
+    await expect(session.pause('taken')).rejects.toMatchObject({ kind: 'not_running' })
+    await expect(session.resume('unheard-of')).rejects.toMatchObject({ kind: 'unknown_run' })
+  })
+})
