@@ -55,7 +55,8 @@ export function startPerdure(home: string, ...words: string[]): PerdureProcess {
     ended,
     output: () => stdout + stderr,
     async killGroup() {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+      const isRunning = child.exitCode === null && child.signalCode === null
+      if (child.pid !== undefined && isRunning) process.kill(-child.pid, 'SIGKILL')
       await ended
     },
   }
