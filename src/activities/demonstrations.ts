@@ -51,7 +51,7 @@ async function demonstrate(
   index: number,
   position: number,
 ): Promise<DemonstratedEpisode | undefined> {
-  const { task, definition } = await run.task(index)
+  const { task, definition } = await run.demonstrationTask(index)
   const entry = run.config.tasks[index]
   const split = task.splits.find(({ name }) => name === (entry?.split ?? 'train'))
   if (task.demonstrate === undefined || split === undefined) return undefined

@@ -25,6 +25,8 @@ export interface OpenRun {
   readonly directory: RunDirectory
   /** @throws EnvironmentFault the data of the task cannot be opened */
   task(index: number): Promise<OpenTask>
+  /** The same task with the settings of its demonstrations. */
+  demonstrationTask(index: number): Promise<OpenTask>
 }
 
 export interface OpenRuns {
@@ -53,20 +55,24 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
         `run ${run} is not in ${store.file}; \`perdure runs\` lists those that are`,
       )
     const config = configSchema.parse(stored.config)
-    const byIndex = new Map<number, Promise<OpenTask>>()
+    const byKind = new Map<string, Promise<OpenTask>>()
+    const openOnce = (index: number, demonstrations: boolean): Promise<OpenTask> => {
+      const kind = `${index} ${demonstrations}`
+      const known = byKind.get(kind)
+      if (known !== undefined) return known
+      const opening = openTask(config, index, demonstrations, findEnvironment)
+      byKind.set(kind, opening)
+      tasks.push(opening)
+      opening.catch(() => byKind.delete(kind))
+      return opening
+    }
     return {
       run,
       config,
       directory: home.run(run),
-      task(index) {
-        const known = byIndex.get(index)
-        if (known !== undefined) return known
-        const opening = openTask(config, index, findEnvironment)
-        byIndex.set(index, opening)
-        tasks.push(opening)
-        opening.catch(() => byIndex.delete(index))
-        return opening
-      },
+      task: (index) => openOnce(index, false),
+      demonstrationTask: (index) =>
+        openOnce(index, Object.keys(config.tasks[index]?.demonstrationSettings ?? {}).length > 0),
     }
   }
 
@@ -92,10 +98,12 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
 async function openTask(
   config: RunConfig,
   index: number,
+  demonstrations: boolean,
   findEnvironment: (name: string) => EnvironmentDefinition,
 ): Promise<OpenTask> {
   const entry = config.tasks[index]
   if (entry === undefined) throw new EnvironmentFault('bad_settings', `tasks.${index} is not configured`)
   const definition = findEnvironment(entry.task)
-  return { definition, task: await definition.open({ dataDir: entry.data, settings: entry.settings }) }
+  const settings = demonstrations ? { ...entry.settings, ...entry.demonstrationSettings } : entry.settings
+  return { definition, task: await definition.open({ dataDir: entry.data, settings }) }
 }

@@ -31,6 +31,10 @@ const taskSchema = z.strictObject({
   split: z.string().min(1).default('train').describe('Split that training instances are drawn from.'),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
+  demonstrationSettings: z
+    .record(z.string(), z.json())
+    .default({})
+    .describe('Settings that differ in the demonstrations, e.g. a kind of problem of which there are few.'),
 })
 
 const suiteSchema = z.strictObject({
