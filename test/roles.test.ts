@@ -95,7 +95,7 @@ beforeAll(async () => {
     untilWork('trainer', async () => ((await store.updates.latest(run))?.step ?? 0) >= step),
     untilWork('environment', async () => {
       const stored = await Promise.all(open.map((id) => store.episodes.get(id)))
-      return stored.every((episode) => episode !== undefined && isSealed(episode))
+      return stored.some((episode) => episode !== undefined && isSealed(episode))
     }),
   ])
   progress = await session.result(run)

@@ -72,7 +72,7 @@ const shutdownForceTime = '20 seconds'
 export async function startRoleWorkers(options: RoleWorkerOptions): Promise<RoleWorkers> {
   const { connection, log } = options
   const home = createHome(options.home)
-  installRuntime(join(home.logsDir, 'workers.log'))
+  installRuntime(join(home.logsDir, 'workers.log'), log)
   const takes = (role: Role) => options.roles.includes(role)
   const store = await openStore(home.storeFile)
   const runs = createOpenRuns({ home, store, findEnvironment: options.findEnvironment })

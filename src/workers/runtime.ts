@@ -3,16 +3,24 @@
  *
  * Invariants
  * - It is installed once; a later home changes only where its log goes.
+ * - A log that cannot be written (a full disk, a deleted home) stops no work; it is told once, in words.
  */
 import { appendFileSync } from 'node:fs'
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
+import { storageFaultOf } from '../storage/fault.ts'
 
 let logFile: string | undefined
+let tell: (line: string) => void = console.error
+let isTold = false
 
-/** Installs the runtime, or sends the log of the one there is to this file. */
-export function installRuntime(file: string): void {
+/**
+ * Installs the runtime, or sends the log of the one there is to this file.
+ * @param onSilence told when the file cannot be written, until it can be again
+ */
+export function installRuntime(file: string, onSilence: (line: string) => void = console.error): void {
   const first = logFile === undefined
   logFile = file
+  tell = onSilence
   if (!first) return
   Runtime.install({
     logger: new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
@@ -26,13 +34,15 @@ export function installRuntime(file: string): void {
   })
 }
 
-/** A log that cannot be written (a full disk, a deleted home) must not stop the work it tells of. */
 function write(line: string): void {
   if (logFile === undefined) return
   try {
     appendFileSync(logFile, `${line}\n`)
-  } catch {
-    process.stderr.write(`${line}\n`)
+    isTold = false
+  } catch (error) {
+    if (isTold) return
+    isTold = true
+    tell(storageFaultOf(error, `log ${logFile}`).message)
   }
 }
 

@@ -1,0 +1,106 @@
+/** A disk that is full: the work waits, says so, and goes on when there is room again. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runId } from '../src/identity.ts'
+import { verifyCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
+import { publishedVersions } from '../src/policy/checkpoints/versions.ts'
+import { homeAt } from '../src/storage/home.ts'
+import { openStore } from '../src/storage/store.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { createEchoTask } from './echo-task.ts'
+import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
+import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+
+const run = runId('full')
+const updates = 8
+const disk = temporaryHome()
+const home = join(disk, 'home')
+
+/** A disk of its own, which only the superuser can make. @returns why there is none */
+function mountSmallDisk(): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs Linux and the superuser'
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk], { stdio: 'pipe' })
+    return undefined
+  } catch (error) {
+    return `no disk can be mounted here: ${String(error)}`
+  }
+}
+
+const obstacle = mountSmallDisk()
+if (obstacle !== undefined) {
+  console.warn(`disk-full.test.ts is skipped: ${obstacle}`)
+  removeHome(disk)
+}
+
+describe.skipIf(obstacle !== undefined)('a run whose disk is full', () => {
+  const log: string[] = []
+  const { definition, sessions } = createEchoTask()
+  let updatesStarted = 0
+  let session: TrainingSession
+  let progress: RunProgress
+  let startedWhenFull: number
+
+  function fillDisk(): void {
+    const { bavail, bsize } = statfsSync(home)
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+  }
+
+  beforeAll(async () => {
+    mkdirSync(home)
+    session = await openSession({
+      home,
+      roles: 'all',
+      log: (line) => log.push(line),
+      createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
+      createTrainer: () =>
+        createCopyingTrainer(async () => {
+          updatesStarted += 1
+          if (updatesStarted === 2) fillDisk()
+        }),
+      findEnvironment: () => definition,
+    })
+    await session.start(run, tinyConfig({ training: { updates, keepCheckpoints: 100 } }))
+    await eventually('the full disk to be told', () =>
+      log.some((line) => line.includes('disk is full')) ? true : undefined,
+    )
+    startedWhenFull = updatesStarted
+    rmSync(join(disk, 'filler'))
+    progress = await session.result(run)
+  }, 180_000)
+
+  afterAll(async () => {
+    await session?.close()
+    execFileSync('umount', ['--lazy', disk])
+    removeHome(disk)
+  })
+
+  it('says so once, and what to do', () => {
+    const told = log.filter((line) => line.includes('disk is full'))
+    expect(told).toHaveLength(1)
+    expect(told[0]).toContain('free space and the work goes on')
+    expect(startedWhenFull).toBeLessThan(updates)
+  })
+
+  it('goes on by itself when there is room again, with nothing lost or done twice', async () => {
+    expect(progress).toMatchObject({ phase: 'done', step: updates, version: updates })
+    await using store = await openStore(homeAt(home).storeFile)
+    const done = await store.updates.list(run)
+    expect(done.map(({ step }) => step)).toEqual(Array.from({ length: updates }, (_, i) => i + 1))
+    const consumed = done.flatMap(({ groups }) => groups)
+    expect(new Set(consumed).size).toBe(2 * updates)
+    for (const { result } of await store.groups.list(run, { consumed: true }))
+      for (const id of result?.episodes ?? [])
+        expect((await store.episodes.trajectory(id)).episode.seal.outcome).toBe('completed')
+    expect(sessions.length).toBeGreaterThanOrEqual(4 * updates)
+  })
+
+  it('leaves no checkpoint that is broken', async () => {
+    const { checkpointsDir, checkpointDir } = homeAt(home).run(run)
+    const versions = await publishedVersions(checkpointsDir)
+    expect(versions).toEqual(Array.from({ length: updates + 1 }, (_, version) => version))
+    for (const version of versions) await verifyCheckpoint(checkpointDir(version))
+  })
+})
