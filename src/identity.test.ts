@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { episodeId, evaluationId, groupId, parseEpisodeId, runId, seedOf, uniforms, updateId } from './identity.ts'
+import {
+  episodeId,
+  evaluationId,
+  groupId,
+  parseEpisodeId,
+  runId,
+  seedOf,
+  uniforms,
+  updateId,
+} from './identity.ts'
 
 const run = runId('demo')
 
@@ -21,7 +30,8 @@ describe('an identity', () => {
   it('that is none is refused with the form it should have', () => {
     for (const text of ['', 'demo', 'demo/g1', 'demo/x1/s0/a0', 'demo/g1/s0/a'])
       expect(() => parseEpisodeId(text)).toThrow(/expected RUN\/gN\/sN\/aN/)
-    for (const name of ['', 'a/b', '../x', 'ä', '-a', 'a'.repeat(65)]) expect(() => runId(name)).toThrow(RangeError)
+    for (const name of ['', 'a/b', '../x', 'ä', '-a', 'a'.repeat(65)])
+      expect(() => runId(name)).toThrow(RangeError)
   })
 })
 
@@ -44,7 +54,9 @@ describe('a seed', () => {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length
     // The standard error of the mean of 20,000 uniforms is 0.002.
     expect(Math.abs(mean - 0.5)).toBeLessThan(0.01)
-    const products = values.slice(1).reduce((sum, value, i) => sum + (value - 0.5) * ((values[i] ?? 0) - 0.5), 0)
+    const products = values
+      .slice(1)
+      .reduce((sum, value, i) => sum + (value - 0.5) * ((values[i] ?? 0) - 0.5), 0)
     // Correlation of neighbours: standard error 0.007.
     expect(Math.abs(products / values.length / (1 / 12))).toBeLessThan(0.04)
   })

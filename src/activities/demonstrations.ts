@@ -51,14 +51,13 @@ async function demonstrate(
   index: number,
   position: number,
 ): Promise<DemonstratedEpisode | undefined> {
-  const { task, definition } = await run.demonstrationTask(index)
+  const { task } = await run.demonstrationTask(index)
   const entry = run.config.tasks[index]
   const split = task.splits.find(({ name }) => name === (entry?.split ?? 'train'))
   if (task.demonstrate === undefined || split === undefined) return undefined
   const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
   const demonstration = await task.demonstrate(instance)
-  const turnLimit = entry?.turnLimit ?? definition.turnLimit
-  if (demonstration === undefined || demonstration.actions.length > turnLimit) return undefined
+  if (demonstration === undefined) return undefined
   const environment = await task.create()
   try {
     let { messages } = await environment.reset(instance)

@@ -251,7 +251,7 @@ function resultOf(action: StoredAction, observation: StoredObservation): TurnRes
   return {
     reward: observation.reward,
     outcome: observation.done ? (observation.outcome ?? 'completed') : null,
-    invalid: observation.info['invalid'] === true,
+    invalid: observation.info.invalid === true,
     summary: summaryOf(action.message),
   }
 }

@@ -4,6 +4,7 @@
  * Invariants
  * - A demonstration wins its game; where none does, there is none.
  */
+import { seedOf, uniforms } from '../../identity.ts'
 import type { AssistantMessage, Demonstration } from '../environment.ts'
 import type { Dialect } from './dialect.ts'
 import type { GameSource } from './engine/game.ts'
@@ -17,19 +18,29 @@ export function actionOf(command: string): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: { action: command } }] }
 }
 
-/** What the expert of that dialect plays; undefined where it does not win within the turns. */
+/**
+ * What the expert of that dialect plays; undefined where it does not win within the turns.
+ * @param hesitation probability that it takes stock of what it carries before a command, which costs a turn;
+ *   when it does follows from the game's own identity
+ */
 export function demonstrateByExpert(
   source: GameSource,
   dialect: Dialect,
   turns: number,
+  hesitation = 0,
 ): Demonstration | undefined {
   const game = openGame(source)
   const expert = createExpert(dialect)
+  const draw = uniforms(seedOf(0, source.id, 'hesitation'))
   const actions: AssistantMessage[] = []
   let { observation } = game.start()
   while (actions.length < turns) {
     const command = expert.next(observation)
     if (command === undefined) return undefined
+    if (draw() < hesitation) {
+      actions.push(actionOf('inventory'))
+      game.play('inventory')
+    }
     actions.push(actionOf(command))
     const state = game.play(command)
     if (state.won) return { instance: source.id, actions }

@@ -53,6 +53,12 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default(40)
     .describe('Turns after which the expert gives an instance up.'),
+  hesitation: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe('Probability that the expert takes stock of what it carries before a command: a turn lost.'),
 })
 
 const homes = {
@@ -71,6 +77,7 @@ export interface HouseholdSettings {
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
   readonly demonstrationTurns: number
+  readonly hesitation: number
 }
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
