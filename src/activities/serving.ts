@@ -7,7 +7,7 @@
  *   answer carries the version that really sampled.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { EpisodeId, RunId } from '../identity.ts'
 import type { Chat } from '../policy/chat/chat.ts'
 import { openChat } from '../policy/chat/checkpoint-chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
@@ -22,6 +22,8 @@ export interface Serving {
   sample(run: RunId, request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens>
   /** Tokenizer and chat format of the run's policy. */
   chat(run: RunId): Promise<Chat>
+  /** Drops what the engine keeps of an episode that has ended. */
+  release(run: RunId, episode: EpisodeId): void
   /** Forgets all other versions. */
   keepOnly(run: RunId, versions: readonly number[]): Promise<void>
   /** Ends the run's engine. */
@@ -110,6 +112,14 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
         delete mine.chat
       })
       return mine.chat
+    },
+
+    release(run, episode) {
+      // An engine that could not be created keeps nothing.
+      served.get(run)?.engine.then(
+        (engine) => engine.release(episode),
+        () => undefined,
+      )
     },
 
     async keepOnly(run, versions) {

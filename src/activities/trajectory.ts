@@ -29,11 +29,13 @@ export interface SealRequest {
 interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
+  /** Told of each episode that has ended, to drop what is kept for its next turn. */
+  readonly onSealed: (run: RunId, episode: EpisodeId) => void
 }
 
 export type TrajectoryActivities = ReturnType<typeof createTrajectoryActivities>
 
-export function createTrajectoryActivities({ store, runs }: Dependencies) {
+export function createTrajectoryActivities({ store, runs, onSealed }: Dependencies) {
   return failing({
     async sealTrajectory(request: SealRequest): Promise<EpisodeResult> {
       const { config } = await runs.get(request.run)
@@ -50,6 +52,7 @@ export function createTrajectoryActivities({ store, runs }: Dependencies) {
         reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
         ended: Date.now(),
       })
+      onSealed(request.run, id)
       return resultOf(episode)
     },
 

@@ -82,7 +82,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   const local = createEnvironmentActivities({ store, runs, queue: null })
   const remote = createEnvironmentActivities({ store, runs, queue })
   const sampling = createSamplingActivities({ store, runs, serving })
-  const trajectories = createTrajectoryActivities({ store, runs })
+  const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
   const { closeSessions: closeLocal, ...localEnvironment } = local
   const { closeSessions: closeRemote, ...remoteEnvironment } = remote
 
