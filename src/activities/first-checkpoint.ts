@@ -11,8 +11,8 @@ import { readPretrained } from '../policy/checkpoints/pretrained.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../policy/trainer/initial-checkpoint.ts'
-import type { Architecture } from '../policy/transformer/architecture.ts'
 import { type DemonstratedEpisode, textsOf, toolsOf } from './demonstrations.ts'
+import { freshArchitecture } from './fresh-architecture.ts'
 
 /** Publishes the first checkpoint; one that is there already is kept. @throws CheckpointFault */
 export async function firstCheckpoint(
@@ -45,26 +45,9 @@ async function fromScratch(
   })
   const { vocabularySize } = Tokenizer.parse(tokenizer)
   await initializeCheckpoint(dir, {
-    architecture: architectureOf(policy, vocabularySize),
+    architecture: freshArchitecture(policy, vocabularySize),
     tokenizer,
     chat: 'compact',
     seed,
   })
-}
-
-/** The architecture of a policy made from scratch; the head of the vocabulary shares the embedding. */
-function architectureOf(policy: RunConfig['policy'], vocabularySize: number): Architecture {
-  return {
-    vocab_size: vocabularySize,
-    hidden_size: policy.hiddenSize,
-    intermediate_size: policy.intermediateSize,
-    num_hidden_layers: policy.layers,
-    num_attention_heads: policy.heads,
-    num_key_value_heads: policy.keyValueHeads,
-    head_dim: policy.hiddenSize / policy.heads,
-    rope_theta: 10_000,
-    rms_norm_eps: 1e-5,
-    tie_word_embeddings: true,
-    max_position_embeddings: policy.contextLength,
-  }
 }

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { freshArchitecture } from '../activities/fresh-architecture.ts'
 import { type PlanFacts, planOf, type RunPlan } from '../config/plan.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { parseArchitecture } from '../policy/checkpoints/architecture-config.ts'
@@ -28,20 +29,7 @@ export async function dryRun(config: RunConfig, terminal: Terminal): Promise<voi
 }
 
 function shapeOf({ policy }: RunConfig): Architecture {
-  if (policy.from === undefined)
-    return {
-      vocab_size: policy.vocabularySize,
-      hidden_size: policy.hiddenSize,
-      intermediate_size: policy.intermediateSize,
-      num_hidden_layers: policy.layers,
-      num_attention_heads: policy.heads,
-      num_key_value_heads: policy.keyValueHeads,
-      head_dim: policy.hiddenSize / policy.heads,
-      rope_theta: 10_000,
-      rms_norm_eps: 1e-6,
-      tie_word_embeddings: true,
-      max_position_embeddings: policy.contextLength,
-    }
+  if (policy.from === undefined) return freshArchitecture(policy, policy.vocabularySize)
   const file = join(policy.from, 'config.json')
   try {
     return parseArchitecture(readFileSync(file, 'utf8'), file)
