@@ -2,6 +2,7 @@
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runId } from '../src/identity.ts'
+import { TrainerFault } from '../src/policy/trainer/trainer.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import { connect, type TemporalConnection } from '../src/workers/connection.ts'
@@ -25,6 +26,8 @@ const { definition, sessions } = createEchoTask()
 const updateGates = new Map<string, Gate>()
 const turnGates = new Map<string, Gate>()
 const updatesStarted: string[] = []
+/** Versions that cannot be made, by the name of the run. */
+const badUpdates = new Map<string, number>()
 let connection: TemporalConnection
 let client: Client
 let session: TrainingSession
@@ -47,6 +50,9 @@ beforeAll(async () => {
     createTrainer: () =>
       createCopyingTrainer(async ({ toCheckpointDir }) => {
         updatesStarted.push(toCheckpointDir)
+        for (const [run, version] of badUpdates)
+          if (toCheckpointDir.endsWith(`/${run}/checkpoints/${version}`))
+            throw new TrainerFault('not_finite', 'the loss is not finite')
         await [...updateGates].find(([run]) => toCheckpointDir.includes(`/${run}/`))?.[1].passed
       }),
     findEnvironment: () => definition,
@@ -121,11 +127,14 @@ describe('a stopped run', () => {
     await session.start('stopped', tinyConfig({ evaluation: { every: 1, suites } }))
     await eventually('the first update', () => (updatesOf('stopped') === 1 ? true : undefined))
     const playing = hold(turnGates, 'stopped')
+    const updatingAgain = hold(updateGates, 'stopped')
     updating.open()
     await untilProgress('stopped', ({ step, groupsInFlight }) => step === 1 && groupsInFlight === 2)
     await session.stop('stopped')
+    updatingAgain.open()
     const stopped = await session.result('stopped')
-    expect(stopped).toMatchObject({ phase: 'stopped', step: 1, groupsInFlight: 2 })
+    expect(stopped).toMatchObject({ phase: 'stopped', groupsInFlight: 2 })
+    expect(stopped.step).toBe(updatesOf('stopped'))
     expect((await store.runs.get(runId('stopped')))?.status).toBe('stopped')
 
     playing.open()
@@ -133,7 +142,7 @@ describe('a stopped run', () => {
       const groups = await store.groups.list(runId('stopped'), { status: 'complete' })
       const evaluations = await store.evaluations.list(runId('stopped'))
       const ended = evaluations.filter(({ result }) => result !== undefined)
-      return groups.length === 6 && ended.length === 2 ? true : undefined
+      return groups.length === 6 && ended.length === stopped.step + 1 ? true : undefined
     })
     const played = sessions.length
     await session.resume('stopped')
@@ -141,9 +150,9 @@ describe('a stopped run', () => {
     expect(done).toMatchObject({ phase: 'done', step: 3 })
     expect(done.evaluations.map(({ version }) => version).toSorted()).toEqual([0, 1, 2, 3])
     await audit('stopped', 3)
-    // Six groups of two and evaluations of versions 0 and 1 before, those of versions 2 and 3 after.
-    expect(played - before).toBe(6 * 2 + 2 * 3)
-    expect(sessions.length - played).toBe(2 * 3)
+    // Six groups of two and evaluations of three, one per version.
+    expect(played - before).toBe(6 * 2 + 3 * (stopped.step + 1))
+    expect(sessions.length - before).toBe(6 * 2 + 3 * 4)
   })
 
   it('before its groups have ended finds them still playing', async () => {
@@ -167,6 +176,44 @@ describe('a stopped run', () => {
     await session.resume('warm')
     expect(await session.result('warm')).toMatchObject({ phase: 'done', step: 1 })
     await audit('warm', 1)
+  })
+})
+
+describe('a run that ended badly', () => {
+  it('says why, and goes on with the very batch that failed', async () => {
+    badUpdates.set('failing', 2)
+    await session.start('failing', tinyConfig())
+    await expect(session.result('failing')).rejects.toThrow()
+    const failed = await store.runs.get(runId('failing'))
+    expect(failed).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('the loss is not finite'),
+    })
+    const taken = await store.groups.list(runId('failing'), { consumedBy: 2 })
+    expect(taken).toHaveLength(2)
+    badUpdates.delete('failing')
+    await session.resume('failing')
+    expect(await session.result('failing')).toMatchObject({ phase: 'done', step: 3 })
+    const second = await store.updates.get(runId('failing'), 2)
+    expect(second?.groups.toSorted()).toEqual(taken.map(({ id }) => id).toSorted())
+    await audit('failing', 3)
+  })
+
+  it('because somebody terminated its workflow goes on from its last publication', async () => {
+    const before = sessions.length
+    const updating = hold(updateGates, 'terminated')
+    await session.start('terminated', tinyConfig())
+    await eventually('the first update', () => (updatesOf('terminated') === 1 ? true : undefined))
+    await untilProgress(
+      'terminated',
+      ({ groupsReady, groupsInFlight }) => groupsReady === 2 && groupsInFlight === 0,
+    )
+    await client.workflow.getHandle('terminated').terminate()
+    updating.open()
+    await session.resume('terminated')
+    expect(await session.result('terminated')).toMatchObject({ phase: 'done', step: 3 })
+    await audit('terminated', 3)
+    expect(sessions.length - before).toBe(6 * 2)
   })
 })
 
