@@ -48,7 +48,7 @@ function preloading(base: typeof threads.Worker): typeof threads.Worker {
     constructor(file: string | URL, options: threads.WorkerOptions = {}) {
       const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
       const isWorkflowThread = typeof file === 'string' && workflowThreadFile.test(file)
-      super(file, isWorkflowThread ? { ...options, execArgv: [...process.execArgv, ...execArgv] } : options)
+      super(file, isWorkflowThread ? { ...options, execArgv } : options)
     }
   }
 }
