@@ -23,7 +23,7 @@ import {
 
 const run = runId('shared')
 const home = temporaryHome()
-const updates = 2
+const updates = 6 // as many chances to catch one in hand while episodes are played
 const killed = ['environment', 'policy', 'trainer'] as const
 const workers = new Map<Role, PerdureProcess>()
 /** What each process had mapped into its memory, where the system tells. */
@@ -73,7 +73,7 @@ beforeAll(async () => {
   const set = [
     'orchestration.dispatch=server',
     `training.updates=${updates}`,
-    'evaluation.suites.0.episodes=30', // played beside the first updates
+    'evaluation.suites.0.episodes=40', // played beside the first updates
     'learning.microBatchTokens=64', // slow updates
   ]
   await session.start(run, loadConfig({ file: 'examples/smoke.yaml', set }))
