@@ -4,8 +4,9 @@
  *
  * Invariants
  * - The logprobs are those of the named version for the very tokens returned, at the asked temperature.
- * - The same request gives the same tokens whatever else is in flight (up to float rounding of logits).
- * - Caches only save work: dropping one at any time changes no result.
+ * - The same request gives the same bytes whatever else is in flight, where its key's earlier turns are
+ *   cached alike.
+ * - Caches only save work: dropping one at any time changes no result beyond float rounding.
  */
 
 /** One action to sample. */

@@ -3,8 +3,8 @@
  *
  * Invariants
  * - A session is a function of its feeds: the same feeds and thread count give the same bytes.
- * - An output given as a tensor is written in place. (The binding also copies each output into a new
- *   array, given or not; so large results cost, and graphs should return little.)
+ * - An output given as a tensor is written in place, and still copied: the binding (1.30) copies every
+ *   output into a new array, given or not. So large results cost, and graphs should return little.
  *
  * `run` computes on the calling thread and returns when the result is there: callers that must stay
  * responsive run it in a worker thread.

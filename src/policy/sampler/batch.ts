@@ -8,13 +8,20 @@
  *
  * Invariants
  * - Slot s holds `lengths[s]` positions; its mask shows exactly these and the new token.
- * - Slots below `width` are read by a decode step; empty ones among them compute what nobody reads.
+ * - Slots below `width` are read by a decode step, never fewer than two; empty ones among them compute
+ *   what nobody reads.
  * - A step changes no slot but those it was run for.
  */
 import { type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { cacheNames, maskedScore } from '../transformer/decode-graph.ts'
 import { type Int64Cells, int64Cells } from './int64-cells.ts'
+
+/**
+ * Rows of a step at least: the runtime multiplies a single row by another routine, whose sums round
+ * differently from those of two rows or more.
+ */
+export const fewestRows = 2
 
 export type Feeds = Record<string, Tensor>
 
@@ -35,7 +42,9 @@ export class Batch {
   readonly #values: readonly Float32Array[]
   readonly #feeds = new Map<number, Feeds>()
 
-  constructor(architecture: Architecture, capacity: number, slots: number) {
+  /** @param asked slots; there are two at least */
+  constructor(architecture: Architecture, capacity: number, asked: number) {
+    const slots = Math.max(fewestRows, asked)
     this.architecture = architecture
     this.capacity = capacity
     this.slots = slots
@@ -53,8 +62,9 @@ export class Batch {
     for (let slot = 0; slot < slots; slot++) this.setLength(slot, 0)
   }
 
-  /** Inputs of a decode step over the first `width` slots; made once per width. */
-  decodeFeeds(width: number): Feeds {
+  /** Inputs of a decode step over the first `taken` slots, two at least; made once per width. */
+  decodeFeeds(taken: number): Feeds {
+    const width = Math.max(fewestRows, taken)
     const known = this.#feeds.get(width)
     if (known !== undefined) return known
     const { capacity } = this

@@ -23,7 +23,7 @@ const architecture: Architecture = {
 
 it('only the query projection is changed, by the attention’s scale, a power of two here', () => {
   const weights = randomWeights(architecture, uniforms(1))
-  const fused = fuseWeights(architecture, weights)
+  const fused = fuseWeights(architecture, weights, 1)
   const part = (name: string): Float32Array => weights.get(`model.layers.1.${name}.weight`) as Float32Array
   const projection = fused[layerInputs(1).queryKeyValue]
   expect(projection?.dims).toEqual([16 + 8 + 8, 8])
@@ -39,9 +39,12 @@ it('only the query projection is changed, by the attention’s scale, a power of
   ])
 })
 
-it('every input that the graphs declare for weights is there under its name', async () => {
-  const fused = fuseWeights(architecture, randomWeights(architecture, uniforms(1)))
-  const session = await createSession(buildDecodeGraph(architecture), { threads: 1 })
+it.each([
+  ['one thread', architecture, 1],
+  ['two threads, whose narrow products are cut in blocks', { ...architecture, intermediate_size: 300 }, 2],
+])('every input that the graphs declare for weights is there under its name: %s', async (_, a, threads) => {
+  const fused = fuseWeights(a, randomWeights(a, uniforms(1)), threads)
+  const session = await createSession(buildDecodeGraph(a, threads), { threads })
   for (const name of Object.keys(fused)) expect(session.inputNames).toContain(name)
   const others = session.inputNames.filter((name) => !(name in fused) && !/^(key|value)\.\d+$/.test(name))
   expect(new Set(others)).toEqual(
@@ -53,9 +56,11 @@ it('every input that the graphs declare for weights is there under its name', as
 it('a weight that is missing or of another size is named', () => {
   const weights = new Map(randomWeights(architecture, uniforms(1)))
   weights.set('model.layers.0.mlp.up_proj.weight', new Float32Array(3))
-  expect(() => fuseWeights(architecture, weights)).toThrow('model.layers.0.mlp.up_proj.weight: expected 128')
+  expect(() => fuseWeights(architecture, weights, 1)).toThrow(
+    'model.layers.0.mlp.up_proj.weight: expected 128',
+  )
   weights.delete('lm_head.weight')
-  expect(() => fuseWeights(architecture, weights)).toThrow('lm_head.weight: expected 96 numbers, got none')
+  expect(() => fuseWeights(architecture, weights, 1)).toThrow('lm_head.weight: expected 96 numbers, got none')
 })
 
 it('an int64 cell is its low half as long as only small non-negative numbers are written', () => {

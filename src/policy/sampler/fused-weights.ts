@@ -3,17 +3,17 @@
  *
  * Invariants
  * - Nothing is rounded but the query projection, which carries the attention's scale 1/√headDim.
- * - Every input that `decode-graph.ts` declares for weights is here under its name.
+ * - Every input that `decode-graph.ts` declares for weights on that many threads is here under its name.
  */
 import { type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
-import { layerInputs } from '../transformer/decode-graph.ts'
+import { blockInput, layerInputs, productBlocks } from '../transformer/decode-graph.ts'
 
 /** Graph inputs by name. */
 export type FusedWeights = Readonly<Record<string, Tensor<'float32'>>>
 
 /** @throws RangeError a weight is missing or has another size than the architecture says */
-export function fuseWeights(a: Architecture, weights: Weights): FusedWeights {
+export function fuseWeights(a: Architecture, weights: Weights, threads: number): FusedWeights {
   const { hidden_size: hidden, intermediate_size: inner, head_dim: headDim, vocab_size: vocabulary } = a
   const query = a.num_attention_heads * headDim
   const keyValue = a.num_key_value_heads * headDim
@@ -48,20 +48,35 @@ export function fuseWeights(a: Architecture, weights: Weights): FusedWeights {
       weight(`${at}.mlp.gate_proj.weight`, inner, hidden),
       weight(`${at}.mlp.up_proj.weight`, inner, hidden),
     )
-    const matrix = (data: Float32Array, out: number, width: number): Tensor<'float32'> =>
-      tensor('float32', data, [out, width])
+    const matrix = (name: string, data: Float32Array, out: number, width: number): void => {
+      const blocks = productBlocks(out, width, threads)
+      let from = 0
+      for (const [block, columns] of blocks.entries()) {
+        const part = blocks.length === 1 ? data : columnsOf(data, width, from, columns)
+        fused[blockInput(name, block, blocks.length)] = tensor('float32', part, [out, columns])
+        from += columns
+      }
+    }
     fused[names.inputNorm] = tensor('float32', weight(`${at}.input_layernorm.weight`, hidden), [hidden])
-    fused[names.queryKeyValue] = matrix(projection, query + 2 * keyValue, hidden)
-    fused[names.attentionOut] = matrix(weight(`${at}.self_attn.o_proj.weight`, hidden, query), hidden, query)
+    matrix(names.queryKeyValue, projection, query + 2 * keyValue, hidden)
+    matrix(names.attentionOut, weight(`${at}.self_attn.o_proj.weight`, hidden, query), hidden, query)
     fused[names.feedForwardNorm] = tensor(
       'float32',
       weight(`${at}.post_attention_layernorm.weight`, hidden),
       [hidden],
     )
-    fused[names.gateUp] = matrix(gateUp, 2 * inner, hidden)
-    fused[names.down] = matrix(weight(`${at}.mlp.down_proj.weight`, hidden, inner), hidden, inner)
+    matrix(names.gateUp, gateUp, 2 * inner, hidden)
+    matrix(names.down, weight(`${at}.mlp.down_proj.weight`, hidden, inner), hidden, inner)
   }
   return fused
+}
+
+/** Columns [from, from + columns) of a matrix of `width` columns. */
+function columnsOf(data: Float32Array, width: number, from: number, columns: number): Float32Array {
+  const part = new Float32Array((data.length / width) * columns)
+  for (let source = from, target = 0; target < part.length; source += width, target += columns)
+    part.set(data.subarray(source, source + columns), target)
+  return part
 }
 
 /** Matrices of equal width one below the other. */

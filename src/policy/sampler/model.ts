@@ -3,13 +3,14 @@
  *
  * Invariants
  * - A new version needs no new session: weights are fed with every step.
- * - A row's result depends on its own inputs alone, up to the rounding of products of other sizes.
+ * - A row's result depends on its own inputs alone, to the bit: no step has a single row, and padding adds
+ *   whole blocks of zeros to a sum, never another order of its terms.
  */
 import { createSession, type Session, type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { buildDecodeGraph, buildPrefillGraph, maskedScore } from '../transformer/decode-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
-import type { Batch, Feeds } from './batch.ts'
+import { type Batch, type Feeds, fewestRows } from './batch.ts'
 import type { FusedWeights } from './fused-weights.ts'
 import { int64Cells } from './int64-cells.ts'
 
@@ -29,6 +30,12 @@ export interface PrefillRow {
  * CPU) 6.9 ms, 5.7 ms with the runtime's spin, 3.8 ms, 3.9 ms with 10 µs; alone both take about 2 ms.
  */
 const spinMicroseconds = 20
+
+/**
+ * Chunks are padded to a multiple of this, the places that the runtime's softmax sums side by side: a
+ * longer chunk in the same step then only adds zeros to the end of each partial sum.
+ */
+const chunkBlock = 64
 
 interface Sessions {
   readonly decode: Session
@@ -66,9 +73,9 @@ export class SamplingModel {
     const { threads, contextLength } = options
     const session = { threads, spinMicroseconds }
     const [decode, prefill, fresh] = await Promise.all([
-      createSession(buildDecodeGraph(architecture), session),
-      createSession(buildPrefillGraph(architecture, true), session),
-      createSession(buildPrefillGraph(architecture, false), session),
+      createSession(buildDecodeGraph(architecture, threads), session),
+      createSession(buildPrefillGraph(architecture, threads, true), session),
+      createSession(buildPrefillGraph(architecture, threads, false), session),
     ])
     const { cosines, sines } = rotaryTables(architecture, contextLength)
     const dims = [contextLength, architecture.head_dim / 2]
@@ -79,14 +86,14 @@ export class SamplingModel {
     )
   }
 
-  /** One decode step over the first `width` slots. @returns `token`, `logprob` [width, 1], new keys and values */
+  /** One decode step over the first `width` slots. @returns `token`, `probability` [width, 1], new keys and values */
   decode(batch: Batch, width: number, weights: FusedWeights): Promise<StepResults> {
     return this.#sessions.decode.run({ ...batch.decodeFeeds(width), ...this.#tables, ...weights })
   }
 
   /**
    * One prefill step; all rows are fresh or none is.
-   * @returns `token` and `logprob` [drawn, 1], one for each row with a draw, in order; new keys and values by row
+   * @returns `token` and `probability` [drawn, 1], one for each row with a draw, in order; new keys and values by row
    */
   prefill(
     batch: Batch,
@@ -94,10 +101,13 @@ export class SamplingModel {
     fresh: boolean,
     weights: FusedWeights,
   ): Promise<StepResults> {
-    const chunk = Math.max(...rows.map(({ tokens }) => tokens.length))
-    const count = rows.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    const longest = Math.max(...rows.map(({ tokens }) => tokens.length))
+    const chunk = Math.ceil(longest / chunkBlock) * chunkBlock
+    const tokenCount = rows.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    // Tokens and draws beyond the real ones are computed for nobody.
+    const count = Math.max(fewestRows, tokenCount)
     const drawing = rows.filter(({ draw }) => draw !== undefined)
-    const drawn = Math.max(1, drawing.length) // without any draw the step draws once for nobody
+    const drawn = Math.max(fewestRows, drawing.length)
     const ids = int64Cells(count)
     const positions = int64Cells(count)
     const compact = int64Cells(count)

@@ -2,10 +2,10 @@
  * Keys and values of contexts between turns, by key and version.
  *
  * Invariants
- * - What is found for a context is its own longest prefix that any entry of the version holds: equal
- *   tokens under equal weights have equal keys and values, whoever computed them.
+ * - What is found for a context is its longest prefix that its own key holds under the version. Another
+ *   key's prefix would serve as well but for rounding, and whether it is there depends on timing.
  * - Memory stays below the budget; the least recently used entries go first.
- * - Forgetting an entry changes no result, only the work to come.
+ * - Forgetting an entry changes no result beyond rounding, only the work to come.
  */
 import { capacityFor } from './capacity.ts'
 
@@ -48,24 +48,14 @@ export class PrefixCache {
     return this.#floats * Float32Array.BYTES_PER_ELEMENT
   }
 
-  /** The longest cached prefix of the context, shorter than the context itself; undefined where none is. */
+  /** The longest prefix of the context that its key holds, shorter than the context; undefined where none is. */
   find(key: string, version: number, context: Int32Array): FoundPrefix | undefined {
     const limit = context.length - 1 // the last token's hidden state is wanted, so it is always computed
-    const own = this.#entries.get(identity(key, version))
-    let best: FoundPrefix | undefined
-    if (own !== undefined) {
-      best = { entry: own, length: Math.min(limit, commonPrefix(own.tokens, own.length, context)) }
-      this.#touch(own)
-    }
-    // A context that goes on where it ended needs no look at the others, which could offer no more.
-    if (own === undefined || (best?.length ?? 0) < Math.min(own.length, limit)) {
-      for (const entry of this.#entries.values()) {
-        if (entry.version !== version || entry === own) continue
-        const length = Math.min(limit, commonPrefix(entry.tokens, entry.length, context))
-        if (length > (best?.length ?? 0)) best = { entry, length }
-      }
-    }
-    return best === undefined || best.length === 0 ? undefined : best
+    const entry = this.#entries.get(identity(key, version))
+    if (entry === undefined) return undefined
+    this.#touch(entry)
+    const length = Math.min(limit, commonPrefix(entry.tokens, entry.length, context))
+    return length === 0 ? undefined : { entry, length }
   }
 
   /**

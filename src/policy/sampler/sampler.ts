@@ -1,13 +1,15 @@
 /**
  * Continuous batching: many requests of several policy versions, one step at a time.
  *
- * A request waits for a slot, takes over the longest cached prefix of its context, is prefilled in chunks,
+ * A request waits for a slot, takes over what is cached of its own key's context, is prefilled in chunks,
  * decoded with all others of its version and capacity, and leaves its keys and values in the cache for the
  * next turn. `step` runs what `scheduler.ts` chooses; nothing happens between calls.
  *
  * Invariants
  * - Every request ends once: with its tokens, with a fault, or silently when it was cancelled.
- * - A result does not depend on what else is in flight, up to float rounding.
+ * - The same request after the same turns of its key gives the same bytes whatever else is in flight: the
+ *   borders of its chunks, its capacities and its sums follow from its own context. (A context that the
+ *   cache's budget pushed out is computed anew, which rounds differently from continuing it.)
  * - No step mixes versions; each version with work gets its turn.
  */
 import {
@@ -29,7 +31,7 @@ import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
 
 export interface SamplerOptions {
   readonly threads: number
-  /** Slots of a batch: rows of one decode step. */
+  /** Slots of a batch: rows of one decode step; two at least. */
   readonly maxBatch: number
   /** Tokens of a context at most, sampled ones included. */
   readonly contextLength: number
@@ -95,7 +97,7 @@ export class Sampler {
     }
     this.#versions.set(version, {
       shared: await shared,
-      weights: fuseWeights(architecture, weights),
+      weights: fuseWeights(architecture, weights, this.#options.threads),
       waiting: [],
       running: [],
     })
@@ -318,7 +320,8 @@ export class Sampler {
   ): void {
     const job = running.jobAt(slot)
     const token = (results.token as Tensor).data[place] as number
-    const result = job.accept(token, (results.logprob as Tensor).data[place] as number)
+    const probability = (results.probability as Tensor).data[place] as number
+    const result = job.accept(token, Math.log(probability))
     this.#sampled++
     if (result === undefined) {
       this.#makeRoom(loaded, running, slot, token, job.nextUniform())

@@ -48,7 +48,7 @@ export interface PendingPrefill {
 export interface PrefillLimits {
   /** Tokens of one row in one step. */
   readonly chunk: number
-  /** Rows × longest chunk of one step. */
+  /** Rows × longest chunk of one step, before the step rounds the chunk up to whole blocks. */
   readonly padded: number
 }
 

@@ -7,9 +7,10 @@
  *
  * Invariants
  * - The draw is made in the graph from the uniform of its row: a row's token depends on nothing else.
- * - A token of probability zero is never drawn, and its logprob is that at the row's temperature.
+ * - A token of probability zero is never drawn, and its probability is that at the row's temperature.
  * - Places masked out have no influence: garbage there changes nothing.
  * - Weights are inputs, in the form that `fuseWeights` gives (the query projection carries the scale).
+ * - How many rows a step has changes no row's sums, as long as there are two (see `productBlocks`).
  */
 import { Graph, microsoft, type Value } from '../graph/graph.ts'
 import type { Architecture } from './architecture.ts'
@@ -39,6 +40,32 @@ export function cacheNames(layer: number) {
   } as const
 }
 
+/** Terms that the runtime sums in one go, whatever its threads take of the product. */
+const sumBlock = 128
+/**
+ * Columns of a thread below which the runtime sums more terms in one go; threads take multiples of 16, so
+ * their shares may differ by that.
+ */
+const fewColumns = 64 + 16
+
+/**
+ * Widths of the blocks in which x·Wᵀ is summed, W of [out, width].
+ *
+ * The runtime gives its threads columns of a low product and rows of a high one, and cuts the sums by the
+ * columns that a thread has; so narrow products are cut here, where rows in flight have no say.
+ */
+export function productBlocks(out: number, width: number, threads: number): readonly number[] {
+  if (threads === 1 || out > fewColumns * threads) return [width]
+  const blocks: number[] = []
+  for (let at = 0; at < width; at += sumBlock) blocks.push(Math.min(sumBlock, width - at))
+  return blocks
+}
+
+/** Name of a weight's block among the inputs. */
+export function blockInput(name: string, block: number, blocks: number): string {
+  return blocks === 1 ? name : `${name}.block.${block}`
+}
+
 interface Widths {
   readonly query: number
   readonly keyValue: number
@@ -60,15 +87,15 @@ function widthsOf(a: Architecture): Widths {
  * `mask` [rows, 1, 1, 1, capacity + 1] (the last place is the new token's), `widths` int64
  * (capacity, 1), `key.l` and `value.l` [rows, keyValueHeads, 1, capacity, headDim], the weights, and
  * the draw's inputs (see `sample`).
- * Outputs: `token` [rows, 1] int32, `logprob` [rows, 1], `new_key.l`, `new_value.l` [rows, keyValueHeads·headDim].
+ * Outputs: `token` [rows, 1] int32, `probability` [rows, 1], `new_key.l`, `new_value.l` [rows, keyValueHeads·headDim].
  */
-export function buildDecodeGraph(a: Architecture): Uint8Array {
+export function buildDecodeGraph(a: Architecture, threads: number): Uint8Array {
   const graph = new Graph()
   const { head_dim: headDim, num_key_value_heads: keyValueHeads } = a
   const { query, group } = widthsOf(a)
   const mask = graph.input('mask', ['rows', 1, 1, 1, 'places'])
   const widths = graph.input('widths', [2], { type: 'int64' })
-  const { hidden, embedding } = decoder(graph, a, 'rows', (layer, q, k, v) => {
+  const { hidden, embedding } = decoder(graph, a, threads, 'rows', (layer, q, k, v) => {
     const names = cacheNames(layer)
     // The group is a batch dimension: one row of scores per product takes the runtime's vector-matrix path.
     const past = ['rows', keyValueHeads, 1, 'capacity', headDim] as const
@@ -109,9 +136,9 @@ export function buildDecodeGraph(a: Architecture): Uint8Array {
  * the tokens to sample after. With a past also `slots` [rows] int64: the rows of `key.l` and `value.l`
  * [slots, keyValueHeads, capacity, headDim] to attend, `mask` [rows, 1, 1, capacity] and `widths`
  * (capacity, chunk).
- * Outputs: `token`, `logprob` [drawn, 1]; `new_key.l`, `new_value.l` [rows, keyValueHeads, chunk, headDim].
+ * Outputs: `token`, `probability` [drawn, 1]; `new_key.l`, `new_value.l` [rows, keyValueHeads, chunk, headDim].
  */
-export function buildPrefillGraph(a: Architecture, withPast: boolean): Uint8Array {
+export function buildPrefillGraph(a: Architecture, threads: number, withPast: boolean): Uint8Array {
   const graph = new Graph()
   const { head_dim: headDim, num_key_value_heads: keyValueHeads, num_attention_heads: heads } = a
   const { query, group } = widthsOf(a)
@@ -139,7 +166,7 @@ export function buildPrefillGraph(a: Architecture, withPast: boolean): Uint8Arra
       attributes: { perm: [0, 2, 1, 3] },
     })
   }
-  const { hidden, embedding } = decoder(graph, a, 'tokens', (layer, q, k, v) => {
+  const { hidden, embedding } = decoder(graph, a, threads, 'tokens', (layer, q, k, v) => {
     const names = cacheNames(layer)
     const queries = graph.operation(
       'Reshape',
@@ -227,6 +254,7 @@ type Attention = (layer: number, query: Value, key: Value, value: Value) => Valu
 function decoder(
   graph: Graph,
   a: Architecture,
+  threads: number,
   count: string,
   attention: Attention,
 ): { readonly hidden: Value; readonly embedding: Value } {
@@ -237,10 +265,6 @@ function decoder(
   const cos = graph.input('cos', ['positions', headDim / 2])
   const sin = graph.input('sin', ['positions', headDim / 2])
   const embedding = graph.input('embedding', [a.vocab_size, hidden])
-  const linear = (x: Value, name: string, out: number): Value => {
-    const weight = graph.input(name, [out, x.dims.at(-1) ?? 1])
-    return graph.operation('Gemm', [x, weight], [count, out], { attributes: { transB: 1 } })
-  }
   const columns = <const Sizes extends readonly number[]>(x: Value, ...sizes: Sizes): readonly Value[] =>
     graph.operations(
       'Split',
@@ -248,11 +272,22 @@ function decoder(
       sizes.map((size) => ({ dims: [count, size] })),
       { attributes: { axis: -1 } },
     )
+  const linear = (x: Value, name: string, out: number, width: number): Value => {
+    const blocks = productBlocks(out, width, threads)
+    const parts = blocks.length === 1 ? [x] : columns(x, ...blocks)
+    let sum: Value | undefined
+    for (const [block, part] of parts.entries()) {
+      const weight = graph.input(blockInput(name, block, blocks.length), [out, blocks[block] as number])
+      const terms = sum === undefined ? [part, weight] : [part, weight, sum]
+      sum = graph.operation('Gemm', terms, [count, out], { attributes: { transB: 1 } })
+    }
+    return sum as Value
+  }
   let x = graph.operation('Gather', [embedding, ids], [count, hidden], { attributes: { axis: 0 } })
   for (let layer = 0; layer < a.num_hidden_layers; layer++) {
     const names = layerInputs(layer)
     const normed = norm(graph, a, x, names.inputNorm)
-    const projected = linear(normed, names.queryKeyValue, query + 2 * keyValue)
+    const projected = linear(normed, names.queryKeyValue, query + 2 * keyValue, hidden)
     const [unrotated, value] = columns(projected, query + keyValue, keyValue) as [Value, Value]
     // Queries and keys rotate together, as heads of one row of `count` tokens.
     const width = query + keyValue
@@ -264,15 +299,15 @@ function decoder(
     const flat = graph.operation('Reshape', [rotated, graph.integers(-1, width)], [count, width])
     const [q, k] = columns(flat, query, keyValue) as [Value, Value]
     const mixed = attention(layer, q, k, value)
-    x = graph.operation('Add', [x, linear(mixed, names.attentionOut, hidden)], x.dims)
-    const wide = linear(norm(graph, a, x, names.feedForwardNorm), names.gateUp, 2 * inner)
+    x = graph.operation('Add', [x, linear(mixed, names.attentionOut, hidden, query)], x.dims)
+    const wide = linear(norm(graph, a, x, names.feedForwardNorm), names.gateUp, 2 * inner, hidden)
     const [gate, up] = columns(wide, inner, inner) as [Value, Value]
     const opened = graph.operation('QuickGelu', [gate], gate.dims, {
       attributes: { alpha: { float: 1 } }, // x·sigmoid(x), which is SiLU
       domain: microsoft,
     })
     const product = graph.operation('Mul', [opened, up], up.dims)
-    x = graph.operation('Add', [x, linear(product, names.down, hidden)], x.dims)
+    x = graph.operation('Add', [x, linear(product, names.down, hidden, inner)], x.dims)
   }
   return { hidden: x, embedding }
 }
@@ -290,6 +325,8 @@ function norm(graph: Graph, a: Architecture, x: Value, name: string): Value {
  * With p = softmax(logits / T) and c its cumulative sum, the token is the number of i with cᵢ ≤ u·c_last;
  * where `greedy` is set it is the most likely one. Inputs per row: `inverse_temperature`, `uniform`
  * in [0, 1), `greedy` [count, 1].
+ *
+ * The probability leaves without its logarithm: the runtime's differs in the last bit by the row's place.
  */
 function sample(graph: Graph, a: Architecture, hidden: Value, embedding: Value, count: string): void {
   const vocabulary = a.vocab_size
@@ -324,5 +361,5 @@ function sample(graph: Graph, a: Architecture, hidden: Value, embedding: Value, 
     attributes: { axis: 1 },
   })
   graph.output('token', graph.operation('Cast', [token], column, { attributes: { to: 6 }, type: 'int32' }))
-  graph.output('logprob', graph.operation('Log', [probability], column))
+  graph.output('probability', probability)
 }
