@@ -174,7 +174,9 @@ async function runUntilStopped(worker: Worker): Promise<void> {
 
 function embeddedEngine(config: RunConfig): Promise<Engine> {
   const { threads, contextLength } = config.policy
-  return createEmbeddedEngine({ threads, contextLength, maxBatch: 64 })
+  // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
+  const exact = config.rollout.maxStaleness === 0
+  return createEmbeddedEngine({ threads, contextLength, maxBatch: 64, exact })
 }
 
 function embeddedTrainer(): Trainer {

@@ -33,6 +33,8 @@ export interface EmbeddedEngineOptions {
   readonly contextLength: number
   /** Memory for contexts between turns; 512 MiB by default. */
   readonly cacheBytes?: number
+  /** Whether the same request gives the same bytes whatever else is in flight; true by default, and slower. */
+  readonly exact?: boolean
 }
 
 /**

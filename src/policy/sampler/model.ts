@@ -32,10 +32,10 @@ export interface PrefillRow {
 const spinMicroseconds = 20
 
 /**
- * Chunks are padded to a multiple of this, the places that the runtime's softmax sums side by side: a
- * longer chunk in the same step then only adds zeros to the end of each partial sum.
+ * Chunks are padded to a multiple of this where results must be exact, the places that the runtime's softmax
+ * sums side by side: a longer chunk in the same step then only adds zeros to the end of each partial sum.
  */
-const chunkBlock = 64
+const exactChunkBlock = 64
 
 interface Sessions {
   readonly decode: Session
@@ -56,8 +56,10 @@ export class SamplingModel {
   readonly floatsPerPosition: number
   readonly #sessions: Sessions
   readonly #tables: Tables
+  readonly #chunkBlock: number
 
-  private constructor(architecture: Architecture, sessions: Sessions, tables: Tables) {
+  private constructor(architecture: Architecture, sessions: Sessions, tables: Tables, chunkBlock: number) {
+    this.#chunkBlock = chunkBlock
     this.architecture = architecture
     this.#sessions = sessions
     this.#tables = tables
@@ -68,9 +70,9 @@ export class SamplingModel {
   /** @throws RuntimeFault the runtime refuses the graphs */
   static async create(
     architecture: Architecture,
-    options: { readonly threads: number; readonly contextLength: number },
+    options: { readonly threads: number; readonly contextLength: number; readonly exact?: boolean },
   ): Promise<SamplingModel> {
-    const { threads, contextLength } = options
+    const { threads, contextLength, exact = true } = options
     const session = { threads, spinMicroseconds }
     const [decode, prefill, fresh] = await Promise.all([
       createSession(buildDecodeGraph(architecture, threads), session),
@@ -83,6 +85,7 @@ export class SamplingModel {
       architecture,
       { decode, prefill, fresh },
       { cos: tensor('float32', cosines, dims), sin: tensor('float32', sines, dims) },
+      exact ? exactChunkBlock : 1,
     )
   }
 
@@ -102,7 +105,7 @@ export class SamplingModel {
     weights: FusedWeights,
   ): Promise<StepResults> {
     const longest = Math.max(...rows.map(({ tokens }) => tokens.length))
-    const chunk = Math.ceil(longest / chunkBlock) * chunkBlock
+    const chunk = Math.ceil(longest / this.#chunkBlock) * this.#chunkBlock
     const tokenCount = rows.reduce((sum, { tokens }) => sum + tokens.length, 0)
     // Tokens and draws beyond the real ones are computed for nobody.
     const count = Math.max(fewestRows, tokenCount)
