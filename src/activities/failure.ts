@@ -6,6 +6,7 @@
  * - Whether trying again can help is decided where the fault is defined, by its `permanent`.
  */
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
+import { type Activities, wrapEach } from './wrapping.ts'
 
 /** The failure that Temporal records for a fault. */
 export function failureOf(error: unknown): TemporalFailure {
@@ -20,21 +21,15 @@ export function failureOf(error: unknown): TemporalFailure {
   })
 }
 
-type Activities = Readonly<Record<string, (argument: never) => Promise<unknown>>>
-
 /** The same activities, with every fault turned into a failure. */
 export function failing<A extends Activities>(activities: A): A {
-  const wrapped = Object.entries(activities).map(([name, activity]) => [
-    name,
-    async (argument: never) => {
-      try {
-        return await activity(argument)
-      } catch (error) {
-        throw failureOf(error)
-      }
-    },
-  ])
-  return Object.fromEntries(wrapped) as A
+  return wrapEach(activities, async (call) => {
+    try {
+      return await call()
+    } catch (error) {
+      throw failureOf(error)
+    }
+  })
 }
 
 /**
@@ -43,17 +38,13 @@ export function failing<A extends Activities>(activities: A): A {
  * the task ends here and the turn is played by the next worker.
  */
 export function untilStopping<A extends Activities>(stopping: AbortSignal, activities: A): A {
-  const wrapped = Object.entries(activities).map(([name, activity]) => [
-    name,
-    async (argument: never) => {
-      if (stopping.aborted)
-        throw ApplicationFailure.create({
-          type: 'WorkerStopping',
-          message: 'this worker is stopping; the next one goes on',
-          nextRetryDelay: '2 seconds',
-        })
-      return activity(argument)
-    },
-  ])
-  return Object.fromEntries(wrapped) as A
+  return wrapEach(activities, async (call) => {
+    if (stopping.aborted)
+      throw ApplicationFailure.create({
+        type: 'WorkerStopping',
+        message: 'this worker is stopping; the next one goes on',
+        nextRetryDelay: '2 seconds',
+      })
+    return call()
+  })
 }

@@ -6,6 +6,7 @@
  * - What an activity last told of its progress stays to be seen.
  */
 import { Context } from '@temporalio/activity'
+import { type Activities, wrapEach } from './wrapping.ts'
 
 /** Several beats fit into the shortest heartbeat timeout, so that one late beat is not taken for death. */
 const everyMs = 4_000
@@ -19,21 +20,15 @@ export function tellProgress(details: unknown): void {
   context.heartbeat(details)
 }
 
-type Activities = Readonly<Record<string, (argument: never) => Promise<unknown>>>
-
 /** The same activities, which beat while they are in hand. */
 export function heartbeating<A extends Activities>(activities: A): A {
-  const wrapped = Object.entries(activities).map(([name, activity]) => [
-    name,
-    async (argument: never) => {
-      const context = Context.current()
-      const timer = setInterval(() => context.heartbeat(lastDetails.get(context)), everyMs)
-      try {
-        return await activity(argument)
-      } finally {
-        clearInterval(timer)
-      }
-    },
-  ])
-  return Object.fromEntries(wrapped) as A
+  return wrapEach(activities, async (call) => {
+    const context = Context.current()
+    const timer = setInterval(() => context.heartbeat(lastDetails.get(context)), everyMs)
+    try {
+      return await call()
+    } finally {
+      clearInterval(timer)
+    }
+  })
 }

@@ -7,7 +7,7 @@
  */
 import type { EpisodeId, GroupId, RunId } from '../identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
-import { finalReward } from '../learning/reward.ts'
+import { finalReward, isSuccess } from '../learning/reward.ts'
 import type { SealedEpisode } from '../storage/episodes.ts'
 import type { Store } from '../storage/store.ts'
 import type { EpisodeResult, GroupReport } from '../workflows/messages.ts'
@@ -103,7 +103,7 @@ function resultOf({ id, seal }: SealedEpisode): EpisodeResult {
     episode: id,
     outcome,
     reward: isRewarded(outcome) ? reward : null,
-    success: outcome === 'completed' && reward !== null && reward >= 1,
+    success: isSuccess(outcome, reward),
     turns,
     tokens,
     actionTokens,

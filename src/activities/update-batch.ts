@@ -9,6 +9,7 @@
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId } from '../identity.ts'
 import { planBatch } from '../learning/batch-plan.ts'
+import { isSuccess } from '../learning/reward.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
@@ -106,7 +107,7 @@ function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: numb
       actionTokens += episode.seal.actionTokens
       for (const sampledBy of versions) if (sampledBy >= 0 && sampledBy < version) staleTokens += 1
       append(reward, task, episode.seal.reward ?? 0)
-      append(success, task, episode.seal.outcome === 'completed' && (episode.seal.reward ?? 0) >= 1 ? 1 : 0)
+      append(success, task, isSuccess(episode.seal.outcome, episode.seal.reward) ? 1 : 0)
     }
   return {
     episodes,

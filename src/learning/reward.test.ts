@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isRewarded, outcomes } from './outcome.ts'
-import { finalReward } from './reward.ts'
+import { finalReward, isSuccess } from './reward.ts'
 import { staleness, stalenessStatistics } from './staleness.ts'
 
 describe('finalReward', () => {
@@ -33,4 +33,11 @@ describe('staleness', () => {
     expect(stalenessStatistics([0, 1, 2])).toEqual({ mean: 1, max: 2 })
     expect(stalenessStatistics([])).toEqual({ mean: 0, max: 0 })
   })
+})
+
+it('a success is a completed episode with full reward, and nothing else', () => {
+  expect(isSuccess('completed', 1)).toBe(true)
+  expect(isSuccess('completed', 0.5)).toBe(false)
+  expect(isSuccess('turn_limit', 1)).toBe(false)
+  expect(isSuccess('infrastructure_error', null)).toBe(false)
 })

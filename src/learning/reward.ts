@@ -26,3 +26,12 @@ export function finalReward(
     throw new RangeError(`an episode was paid ${environmentReward}, expected a finite reward`)
   return environmentReward
 }
+
+/**
+ * Whether an episode counts as a success: it completed with full reward.
+ * @param reward the final reward; null where the outcome carries none
+ * @example isSuccess('completed', 0.5) // false
+ */
+export function isSuccess(outcome: Outcome, reward: number | null): boolean {
+  return outcome === 'completed' && reward !== null && reward >= 1
+}
