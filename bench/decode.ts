@@ -18,32 +18,12 @@ import type { Architecture } from '../src/policy/transformer/architecture.ts'
 import { initialWeights } from '../src/policy/transformer/initialization.ts'
 import type { Figure } from './figure.ts'
 import { gemmPeak } from './gemm-peak.ts'
+import { shapes } from './shapes.ts'
 
 const threads = 2
 const rows = 32
-const contextLength = 1024
-
-const d128: Architecture = {
-  vocab_size: 512,
-  hidden_size: 128,
-  intermediate_size: 384,
-  num_hidden_layers: 4,
-  num_attention_heads: 4,
-  num_key_value_heads: 4,
-  head_dim: 32,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: contextLength,
-}
-const d256: Architecture = {
-  ...d128,
-  vocab_size: 4096,
-  hidden_size: 256,
-  intermediate_size: 768,
-  num_hidden_layers: 6,
-  num_attention_heads: 8,
-}
+const { d128, d256 } = shapes
+const contextLength = d128.max_position_embeddings
 
 /** Floating-point operations of one token's products with `context` tokens before it. */
 function operationsPerToken(a: Architecture, context: number): number {

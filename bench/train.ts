@@ -21,36 +21,7 @@ import { batchGradient } from '../src/policy/trainer/update.ts'
 import type { Architecture } from '../src/policy/transformer/architecture.ts'
 import type { Figure } from './figure.ts'
 import { gemmPeak } from './gemm-peak.ts'
-
-const common = {
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 1024,
-}
-
-const architectures: Readonly<Record<string, Architecture>> = {
-  d128: {
-    ...common,
-    vocab_size: 512,
-    hidden_size: 128,
-    intermediate_size: 384,
-    num_hidden_layers: 4,
-    num_attention_heads: 4,
-    num_key_value_heads: 4,
-    head_dim: 32,
-  },
-  d256: {
-    ...common,
-    vocab_size: 4096,
-    hidden_size: 256,
-    intermediate_size: 768,
-    num_hidden_layers: 6,
-    num_attention_heads: 8,
-    num_key_value_heads: 4,
-    head_dim: 32,
-  },
-}
+import { shapes } from './shapes.ts'
 
 const objective: ObjectiveSettings = {
   kind: 'policy',
@@ -111,7 +82,7 @@ function gradientOperations(architecture: Architecture, batch: UpdateBatch): num
 /** Runs the benchmark. */
 export async function bench(): Promise<Figure[]> {
   const figures: Figure[] = []
-  for (const [name, architecture] of Object.entries(architectures))
+  for (const [name, architecture] of Object.entries(shapes))
     figures.push(...(await measure(name, architecture, name === 'd128' ? 24 : 8)))
   return figures
 }
