@@ -106,7 +106,7 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
     }): Promise<void> {
       const opened = await runs.get(run)
       const { config, directory } = opened
-      const { chunks, batchTokens, epochs, learningRate } = config.warmStart
+      const { chunks, batchTokens, epochs, learningRate, observationWeight } = config.warmStart
       const file = demonstrationsFile(directory.batchesDir)
       const { tokens } = await readUpdateBatch(file)
       const totalSteps = Math.max(chunks, Math.ceil((tokens.length * epochs) / batchTokens))
@@ -121,6 +121,7 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
           steps: Math.floor((totalSteps * (chunk + 1)) / chunks) - firstStep,
           totalSteps,
           batchTokens,
+          observationWeight,
           warmUpSteps: Math.ceil(totalSteps * warmUpShare),
           optimizer: { ...adamwOf(config), learningRate },
           microBatchTokens: config.learning.microBatchTokens,

@@ -232,6 +232,12 @@ const warmStartSchema = z.strictObject({
   epochs: count(1000).default(2).describe('Passes over the demonstrations.'),
   batchTokens: z.int().min(256).max(16_777_216).default(4096).describe('Tokens of one supervised step.'),
   learningRate: z.number().positive().max(1).default(0.002).describe('Peak learning rate.'),
+  observationWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe('What predicting a token of an observation counts, beside 1 for a token of an action.'),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats one at most.'),
 })
 

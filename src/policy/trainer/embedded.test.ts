@@ -70,6 +70,7 @@ function warmStart(changes: Partial<WarmStartRequest>): WarmStartRequest {
     steps: 60,
     totalSteps: 60,
     batchTokens: 100,
+    observationWeight: 0,
     warmUpSteps: 4,
     seed: 1,
     optimizer,
@@ -160,6 +161,44 @@ describe('warm start', () => {
     const { loss, lastLoss } = await trainer.warmStart(warmStart({}))
     expect(loss).toBeLessThan(Math.log(29))
     expect(lastLoss).toBeLessThan(1)
+  })
+
+  test('what the expert reads is learnt by its weight, and reported losses are those of the actions', async () => {
+    const tokens = batch.tokens.slice()
+    for (let i = 0; i < tokens.length; i++)
+      if (i % 20 > 0 && i % 20 < 10) tokens[i] = ((tokens[i - 1] as number) + 5) % 29 // a rule of its own
+    await writeUpdateBatch(at('read'), { ...batch, tokens })
+    const read = { tokens, offsets: batch.offsets, temperature: 1, microBatchTokens: 128 }
+    const surprise = async (checkpointDir: string, counts: (place: number) => boolean): Promise<number> => {
+      const lossMask = Uint8Array.from(tokens, (_, i) => (counts(i % 20) ? 1 : 0))
+      const logprobs = await trainer.logprobs({ ...read, checkpointDir, lossMask })
+      return -logprobs.reduce((sum, each) => sum + each, 0) / lossMask.filter((each) => each === 1).length
+    }
+    const imitate = async (observationWeight: number): Promise<readonly number[]> => {
+      const toCheckpointDir = at(`read ${observationWeight}`)
+      await trainer.warmStart(
+        warmStart({ demonstrationsFile: at('read'), toCheckpointDir, observationWeight }),
+      )
+      const { lastLoss } = await trainer.warmStart(
+        warmStart({
+          demonstrationsFile: at('read'),
+          fromCheckpointDir: toCheckpointDir,
+          toCheckpointDir: at(`once more ${observationWeight}`),
+          version: 2,
+          steps: 1,
+          batchTokens: 24 * 19, // one step over all demonstrations
+          observationWeight,
+        }),
+      )
+      const actions = await surprise(toCheckpointDir, (place) => place >= 10)
+      expect(lastLoss).toBeCloseTo(actions, 4)
+      return [await surprise(toCheckpointDir, (place) => place > 0 && place < 10), actions]
+    }
+    const [unread = 0] = await imitate(0)
+    const [half = 0, actions = 0] = await imitate(0.5)
+    expect(unread).toBeGreaterThan(2)
+    expect(half).toBeLessThan(2)
+    expect(actions).toBeLessThan(2)
   })
 
   test('a warm start in one chunk and in three give the same weights and moments', async () => {

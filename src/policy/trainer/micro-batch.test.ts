@@ -57,6 +57,15 @@ describe('microBatches', () => {
     expect([...(micro?.tokens ?? [])].filter((token) => token !== 0n)).toEqual([4n])
   })
 
+  test('counted on request is all that a counted token depends on, but for the first token', () => {
+    const batch = batchOf([
+      [0, 0, 0],
+      [0, 0, 1, 0, 1, 0],
+    ])
+    const [micro] = microBatches(batch, 64, undefined, 'all')
+    expect(micro?.sources).toEqual(Int32Array.of(4, 5, 6, 7))
+  })
+
   test('a chosen part of the episodes gives a part of the tokens', () => {
     const batch = batchOf([
       [0, 1],

@@ -37,11 +37,13 @@ interface Span {
  * Cuts a batch into micro-batches.
  * @param tokenLimit tokens of one micro-batch, padding included; a longer episode stands alone
  * @param episodes which episodes; all when left out
+ * @param counted `all` counts what is read as well: every token up to the last action's end but the first
  */
 export function microBatches(
   batch: Pick<UpdateBatch, 'tokens' | 'offsets' | 'lossMask'>,
   tokenLimit: number,
   episodes?: readonly number[],
+  counted: 'actions' | 'all' = 'actions',
 ): MicroBatch[] {
   const chosen = episodes ?? Array.from({ length: batch.offsets.length - 1 }, (_, index) => index)
   const spans = chosen
@@ -53,7 +55,7 @@ export function microBatches(
     const longest = (spans[first] as Span).length
     const time = Math.ceil(longest / timeMultiple) * timeMultiple
     const size = Math.max(1, Math.floor(tokenLimit / time))
-    result.push(layOut(batch, spans.slice(first, first + size), time))
+    result.push(layOut(batch, spans.slice(first, first + size), time, counted))
     first += size
   }
   return result
@@ -71,6 +73,7 @@ function layOut(
   batch: Pick<UpdateBatch, 'tokens' | 'lossMask'>,
   spans: readonly Span[],
   time: number,
+  counted: 'actions' | 'all',
 ): MicroBatch {
   const tokens = new BigInt64Array(spans.length * time)
   const rows: number[] = []
@@ -79,7 +82,7 @@ function layOut(
     for (let position = 0; position < length; position++) {
       const source = begin + position
       tokens[index * time + position] = BigInt(batch.tokens[source] as number)
-      if (batch.lossMask[source + 1] === 1) {
+      if (counted === 'all' || batch.lossMask[source + 1] === 1) {
         rows.push(index * time + position)
         sources.push(source + 1)
       }

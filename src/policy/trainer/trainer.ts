@@ -80,6 +80,8 @@ export interface WarmStartRequest {
   readonly warmUpSteps: number
   /** Order of the demonstrations. */
   readonly seed: number
+  /** What a token that the expert reads counts, beside 1 for one that it writes. */
+  readonly observationWeight: number
   readonly optimizer: OptimizerSettings
   readonly microBatchTokens: number
 }

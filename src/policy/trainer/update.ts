@@ -150,8 +150,9 @@ function objectiveFeeds(
   referenceLogprobs: Float32Array | undefined,
   weight: number,
 ): ObjectiveFeeds {
-  const numbers = { inverse_temperature: 1 / objective.temperature, weight }
-  if (objective.kind === 'supervised') return { vectors: {}, numbers }
+  const numbers = { inverse_temperature: 1 / objective.temperature }
+  if (objective.kind === 'supervised')
+    return { vectors: { weights: new Float32Array(sources.length).fill(weight) }, numbers }
   const behaviour = Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
   return {
     vectors: {
@@ -162,6 +163,7 @@ function objectiveFeeds(
     },
     numbers: {
       ...numbers,
+      weight,
       clip_floor: 1 - objective.clipLow,
       clip_ceiling: 1 + objective.clipHigh,
       dual_clip: objective.dualClip,

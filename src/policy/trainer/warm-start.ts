@@ -5,6 +5,7 @@
  * - Step s takes the same demonstrations at the same learning rate whichever chunk holds it, so a warm
  *   start in one chunk and in four give the same weights.
  * - Every demonstration is seen once before any is seen again.
+ * - Reported losses are those of the actions, whatever weight observations have.
  */
 import { z } from 'zod'
 import { seedOf, uniforms } from '../../identity.ts'
@@ -38,12 +39,21 @@ export async function runWarmStart(
   const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps)
   const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
   for (let step = firstStep; step < firstStep + steps; step++) {
-    const micros = microBatches(batch, request.microBatchTokens, plan[step])
-    const actionTokens = micros.reduce((sum, micro) => sum + micro.rows.length, 0)
+    const { observationWeight } = request
+    const counted = observationWeight > 0 ? 'all' : 'actions'
+    const micros = microBatches(batch, request.microBatchTokens, plan[step], counted)
+    const isAction = (source: number): boolean => batch.lossMask[source] === 1
+    const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)
+    const observedTokens = micros.reduce((sum, { sources }) => sum + sources.length, -actionTokens)
+    const total = actionTokens + observationWeight * observedTokens
     policy.gradient.clear()
     let loss = 0
     for (const micro of micros) {
-      const feeds = { vectors: {}, numbers: { inverse_temperature: 1, weight: 1 / actionTokens } }
+      const weights = Float32Array.from(
+        micro.sources,
+        (source) => (isAction(source) ? 1 : observationWeight) / total,
+      )
+      const feeds = { vectors: { weights }, numbers: { inverse_temperature: 1 } }
       const { architecture } = policy
       const results = await graphs.run(
         architecture,
@@ -53,7 +63,8 @@ export async function runWarmStart(
         feeds,
         policy.gradient,
       )
-      for (const logprob of results.logprobs) loss -= logprob / actionTokens
+      for (const [row, source] of micro.sources.entries())
+        if (isAction(source)) loss -= (results.logprobs[row] as number) / actionTokens
       totals.tokens += micro.batch * micro.time
     }
     totals.gradientNorm = policy.step(optimizer, learningRateAt(step, request))

@@ -42,7 +42,7 @@ async function train(blocks: number, tokens: readonly number[], rows: readonly n
     sines: tensor('float32', sines, half),
     negative_sines: tensor('float32', negativeSines, half),
     inverse_temperature: tensor('float32', Float32Array.of(1), []),
-    weight: tensor('float32', Float32Array.of(1), []),
+    weights: tensor('float32', new Float32Array(rows.length).fill(1), [rows.length]),
   }
   for (const { name, shape } of weightSpecs(architecture))
     feeds[name] = tensor('float32', weights.get(name) as Float32Array, shape)

@@ -7,8 +7,8 @@
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
  *       + klCoefficient · (exp(ref − logp) − (ref − logp) − 1) − entropyCoefficient · H(softmax z)
  * (arXiv 2510.04206; dual clip: arXiv 1912.09729; k3: http://joschu.net/blog/kl-approx.html), and −logp in
- * the supervised objective. The graph's gradient is that of weight · Σ L, with weight = 1 / (all action
- * tokens of the batch), so that micro-batches only have to be added.
+ * the supervised objective. The graph's gradient is that of Σ weight · L, a policy's weight being 1 / (all
+ * action tokens of the batch), an imitation's a number of each token, so that micro-batches only have to be added.
  *
  * Invariants
  * - The gradient is that of the loss that `trainer/token-loss.ts` reports.
@@ -39,7 +39,7 @@ export const embeddedGradientName = 'gradient.embedded'
 
 /**
  * The ONNX bytes of a graph. Its inputs are those of `forward` and `targets` int64 [rows],
- * `inverse_temperature` []; with a gradient `weight` []; for policies `behaviour`, `advantages`,
+ * `inverse_temperature` []; `weights` [rows] for the supervised kind; for policies `weight` [], `behaviour`, `advantages`,
  * `reference` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
  * `kl_coefficient`, `entropy_coefficient`. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
  */
@@ -54,13 +54,11 @@ export function objectiveGraph(architecture: Architecture, kind: GraphKind, bloc
   graph.output('entropy', entropy)
   if (kind === 'logprobs') return graph.encode()
 
-  const weight = graph.input('weight', [])
   const seeds: [Value, Value][] = []
   if (kind === 'supervised') {
-    const descent = graph.operation('Neg', [weight], [])
-    const size = graph.operation('Shape', [chosen], [1], { type: 'int64' })
-    seeds.push([chosen, graph.operation('Expand', [descent, size], chosen.dims)])
+    seeds.push([chosen, graph.operation('Neg', [graph.input('weights', chosen.dims)], chosen.dims)])
   } else {
+    const weight = graph.input('weight', [])
     seeds.push([chosen, policySlope(graph, chosen, weight)])
     if (kind === 'policy_with_entropy') {
       const coefficient = graph.operation('Mul', [graph.input('entropy_coefficient', []), weight], [])
