@@ -116,12 +116,12 @@ export function buildDecodeGraph(a: Architecture, exactThreads: number): Uint8Ar
     const newValue = graph.operation('Reshape', [v, oneShape], one)
     const scores = graph.operation(
       'Concat',
-      [transposedProduct(graph, queries, pastKey), transposedProduct(graph, queries, newKey)],
+      [transposedProduct(graph, queries, pastKey), scoreOfOne(graph, queries, newKey)],
       ['rows', keyValueHeads, group, 1, 'places'],
       { attributes: { axis: -1 } },
     )
     const masked = graph.operation('Add', [scores, mask], scores.dims)
-    const mixed = mixValues(graph, masked, widths, pastValue, newValue)
+    const mixed = mixValues(graph, masked, widths, pastValue, newValue, 'Mul')
     return graph.operation('Reshape', [mixed, graph.integers(-1, query)], ['rows', query]) // [rows, heads·headDim]
   })
   sample(graph, a, hidden, embedding, 'rows')
@@ -228,8 +228,26 @@ function transposedProduct(graph: Graph, left: Value, right: Value): Value {
   })
 }
 
-/** softmax(scores) applied to the past's values and the new ones, which lie in two arrays. */
-function mixValues(graph: Graph, scores: Value, widths: Value, pastValue: Value, newValue: Value): Value {
+/** query · key over the last dimension; with one key the runtime's products cost more than the sums. */
+function scoreOfOne(graph: Graph, query: Value, key: Value): Value {
+  const terms = graph.operation('Mul', [query, key], query.dims)
+  return graph.operation('ReduceSum', [terms, graph.integers(-1)], [...query.dims.slice(0, -1), 1], {
+    attributes: { keepdims: 1 },
+  })
+}
+
+/**
+ * softmax(scores) applied to the past's values and the new ones, which lie in two arrays.
+ * @param product how the new ones are weighted: `Mul` where there is one for each row
+ */
+function mixValues(
+  graph: Graph,
+  scores: Value,
+  widths: Value,
+  pastValue: Value,
+  newValue: Value,
+  product: 'MatMul' | 'Mul' = 'MatMul',
+): Value {
   const weights = graph.operation('Softmax', [scores], scores.dims, { attributes: { axis: -1 } })
   const leading = scores.dims.slice(0, -1)
   const headDim = newValue.dims.at(-1) ?? 1
@@ -242,10 +260,7 @@ function mixValues(graph: Graph, scores: Value, widths: Value, pastValue: Value,
   const dims = [...leading, headDim]
   return graph.operation(
     'Add',
-    [
-      graph.operation('MatMul', [ofPast, pastValue], dims),
-      graph.operation('MatMul', [ofNew, newValue], dims),
-    ],
+    [graph.operation('MatMul', [ofPast, pastValue], dims), graph.operation(product, [ofNew, newValue], dims)],
     dims,
   )
 }
