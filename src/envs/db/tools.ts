@@ -5,6 +5,7 @@
  * - Whatever a call holds, reading it gives a query, answers, or the reason why not; it never throws.
  */
 import type { ToolSpec } from '../environment.ts'
+import { calledName, fieldsOf, quoted } from '../tool-call.ts'
 
 export const executeTool = 'execute_sql'
 export const commitTool = 'commit_final_answer'
@@ -50,9 +51,6 @@ export type CallReading =
   | { readonly kind: 'commit'; readonly answers: readonly string[] }
   | { readonly kind: 'problem'; readonly problem: string }
 
-// Of a name that the agent made up, no more than this comes back to it.
-const quoteLimit = 40
-
 /** Reads a call as the agent made it, whatever it is. */
 export function readCall(call: unknown): CallReading {
   const { name, arguments: given } = fieldsOf(call)
@@ -67,25 +65,15 @@ export function readCall(call: unknown): CallReading {
       : { kind: 'problem', problem: `${commitTool} needs "answers", a list of strings.` }
   return {
     kind: 'problem',
-    problem: `There is no tool ${quote(name)}. Call ${executeTool} or ${commitTool}.`,
+    problem: `There is no tool ${quoted(name)}. Call ${executeTool} or ${commitTool}.`,
   }
 }
 
 /** The name to answer a call under. */
 export function nameOf(call: unknown): string {
-  const { name } = fieldsOf(call)
-  return typeof name === 'string' && name !== '' ? name.slice(0, quoteLimit) : executeTool
+  return calledName(call, executeTool)
 }
 
 function isListOfStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string')
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : typeof value
-  return `"${text.length > quoteLimit ? `${text.slice(0, quoteLimit)}…` : text}"`
 }

@@ -20,6 +20,7 @@ import type {
   ToolSpec,
 } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
+import { calledName, fieldsOf } from '../tool-call.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './define.ts'
 
 /** What a session is made of. */
@@ -32,8 +33,6 @@ export interface SessionParts {
   readonly close?: ((state: FirstWords) => void | Promise<void>) | undefined
 }
 
-// Of what the agent made up, no more than this comes back to it.
-const quoteLimit = 40
 /** A schema may name every key of a large object; the agent is told the first faults. */
 const faultsTold = 5
 const replyLimit = 500
@@ -113,7 +112,7 @@ export class DefinedSession implements Environment {
 
   async #call(call: unknown, state: FirstWords): Promise<{ name: string; outcome: Outcome }> {
     const { name, arguments: given } = fieldsOf(call)
-    const shown = typeof name === 'string' && name !== '' ? name.slice(0, quoteLimit) : 'error'
+    const shown = calledName(call, 'error')
     if (this.#done) return { name: shown, outcome: told(over) }
     const { tools } = this.#parts
     const known = typeof name === 'string' && Object.hasOwn(tools, name) ? tools[name] : undefined
@@ -157,10 +156,6 @@ export class DefinedSession implements Environment {
 
 function told(reply: string): Outcome {
   return { reply, reward: 0, done: false, info: {}, usable: false }
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function listed(names: readonly string[]): string {

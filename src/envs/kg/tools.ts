@@ -6,6 +6,7 @@
  * - All arguments are texts, and all are required.
  */
 import type { ToolSpec } from '../environment.ts'
+import { calledName, fieldsOf, quoted } from '../tool-call.ts'
 import { descriptions } from './prompt.ts'
 
 /** Arguments by tool, in the order of AgentBench's action texts. */
@@ -72,20 +73,14 @@ export function readCall(call: unknown): { readonly call: KgCall } | { readonly 
 
 /** The name to answer a call under. */
 export function nameOf(call: unknown): string {
-  const { name } = fieldsOf(call)
-  return typeof name === 'string' && name !== '' ? name.slice(0, quoteLimit) : 'get_relations'
+  return calledName(call, 'get_relations', quoteLimit)
 }
 
 /** A text of the agent in quotation marks, cut where it is long. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : typeof value
-  return `"${text.length > quoteLimit ? `${text.slice(0, quoteLimit)}…` : text}"`
+  return quoted(value, quoteLimit)
 }
 
 function signatureOf(name: ToolName): string {
   return toolArguments[name].map((argument) => `"${argument}"`).join(' and ')
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

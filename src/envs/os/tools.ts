@@ -5,6 +5,7 @@
  * - Whatever a call holds, reading it gives an action or the reason why not; it never throws.
  */
 import type { ToolSpec } from '../environment.ts'
+import { calledName, fieldsOf, quoted } from '../tool-call.ts'
 
 /** The one argument of each tool, always a required string. */
 const argumentOf = { bash_action: 'script', answer_action: 'answer', finish_action: 'thought' } as const
@@ -32,9 +33,6 @@ export type CallReading =
   | { readonly tool: OsTool; readonly text: string; readonly problem?: undefined }
   | { readonly problem: string }
 
-// Of a name or value that the agent made up, no more than this comes back to it.
-const quoteLimit = 40
-
 /** Longer scripts than this are refused: no command line takes them. */
 export const scriptLimit = 100_000
 
@@ -56,19 +54,14 @@ export function readCall(call: unknown): CallReading {
 
 /** The name to answer a call under. */
 export function nameOf(call: unknown): string {
-  const { name } = fieldsOf(call)
-  return typeof name === 'string' && name !== '' ? name.slice(0, quoteLimit) : 'bash_action'
+  return calledName(call, 'bash_action')
 }
 
 function isTool(name: unknown): name is OsTool {
   return typeof name === 'string' && Object.hasOwn(argumentOf, name)
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
+/** A value in quotation marks; a null is called one, not an object. */
 function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : value === null ? 'null' : typeof value
-  return `"${text.length > quoteLimit ? `${text.slice(0, quoteLimit)}…` : text}"`
+  return quoted(value === null ? 'null' : value)
 }

@@ -7,6 +7,7 @@
  *   agent writes only the first line counts, and text in brackets within brackets names no action.
  */
 import type { ToolSpec } from '../environment.ts'
+import { calledName, fieldsOf, quoted } from '../tool-call.ts'
 
 const searchTool = 'search_action'
 const clickTool = 'click_action'
@@ -47,21 +48,18 @@ export type ShopAction =
 /** A readable call, or what to answer to one that cannot be played. */
 export type CallReading = { readonly action: ShopAction } | { readonly problem: string }
 
-// Of a name or value that the agent made up, no more than this comes back to it.
-const quoteLimit = 40
-
 /** Reads a call as the agent made it, whatever it is. */
 export function readCall(call: unknown): CallReading {
   const { name, arguments: given } = fieldsOf(call)
   if (name !== searchTool && name !== clickTool)
     return {
-      problem: `There is no tool ${quote(name)}. Call ${searchTool} with "keywords" or ${clickTool} with "value".`,
+      problem: `There is no tool ${quoted(name)}. Call ${searchTool} with "keywords" or ${clickTool} with "value".`,
     }
   const argument = name === searchTool ? 'keywords' : 'value'
   const { [argument]: text } = fieldsOf(given)
   if (typeof text === 'string') return { action: readAction(name === searchTool ? 'search' : 'click', text) }
   return {
-    problem: `${name} needs "${argument}", a string${text === undefined ? '' : `, not ${quote(text)}`}.`,
+    problem: `${name} needs "${argument}", a string${text === undefined ? '' : `, not ${quoted(text)}`}.`,
   }
 }
 
@@ -80,8 +78,7 @@ function readAction(kind: 'search' | 'click', argument: string): ShopAction {
 
 /** The name to answer a call under. */
 export function nameOf(call: unknown): string {
-  const { name } = fieldsOf(call)
-  return typeof name === 'string' && name !== '' ? name.slice(0, quoteLimit) : clickTool
+  return calledName(call, clickTool)
 }
 
 /** The agent's message that searches. */
@@ -92,13 +89,4 @@ export function searchCall(keywords: string): { name: string; arguments: { keywo
 /** The agent's message that clicks. */
 export function clickCall(value: string): { name: string; arguments: { value: string } } {
   return { name: clickTool, arguments: { value } }
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function quote(value: unknown): string {
-  const text = typeof value === 'string' ? value : typeof value
-  return `"${text.length > quoteLimit ? `${text.slice(0, quoteLimit)}…` : text}"`
 }
