@@ -4,6 +4,7 @@ import {
   branchId,
   episodeId,
   evaluationId,
+  firstAttemptOf,
   groupId,
   isBranchId,
   parseEpisodeId,
@@ -59,6 +60,16 @@ describe('an identity', () => {
       expect(() => parseEpisodeId(text)).toThrow(/expected RUN\/gN\/sN\/aN/)
     for (const name of ['', 'a/b', '../x', 'ä', '-a', 'a'.repeat(65)])
       expect(() => runId(name)).toThrow(RangeError)
+  })
+})
+
+describe('the first attempt', () => {
+  it('of a sample is the same whichever attempt asks, and of another sample another', () => {
+    const group = groupId(run, 3)
+    for (const attempt of [0, 1, 7])
+      expect(firstAttemptOf(episodeId(group, 2, attempt))).toBe(episodeId(group, 2, 0))
+    const branch = branchId(episodeId(group, 2, 4), 1, 5)
+    expect(firstAttemptOf(episodeId(branch, 0, 3))).toBe(episodeId(branch, 0, 0))
   })
 })
 

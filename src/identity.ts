@@ -93,6 +93,12 @@ export function episodeId(parent: ParentId, sample: number, attempt: number): Ep
   return `${parent}/s${sample}/a${attempt}` as EpisodeId
 }
 
+/** The first attempt at the sample of an episode. @example firstAttemptOf(episodeId(g, 2, 3)) // episodeId(g, 2, 0) */
+export function firstAttemptOf(episode: EpisodeId): EpisodeId {
+  const { parent, sample } = parseEpisodeId(episode)
+  return episodeId(parent, sample, 0)
+}
+
 /** The episodes that a version plays from a turn on. @example branchId(…, 2, 5) // 'demo/g3/s0/a1/b2-v5' */
 export function branchId(episode: EpisodeId, turn: number, version: number): BranchId {
   return `${episode}/b${turn}-v${version}` as BranchId

@@ -1,6 +1,7 @@
 /** What happens to episodes and groups when environments fail: never a reward. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseEpisodeId, runId } from '../src/identity.ts'
+import { type EpisodeId, firstAttemptOf, parseEpisodeId, runId } from '../src/identity.ts'
+import type { SamplingRequest } from '../src/policy/engines/engine.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
@@ -35,6 +36,14 @@ const tasks = {
       if (ordinal(session, all) === 0 && session.heard.length === 1) throw backendFault()
     },
   }),
+  /** As before, in a synchronous run. */
+  repeatable: createEchoTask({
+    name: 'repeatable',
+    replayable: false,
+    beforeStep(session, all) {
+      if (ordinal(session, all) === 0 && session.heard.length === 1) throw backendFault()
+    },
+  }),
   /** The first session of each instance never answers its second step. */
   hanging: createEchoTask({
     name: 'hanging',
@@ -62,19 +71,22 @@ const tasks = {
 type Name = keyof typeof tasks
 
 const results = {} as Record<Name, RunProgress>
+/** What the engine was asked for. */
+const asked: SamplingRequest[] = []
 
 beforeAll(async () => {
   session = await openSession({
     home,
     roles: 'all',
     log: () => undefined,
-    createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
+    createEngine: () => Promise.resolve(createSpeakingEngine(listen)),
     createTrainer: createCopyingTrainer,
     findEnvironment: (name) => tasks[name as Name].definition,
   })
   store = await openStore(homeAt(home).storeFile)
   const rollout: Partial<Record<Name, object>> = {
     hopeless: { groupSize: 2, groupsPerUpdate: 2, maxTokensPerTurn: 64, maxAttempts: 2 },
+    repeatable: { groupSize: 2, groupsPerUpdate: 2, maxTokensPerTurn: 64, maxStaleness: 0 },
     slow: { groupSize: 3, groupsPerUpdate: 2, maxTokensPerTurn: 64, quorum: 2, groupTimeoutSeconds: 2 },
   }
   await Promise.all(
@@ -90,6 +102,20 @@ afterAll(async () => {
   await session?.close()
   removeHome(home)
 })
+
+function listen(request: SamplingRequest): string {
+  asked.push(request)
+  return sayYesOrNo(request)
+}
+
+/** Seeds of the first turn by sample, one for each attempt. */
+function firstSeeds(name: Name): readonly (readonly number[])[] {
+  const first = asked.filter(
+    ({ cacheKey, borders }) => cacheKey.startsWith(`${name}/`) && borders.length === 0,
+  )
+  const bySample = Map.groupBy(first, ({ cacheKey }) => firstAttemptOf(cacheKey as EpisodeId))
+  return [...bySample.values()].map((requests) => requests.map(({ seed }) => seed))
+}
 
 async function consumed(name: Name) {
   const groups = await store.groups.list(runId(name), { consumed: true })
@@ -124,6 +150,13 @@ describe('an environment that fails', () => {
     const attempts = (await consumed('forgetful')).map((id) => parseEpisodeId(id).attempt)
     expect(attempts).toHaveLength(4)
     expect(attempts).toContain(1)
+  })
+
+  it('and makes a new attempt lets it draw what the failed one drew in a synchronous run, else anew', () => {
+    const again = (name: Name) => firstSeeds(name).filter((seeds) => seeds.length === 2)
+    const distinct = (name: Name) => again(name).map((seeds) => new Set(seeds).size)
+    expect(new Set(distinct('repeatable'))).toEqual(new Set([1]))
+    expect(new Set(distinct('forgetful'))).toEqual(new Set([2]))
   })
 
   it('by hanging is given up after its time and opened again', async () => {

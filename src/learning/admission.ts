@@ -19,6 +19,14 @@ export interface StalenessBound {
 }
 
 /**
+ * True for a run whose updates wait for all of their groups: it is a function of its configuration, so what it
+ * samples and draws must not depend on anything that a fault changes.
+ */
+export function isSynchronous({ maxStaleness }: Pick<StalenessBound, 'maxStaleness'>): boolean {
+  return maxStaleness === 0
+}
+
+/**
  * Groups that may be admitted now: at most (η + 1) · B may be admitted beyond those consumed, never more than
  * the remaining updates need, and no more at once than may be in flight.
  * @param now.outstanding groups in flight, ready and in training

@@ -27,6 +27,7 @@ import { createTrajectoryActivities } from '../activities/trajectory.ts'
 import type { Activities } from '../activities/wrapping.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
+import { isSynchronous } from '../learning/admission.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
@@ -194,7 +195,7 @@ async function runUntilStopped(worker: Worker): Promise<void> {
 function embeddedEngine(config: RunConfig): Promise<Engine> {
   const { threads, contextLength } = config.policy
   // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
-  const exact = config.rollout.maxStaleness === 0
+  const exact = isSynchronous(config.rollout)
   return createEmbeddedEngine({ threads, contextLength, maxBatch: 64, exact })
 }
 

@@ -4,7 +4,8 @@
  * Invariants
  * - Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled.
  * - An infrastructure failure never becomes a reward.
- * - The version of each turn depends on the episode's identity and seed alone.
+ * - Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike, so that
+ *   a new attempt plays what the failed one would have played, else the attempt's own.
  * - An episode that branches off plays only the turns from there on; those before it count as its own.
  * - The history grows by a few numbers per turn; texts and tokens stay in the store.
  */
@@ -16,7 +17,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow'
 import type { TurnResult } from '../activities/environment.ts'
-import { seedOf, uniforms, yieldsToTraining } from '../identity.ts'
+import { firstAttemptOf, seedOf, uniforms, yieldsToTraining } from '../identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
@@ -63,7 +64,8 @@ function openingOf(plan: EpisodePlan) {
 
 async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
   const { sampleAction } = samplingActivities(plan.dispatch, { yields: yieldsToTraining(plan.episode) })
-  const draw = uniforms(seedOf(plan.seed, plan.episode, 'versions'))
+  const drawing = plan.attemptsDrawAlike === true ? firstAttemptOf(plan.episode) : plan.episode
+  const draw = uniforms(seedOf(plan.seed, drawing, 'versions'))
   const opening = openingOf(plan)
   const { episode, from } = plan
   if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
@@ -82,7 +84,7 @@ async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
           version,
           temperature: plan.temperature,
           maxTokens: plan.maxTokensPerTurn,
-          seed: seedOf(plan.seed, episode, turn),
+          seed: seedOf(plan.seed, drawing, turn),
         },
       ],
     )

@@ -6,6 +6,7 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import { evaluationId, type RunId } from '../identity.ts'
+import { isSynchronous } from '../learning/admission.ts'
 import type { EpisodePlan, EvaluationPlan } from './messages.ts'
 
 /** Episodes of an evaluation that are played at once: enough to fill the engine's batches. */
@@ -27,6 +28,9 @@ export function episodeRules(
     turnLimit: tasks[taskIndex]?.turnLimit ?? null,
     maxTokensPerTurn: rollout.maxTokensPerTurn,
     invalidActionLimit: rollout.invalidActionLimit,
+    // A run that is reproducible must not learn from how often its machines failed. In any other one a new attempt
+    // draws anew: what the agent did may be why the environment hung, and would make it hang again.
+    ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
   }
 }

@@ -54,6 +54,8 @@ export interface EpisodePlan {
   readonly temperature: number
   readonly maxTokensPerTurn: number
   readonly invalidActionLimit: number
+  /** Whether all attempts at a sample draw alike; absent: a new attempt draws anew. */
+  readonly attemptsDrawAlike?: boolean
   readonly dispatch: 'local' | 'server'
 }
 
