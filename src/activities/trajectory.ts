@@ -4,6 +4,7 @@
  * Invariants
  * - A trajectory is sealed once; sealing again answers what the first sealing stored.
  * - An infrastructure failure or a cancellation is sealed without a reward.
+ * - The groups of an update that the run has not heard of are told in full: asked for again, it takes the same ones.
  */
 import type { EpisodeId, GroupId, RunId } from '../identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
@@ -70,12 +71,15 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       })
     },
 
-    /** The reports of those groups that have ended; one that an update has consumed brings no episodes. */
+    /** The reports of those groups that have ended; one that an update of the run has consumed brings no episodes. */
     async findReports(request: {
       readonly run: RunId
       readonly groups: readonly GroupId[]
+      /** Updates that the run has heard of; absent: all that are stored. */
+      readonly step?: number
     }): Promise<{ readonly reports: readonly GroupReport[] }> {
       const { config } = await runs.get(request.run)
+      const { step = Number.POSITIVE_INFINITY } = request
       const reports: GroupReport[] = []
       for (const group of request.groups) {
         const stored = await store.groups.get(group)
@@ -83,7 +87,9 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
         const episodes: EpisodeResult[] = []
         const { consumedBy } = stored
         const isSpent =
-          consumedBy !== undefined && (await store.updates.get(request.run, consumedBy)) !== undefined
+          consumedBy !== undefined &&
+          consumedBy <= step &&
+          (await store.updates.get(request.run, consumedBy)) !== undefined
         for (const id of isSpent ? [] : stored.result.episodes) {
           const episode = await store.episodes.get(id)
           if (episode?.seal !== undefined) episodes.push(resultOf({ ...episode, seal: episode.seal }))

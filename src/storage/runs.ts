@@ -4,6 +4,7 @@
  * Invariants
  * - A run's configuration is written once; a second insert of the same name changes nothing.
  * - The published version and the state that belongs to it are written together.
+ * - Published versions only grow: one that comes late, from a worker that stood still, changes nothing.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../identity.ts'
@@ -66,6 +67,7 @@ export function createRuns(db: Kysely<Schema>): Runs {
         .updateTable('runs')
         .set({ version, state: JSON.stringify(state) })
         .where('id', '=', id)
+        .where(({ eb, or }) => or([eb('version', 'is', null), eb('version', '<=', version)]))
         .execute()
     },
 

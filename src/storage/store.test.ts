@@ -114,6 +114,17 @@ describe('writes', () => {
     expect(await store.runs.state(run)).toEqual({ step: 4 })
     expect((await store.runs.list()).map((one) => one.id)).toEqual([run])
   })
+
+  it('published versions only grow: one that comes late changes nothing', async () => {
+    await using store = await openStore(join(dir, 'store.db'))
+    await store.runs.insert({ id: run, config: {}, created: 1 })
+    for (const version of [null, 0, 2, 1, null])
+      await store.runs.publish(run, { version, state: { of: version } })
+    expect(await store.runs.version(run)).toBe(2)
+    expect(await store.runs.state(run)).toEqual({ of: 2 })
+    await store.runs.publish(run, { version: 2, state: { of: 2, step: 3 } })
+    expect(await store.runs.state(run)).toEqual({ of: 2, step: 3 })
+  })
 })
 
 describe('openStore', () => {

@@ -70,7 +70,7 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<v
 async function takeReports(state: TrainingState, among: readonly GroupInFlight[]): Promise<void> {
   const { findReports } = groupActivities(state.config.orchestration.dispatch)
   const groups = among.map((group) => groupId(state.run, group.number))
-  const { reports } = await findReports({ run: state.run, groups })
+  const { reports } = await findReports({ run: state.run, groups, step: state.step })
   for (const report of reports) receiveGroup(state, report)
 }
 

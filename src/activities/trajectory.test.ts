@@ -1,0 +1,61 @@
+/** What the store tells a run of the groups that ended while it was away. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { configSchema } from '../config/schema.ts'
+import { episodeId, groupId, runId } from '../identity.ts'
+import { createHome } from '../storage/home.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { createOpenRuns } from './open-runs.ts'
+import { createTrajectoryActivities, type TrajectoryActivities } from './trajectory.ts'
+
+const run = runId('demo')
+const group = groupId(run, 0)
+const episode = episodeId(group, 0, 0)
+let folder: string
+let store: Store
+let activities: TrajectoryActivities
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-trajectory-'))
+  const home = createHome(folder)
+  store = await openStore(home.storeFile)
+  const runs = createOpenRuns({ home, store })
+  activities = createTrajectoryActivities({ store, runs, onSealed: () => undefined })
+  await store.runs.insert({ id: run, config: configSchema.parse({}), created: 0 })
+  await store.episodes.insert({ id: episode, task: 'alfworld', instance: 'i', created: 0 })
+  await store.episodes.seal(episode, { outcome: 'completed', reward: 1, ended: 0 })
+  const added = { id: group, run, number: 0, task: 'alfworld', instance: 'i', version: 0, created: 0 }
+  await store.groups.insert(added)
+  const result = { episodes: [episode], rewards: [1], oldestVersion: 0, ended: 0 }
+  await store.groups.complete(group, { status: 'complete', ...result })
+  await store.groups.consume([group], 1)
+})
+
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Episodes that are told of the group. */
+async function told(step?: number): Promise<number> {
+  const asked = { run, groups: [group], ...(step === undefined ? {} : { step }) }
+  const { reports } = await activities.findReports(asked)
+  return reports[0]?.episodes.length ?? -1
+}
+
+it('the groups of an update that the run has not heard of are told in full', async () => {
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 })
+  expect(await told(0)).toBe(1)
+})
+
+it('a group of an update that the run counts brings no episodes', async () => {
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 })
+  expect(await told(1)).toBe(0)
+  expect(await told()).toBe(0)
+})
+
+it('a group whose update has only begun is told in full', async () => {
+  expect(await told(1)).toBe(1)
+})
