@@ -5,9 +5,16 @@
  * - The whole chain of causes is looked at: the client wraps what the server said.
  */
 
-/** Status 4: the deadline passed. */
+/**
+ * Status 4, or 1: the deadline passed. The client ends a call that waits to be tried again as cancelled when its
+ * time is over, and nobody else cancels calls.
+ */
 export function isDeadline(error: unknown): boolean {
-  return hasCode(error, 4) || (error instanceof Error && error.cause !== undefined && isDeadline(error.cause))
+  return (
+    hasCode(error, 4) ||
+    hasCode(error, 1) ||
+    (error instanceof Error && error.cause !== undefined && isDeadline(error.cause))
+  )
 }
 
 /** Status 9: no worker has taken the workflow's first task yet. */

@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest'
+import { isDeadline, isNotFound, isNotReady } from './call-status.ts'
+
+const statusOf = (code: number): Error => Object.assign(new Error('from the server'), { code })
+
+describe('the status of a failed call', () => {
+  test.each([
+    ['a passed deadline', isDeadline, 4],
+    ['a call that its client ended for want of time', isDeadline, 1],
+    ['a workflow without a worker', isNotReady, 9],
+    ['an unknown name', isNotFound, 5],
+  ])('%s is known by its number, however deep it is wrapped', (_, judge, code) => {
+    expect(judge(statusOf(code))).toBe(true)
+    expect(judge(new Error('outer', { cause: new Error('inner', { cause: statusOf(code) }) }))).toBe(true)
+    expect(judge(statusOf(13))).toBe(false)
+    expect(judge(undefined)).toBe(false)
+  })
+})
