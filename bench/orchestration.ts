@@ -8,7 +8,7 @@
  * - The reference of a rate is what its own CPU time per turn would allow on all cores; the ratio tells
  *   how much of the machine the rate had.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
@@ -28,6 +28,7 @@ import type { episode } from '../src/workflows/episode.ts'
 import { episodeRules } from '../src/workflows/evaluation-plan.ts'
 import { taskQueues } from '../src/workflows/task-queues.ts'
 import type { Figure } from './figure.ts'
+import { cpuSecondsOf } from './process-use.ts'
 
 const concurrentEpisodes = 128
 const turns = 20
@@ -166,14 +167,5 @@ async function playEpisodes(client: Client, dispatch: Dispatch, group: number, c
 /** CPU time so far of this process, where the workers are, and of the server. */
 async function cpuTime(pid: number): Promise<CpuTime> {
   const { user, system } = process.cpuUsage()
-  return { worker: (user + system) / 1000, temporal: await cpuTimeOf(pid) }
-}
-
-/** `/proc` counts in hundredths of a second on every Linux; elsewhere the server's share is not known. */
-async function cpuTimeOf(pid: number): Promise<number> {
-  if (process.platform !== 'linux') return Number.NaN
-  const status = await readFile(`/proc/${pid}/stat`, 'latin1')
-  // Fields 14 and 15, counted from the state, which is field 3 and follows the command's name.
-  const fields = status.slice(status.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
+  return { worker: (user + system) / 1000, temporal: 1000 * (await cpuSecondsOf(pid)) }
 }

@@ -6,7 +6,7 @@
  * - Memory is read at the same point of each update, so that the figures can be compared.
  * - The reference of a later figure is the one at update 25: a ratio near 1 says that it has levelled off.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +16,7 @@ import { connect } from '../src/workers/connection.ts'
 import { inspectTemporal } from '../src/workers/temporal-server/server.ts'
 import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
 import type { Figure } from './figure.ts'
+import { residentMegabytesOf } from './process-use.ts'
 
 const run = 'soak'
 const updates = 50
@@ -70,7 +71,7 @@ async function watchMemory(session: TrainingSession, home: string): Promise<read
       const reading = {
         step: progress.step,
         process: process.memoryUsage.rss() / 1e6,
-        server: await residentOf(server),
+        server: server === undefined ? Number.NaN : await residentMegabytesOf(server),
       }
       readings.push(reading)
       if (progress.step % 5 === 0)
@@ -81,13 +82,6 @@ async function watchMemory(session: TrainingSession, home: string): Promise<read
     if (progress.phase === 'done') return readings
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-}
-
-/** Megabytes of another process; where the system does not tell, not a number. */
-async function residentOf(pid: number | undefined): Promise<number> {
-  if (process.platform !== 'linux' || pid === undefined) return Number.NaN
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1000
 }
 
 function memoryFigures(readings: readonly Memory[]): Figure[] {
