@@ -62,8 +62,8 @@ async function demonstrate(
   try {
     let { messages } = await environment.reset(instance)
     const steps: DemonstrationStep[] = []
-    for (const action of demonstration.actions) {
-      steps.push({ messages, action })
+    for (const [position, action] of demonstration.actions.entries()) {
+      steps.push({ messages, action, mistake: demonstration.mistakes?.includes(position) ?? false })
       messages = (await environment.step(action)).messages
     }
     return { tools: environment.tools, steps }

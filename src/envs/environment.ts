@@ -95,6 +95,8 @@ export interface Split {
 export interface Demonstration {
   readonly instance: InstanceId
   readonly actions: readonly AssistantMessage[]
+  /** Positions of actions that show how to go on after a mistake: they are played, not imitated. */
+  readonly mistakes?: readonly number[]
 }
 
 /** A page that is being served; close it when it is no longer needed. */

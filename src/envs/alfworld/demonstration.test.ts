@@ -39,6 +39,31 @@ test('a share of the demonstrations hesitates, the others never do, and both win
   expect(shares.filter((share) => share === 0).length).toBeGreaterThan(15)
 })
 
+test('a slip fails, changes nothing, is marked as a mistake, and the expert goes on as without it', async () => {
+  const played = async (slips: number) => {
+    const task = await alfworld.open({ settings: { difficulty: 'easy', slips } })
+    return Promise.all(
+      Array.from({ length: 30 }, (_, index) => task.demonstrate?.(task.instanceAt('train', index))),
+    )
+  }
+  const [without, withSlips] = [await played(0), await played(0.5)]
+  const task = await alfworld.open({ settings: { difficulty: 'easy' } })
+  let slips = 0
+  for (const [index, demonstration] of withSlips.entries()) {
+    const { instance, actions = [], mistakes = [] } = demonstration ?? {}
+    expect(actions.filter((_, position) => !mistakes.includes(position))).toEqual(without[index]?.actions)
+    const environment = await task.create()
+    await environment.reset(instance ?? '')
+    for (const [position, action] of actions.entries()) {
+      const { messages } = await environment.step(action)
+      if (mistakes.includes(position)) expect(messages[0]?.content).toMatch(/^Nothing happens/)
+    }
+    await environment.close()
+    slips += mistakes.length
+  }
+  expect(slips).toBeGreaterThan(20)
+})
+
 describe.skipIf(missing)(`official games${missing ? ` (skipped: ${missing})` : ''}`, () => {
   test('the expert explores and wins at least 95 of 100, in few turns', async () => {
     const task = await alfworld.open({ dataDir: data, settings: { demonstrationTurns: 50 } })

@@ -3,10 +3,11 @@
  *
  * Invariants
  * - A demonstration wins its game; where none does, there is none.
+ * - A slip changes nothing in the game, and what the expert does next is what it would have done without.
  */
 import { seedOf, uniforms } from '../../identity.ts'
 import type { AssistantMessage, Demonstration } from '../environment.ts'
-import type { Dialect } from './dialect.ts'
+import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import type { GameSource } from './engine/game.ts'
 import { openGame } from './engine/game.ts'
 import { createExpert } from './expert.ts'
@@ -19,42 +20,78 @@ export function actionOf(command: string): AssistantMessage {
 }
 
 /** How an expert wastes turns. */
-export interface Hesitation {
+export interface Detours {
   /** Probability that it takes stock of what it carries before a command, which costs a turn. */
   readonly hesitation: number
   /** Share of the games in which it hesitates at all. */
   readonly hesitantShare: number
+  /** Probability of a command that fails before one of its own, so that going on after a failure can be learnt. */
+  readonly slips: number
 }
 
 /**
  * What the expert of that dialect plays; undefined where it does not win within the turns.
- * @param hesitation when it hesitates follows from the game's own identity
+ * @param detours when it makes them follows from the game's own identity
  */
 export function demonstrateByExpert(
   source: GameSource,
   dialect: Dialect,
   turns: number,
-  { hesitation, hesitantShare }: Hesitation = { hesitation: 0, hesitantShare: 0 },
+  { hesitation, hesitantShare, slips }: Detours = { hesitation: 0, hesitantShare: 0, slips: 0 },
 ): Demonstration | undefined {
   const game = openGame(source)
   const expert = createExpert(dialect)
   const draw = uniforms(seedOf(0, source.id, 'hesitation'))
   const hesitant = uniforms(seedOf(0, source.id, 'hesitant'))() < hesitantShare
+  const slip = uniforms(seedOf(0, source.id, 'slip'))
   const actions: AssistantMessage[] = []
-  let { observation } = game.start()
+  const mistakes: number[] = []
+  const seen = new Set<string>()
+  let here: string | undefined
+  let { observation, admissible } = game.start()
+  const thing = dialect.readTask(observation)?.thing
   while (actions.length < turns) {
     const command = expert.next(observation)
     if (command === undefined) return undefined
+    for (const name of namesIn(observation)) seen.add(name)
+    if (slip() < slips) {
+      const wrong = slipOf([...seen], here, thing, slip)
+      if (wrong !== undefined && !admissible.includes(wrong)) {
+        mistakes.push(actions.length)
+        actions.push(actionOf(wrong))
+        game.play(wrong)
+      }
+    }
     if (hesitant && draw() < hesitation) {
       actions.push(actionOf('inventory'))
       game.play('inventory')
     }
     actions.push(actionOf(command))
     const state = game.play(command)
-    if (state.won) return { instance: source.id, actions }
-    observation = state.observation
+    if (state.won) return { instance: source.id, actions, ...(mistakes.length > 0 ? { mistakes } : {}) }
+    here = /^go to (.+)$/.exec(command)?.[1] ?? here
+    ;({ observation, admissible } = state)
   }
   return undefined
+}
+
+/** What somebody who overlooks or mixes up something would try: a thing that is not there, a place already reached. */
+function slipOf(
+  seen: readonly string[],
+  here: string | undefined,
+  thing: string | undefined,
+  draw: () => number,
+): string | undefined {
+  const any = (): string => seen[Math.floor(draw() * seen.length)] ?? ''
+  if (here === undefined || seen.length === 0) return undefined
+  const slips = [
+    () => `take ${thing ?? kindOf(any())} 1 from ${here}`,
+    () => `take ${any()} from ${here}`,
+    () => `examine ${any()}`,
+    () => `go to ${any()}`,
+    () => `open ${here}`,
+  ]
+  return slips[Math.floor(draw() * slips.length)]?.()
 }
 
 /** The walkthrough that came with the game, if it wins. */

@@ -53,7 +53,8 @@ const treatmentWords: Readonly<Record<string, TreatmentVerb>> = {
   cool: 'cool',
 }
 
-function names(text: string): string[] {
+/** The names of things and places in a text. @example namesIn('You see a mug 2.') // ['mug 2'] */
+export function namesIn(text: string): string[] {
   return text.match(/[a-z]+ \d+/g) ?? []
 }
 
@@ -74,11 +75,11 @@ export const householdDialect: Dialect = {
     if (one?.[2] !== undefined && one[3] !== undefined) return placeReading(one[2], one[3], 1, one[1])
     return undefined
   },
-  readPlaces: (observation) => names(/You see ([^.]*)\./.exec(observation)?.[1] ?? ''),
+  readPlaces: (observation) => namesIn(/You see ([^.]*)\./.exec(observation)?.[1] ?? ''),
   readContents(observation) {
     if (/ is closed\.$/.test(observation)) return { closed: true }
     const listed = /^(?:On|In) [a-z]+ \d+: ([^.]*)\.$/.exec(observation)?.[1]
-    return listed === undefined ? undefined : { closed: false, things: names(listed) }
+    return listed === undefined ? undefined : { closed: false, things: namesIn(listed) }
   },
   put: (thing, place) => `put ${thing} at ${place}`,
   appliances: { clean: 'sink', heat: 'stove', cool: 'fridge' },
@@ -170,11 +171,11 @@ export const officialDialect: Dialect = {
     if (one?.[1] !== undefined && one[2] !== undefined) return placeReading(one[1], one[2], 1, undefined)
     return undefined
   },
-  readPlaces: (observation) => names(/you see (.*)\.$/m.exec(observation)?.[1] ?? ''),
+  readPlaces: (observation) => namesIn(/you see (.*)\.$/m.exec(observation)?.[1] ?? ''),
   readContents(observation) {
     if (/ is closed\.$/.test(observation)) return { closed: true }
     const listed = /, you see (.*)\.$/.exec(observation)?.[1]
-    return listed === undefined ? undefined : { closed: false, things: names(listed) }
+    return listed === undefined ? undefined : { closed: false, things: namesIn(listed) }
   },
   put: (thing, place) => `move ${thing} to ${place}`,
   appliances: { clean: 'sinkbasin', heat: 'microwave', cool: 'fridge' },

@@ -65,6 +65,14 @@ const settingsSchema = z.strictObject({
     .max(1)
     .default(1)
     .describe('Share of the demonstrations whose expert hesitates; in the others it never does.'),
+  slips: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe(
+      'Probability of a command that fails before one of the expert: how to go on is imitated, the slip is not.',
+    ),
 })
 
 const homes = {
@@ -85,6 +93,7 @@ export interface HouseholdSettings {
   readonly demonstrationTurns: number
   readonly hesitation: number
   readonly hesitantShare: number
+  readonly slips: number
 }
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */

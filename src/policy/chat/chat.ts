@@ -22,6 +22,8 @@ const templates: Record<ChatFormat, ChatTemplate> = { hermes: hermesTemplate, co
 export interface DemonstrationStep {
   readonly messages: readonly Message[]
   readonly action: AssistantMessage
+  /** The action is there to be recovered from: it is context for what follows, not something to produce. */
+  readonly mistake?: boolean
 }
 
 /** An example as tokens. */
@@ -97,14 +99,14 @@ export class Chat {
   ): EncodedDemonstration {
     const tokens: number[] = []
     const mask: number[] = []
-    for (const [i, { messages, action }] of steps.entries()) {
+    for (const [i, { messages, action, mistake }] of steps.entries()) {
       for (const token of this.encodeTurn(tokens, messages, i === 0 ? tools : undefined)) {
         tokens.push(token)
         mask.push(0)
       }
       for (const token of this.encodeAssistant(action)) {
         tokens.push(token)
-        mask.push(1)
+        mask.push(mistake === true ? 0 : 1)
       }
     }
     return { tokens: Int32Array.from(tokens), lossMask: Uint8Array.from(mask) }

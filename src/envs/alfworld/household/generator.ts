@@ -7,7 +7,7 @@
  * - No game is won before it starts, and every game can be won.
  * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
  */
-import { uniforms } from '../../../identity.ts'
+import { Draw } from '../../draw.ts'
 import type { GameSource } from '../engine/game.ts'
 import type { HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
@@ -46,47 +46,6 @@ export function gameSeed(split: HouseholdSplit, index: number): number {
   return scramble(index * householdSplits.length + householdSplits.indexOf(split))
 }
 
-/** Draws from one stream of uniforms. */
-class Draw {
-  readonly #next: () => number
-
-  constructor(seed: number) {
-    this.#next = uniforms(seed)
-  }
-
-  chance(probability: number): boolean {
-    return this.#next() < probability
-  }
-
-  within({ min, max }: Range): number {
-    return min + Math.floor(this.#next() * (max - min + 1))
-  }
-
-  /** @throws RangeError for an empty list */
-  one<Member>(members: readonly Member[]): Member {
-    const member = members[Math.floor(this.#next() * members.length)]
-    if (member === undefined) throw new RangeError('cannot draw from nothing')
-    return member
-  }
-
-  shuffled<Member>(members: readonly Member[]): Member[] {
-    return members
-      .map((member) => ({ member, rank: this.#next() }))
-      .sort((left, right) => left.rank - right.rank)
-      .map(({ member }) => member)
-  }
-
-  /** One of the likely places that are present, by their weights; undefined where none is. */
-  likely(places: readonly FurnitureKind[], present: readonly FurnitureKind[]): FurnitureKind | undefined {
-    const weighted = places.map((place, rank) => (present.includes(place) ? (likelihood[rank] ?? 1) : 0))
-    let left = this.#next() * weighted.reduce<number>((sum, weight) => sum + weight, 0)
-    return places.find((_, rank) => {
-      left -= weighted[rank] ?? 0
-      return left < 0
-    })
-  }
-}
-
 /** The index-th game of a split. */
 export function generateGame(split: HouseholdSplit, index: number, settings: HouseholdSettings): GameSource {
   const draw = new Draw(gameSeed(split, index))
@@ -105,7 +64,7 @@ export function generateGame(split: HouseholdSplit, index: number, settings: Hou
     const { treatment: does }: Furniture = furniture[kind]
     if (does !== undefined && does === treatment) needed.add(kind)
   }
-  const kept = keep(draw, standing, needed, draw.within(settings.receptacles))
+  const kept = keep(draw, standing, needed, within(draw, settings.receptacles))
 
   const items: { kind: Item['kind']; place: FurnitureKind }[] = wanted.map((place) => ({
     kind: goal.thing,
@@ -114,10 +73,10 @@ export function generateGame(split: HouseholdSplit, index: number, settings: Hou
   const keptKinds = furnitureKinds.filter((kind) => kept.includes(kind))
   if (errand === 'light') items.push({ kind: lamp.name, place: goal.destination })
   else if (draw.chance(spareLamp)) {
-    const place = draw.likely(lamp.places, keptKinds)
+    const place = likely(draw, lamp.places, keptKinds)
     if (place !== undefined) items.push({ kind: lamp.name, place })
   }
-  const count = draw.within(settings.objects)
+  const count = within(draw, settings.objects)
   const others = draw.shuffled(thingKinds.filter((kind) => kind !== goal.thing && isAtHome(kind, keptKinds)))
   while (items.length < count) {
     const repeated = draw.chance(another)
@@ -142,6 +101,20 @@ export function generateGame(split: HouseholdSplit, index: number, settings: Hou
   }
 }
 
+function within(draw: Draw, { min, max }: Range): number {
+  return draw.int(min, max)
+}
+
+/** One of the likely places that are present, by their weights; undefined where none is. */
+function likely(
+  draw: Draw,
+  places: readonly FurnitureKind[],
+  present: readonly FurnitureKind[],
+): FurnitureKind | undefined {
+  const weights = places.map((place, rank) => (present.includes(place) ? (likelihood[rank] ?? 1) : 0))
+  return draw.weighted(places, weights)
+}
+
 function positions(standing: readonly FurnitureKind[], kind: FurnitureKind): number[] {
   return standing.flatMap((other, position) => (other === kind ? [position] : []))
 }
@@ -152,7 +125,7 @@ function isAtHome(thing: ThingKind, kinds: readonly FurnitureKind[]): boolean {
 
 function furnish(draw: Draw, range: Range, kitchen: boolean): FurnitureKind[] {
   const others = draw.shuffled(Object.keys(rooms).filter((room) => !kitchen || room !== 'kitchen'))
-  const chosen = (kitchen ? ['kitchen', ...others] : others).slice(0, draw.within(range))
+  const chosen = (kitchen ? ['kitchen', ...others] : others).slice(0, within(draw, range))
   return chosen.flatMap((room) => rooms[room] ?? []).sort()
 }
 
@@ -163,7 +136,7 @@ function chooseGoal(draw: Draw, errand: Goal['errand'], kinds: readonly Furnitur
     const { treatments }: Thing = things[thing]
     if (treatment !== undefined && !treatments.includes(treatment)) continue
     if (errand === 'light') {
-      const destination = draw.likely(lamp.places, kinds)
+      const destination = likely(draw, lamp.places, kinds)
       if (destination !== undefined && isAtHome(thing, kinds)) return { errand, thing, destination }
       continue
     }
@@ -178,8 +151,8 @@ function chooseGoal(draw: Draw, errand: Goal['errand'], kinds: readonly Furnitur
 }
 
 function placeOf(draw: Draw, thing: ThingKind, kinds: readonly FurnitureKind[]): FurnitureKind {
-  const likely = draw.chance(surprise) ? undefined : draw.likely(things[thing].places, kinds)
-  return likely ?? draw.one(kinds.filter((kind) => fits(thing, kind)))
+  const place = draw.chance(surprise) ? undefined : likely(draw, things[thing].places, kinds)
+  return place ?? draw.one(kinds.filter((kind) => fits(thing, kind)))
 }
 
 /** As much furniture as asked for, one of each needed kind among it, in the order of names. */
