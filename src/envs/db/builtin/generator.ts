@@ -8,12 +8,11 @@
  * - A statement that is asked for changes the state.
  */
 import type { Faker } from '@faker-js/faker'
-import { uniforms } from '../../../identity.ts'
+import { Draw } from '../../draw.ts'
 import type { TableData } from '../item.ts'
 import type { Difficulty } from '../settings.ts'
 import type { CategoryColumn, Domain, NumberColumn } from './domain.ts'
 import { attributes, domains } from './domain.ts'
-import { Draw } from './draw.ts'
 import type { Problem } from './problem.ts'
 import { problemKinds } from './problem.ts'
 
@@ -72,7 +71,7 @@ export function generateProblem(
 ): Problem {
   const seed = problemSeed(split, index)
   faker.seed(seed)
-  const draw = new Draw(uniforms(seed))
+  const draw = new Draw(seed)
   const scene = sceneOf(faker, draw, sizes[difficulty], difficulty === 'hard')
   const kinds = problemKinds[difficulty]
   // Every kind can be asked of most tables; where one cannot, the next one is.
@@ -87,8 +86,8 @@ function sceneOf(faker: Faker, draw: Draw, size: Size, related: boolean): Scene 
   const domain = draw.one(domains)
   const categories = draw.shuffled(domain.categories).slice(0, size.categories)
   const numbers = draw.shuffled(domain.numbers).slice(0, size.numbers)
-  const values = categories.map(({ make }) => unique(() => make(faker), draw.within(size.values)))
-  const keys = unique(() => domain.key.make(faker), draw.within(size.rows) + 1)
+  const values = categories.map(({ make }) => unique(() => make(faker), draw.int(...size.values)))
+  const keys = unique(() => domain.key.make(faker), draw.int(...size.rows) + 1)
   const rows = keys.map((key) => [
     key,
     ...values.map((choices) => draw.one(choices)),
@@ -121,5 +120,5 @@ function unique(make: () => string, count: number): string[] {
 
 /** A number of a column, as text. */
 export function numberText(draw: Draw, { min, max, step }: NumberColumn): string {
-  return String(min + step * draw.within([0, Math.floor((max - min) / step)]))
+  return String(min + step * draw.int(0, Math.floor((max - min) / step)))
 }

@@ -5,9 +5,9 @@
  * - Answers are computed from the rows, not by the statement: one checks the other.
  * - Where the rows leave a question open (two rows are both the highest), it is not asked.
  */
+import type { Draw } from '../../draw.ts'
 import type { Difficulty } from '../settings.ts'
 import type { CategoryColumn, NumberColumn } from './domain.ts'
-import type { Draw } from './draw.ts'
 import type { Scene } from './generator.ts'
 
 /** A question with its gold statement; without answers it asks for the statement's effect. */
@@ -159,7 +159,7 @@ const update: Make = (scene, draw) => {
   const { main, domain } = scene
   const row = draw.one(main.rows)
   const number = draw.one(scene.numbers)
-  const value = String(Number(cell(scene, row, number.name)) + number.step * draw.within([1, 9]))
+  const value = String(Number(cell(scene, row, number.name)) + number.step * draw.int(1, 9))
   return wanted(
     scene,
     `Set the ${number.name} of ${keyOf(row)} to ${value}.`,
@@ -180,7 +180,7 @@ const remove: Make = (scene, draw) => {
 const updateGroup: Make = (scene, draw) => {
   const { column, value } = group(scene, draw)
   const number = draw.one(scene.numbers)
-  const more = number.step * draw.within([1, 9])
+  const more = number.step * draw.int(1, 9)
   return wanted(
     scene,
     `Add ${more} to the ${number.name} of all ${scene.domain.plural} with ${column.name} ${value}.`,

@@ -6,10 +6,10 @@
  * - Splits are disjoint: two ids never share a seed.
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
+import { Draw } from '../../draw.ts'
 import type { InstanceId, Split } from '../../environment.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { OsSettings } from '../settings.ts'
-import { Draw } from './draw.ts'
 import type { Problem, ProblemKind } from './problem.ts'
 import { fileProblems } from './problems/files.ts'
 import { permissionProblems } from './problems/permissions.ts'

@@ -5,8 +5,8 @@
  * - What is right is computed here from the world as data, never by running anything.
  * - A question has one right answer; work is right when the watched folder holds exactly what is expected.
  */
+import type { Draw } from '../../draw.ts'
 import type { Level, Subject } from '../settings.ts'
-import type { Draw } from './draw.ts'
 import type { Snapshot, World, WorldFile } from './world.ts'
 import { defaultMode } from './world.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { Draw } from '../../draw.ts'
 import { levels, readSettings, subjects } from '../settings.ts'
-import { Draw } from './draw.ts'
 import { openLibrary, problemKinds } from './library.ts'
 import { shellAssignment } from './machine.ts'
 import { isAnswer, isReached } from './problem.ts'

@@ -4,7 +4,6 @@ import { difficulties } from '../settings.ts'
 import { colorOf } from '../shop/color.ts'
 import { rewardOf } from '../shop/reward.ts'
 import { tokenSetRatio } from '../shop/token-set.ts'
-import { Draw } from './draw.ts'
 import { generateProduct, splitOf, titleNouns } from './generator.ts'
 import { openBuiltInShop } from './library.ts'
 import { colors, departmentWords, wares } from './words.ts'
@@ -81,14 +80,4 @@ test('colours count as such, and no other value holds one', () => {
 
 test('what a ware is called in a title and in an instruction have the same stem', () => {
   for (const { noun, plural } of wares) expect(stem(plural)).toBe(stem(noun))
-})
-
-test('the same seed gives the same draws in the same order', () => {
-  const draws = (seed: number): unknown[] => {
-    const draw = new Draw(seed)
-    return [draw.below(10), draw.chance(0.5), draw.one(['a', 'b']), draw.some([1, 2, 3], 5)]
-  }
-  expect(draws(7)).toEqual(draws(7))
-  expect(new Draw(1).some([1, 2, 3], 5)).toHaveLength(3)
-  expect(() => new Draw(1).one([])).toThrow(RangeError)
 })

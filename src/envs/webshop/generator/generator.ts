@@ -8,13 +8,13 @@
  *   price that its page shows.
  */
 import { seedOf } from '../../../identity.ts'
+import { Draw } from '../../draw.ts'
 import type { ShopWindow } from '../data/catalogue.ts'
 import type { Difficulty } from '../settings.ts'
 import type { Goal } from '../shop/goal.ts'
 import { noPriceLimit, priceLimitText } from '../shop/goal.ts'
 import type { Product } from '../shop/product.ts'
 import { floatText } from '../shop/python-text.ts'
-import { Draw } from './draw.ts'
 import type { Ware } from './words.ts'
 import { brands, colors, departmentWords, wares } from './words.ts'
 
@@ -110,14 +110,14 @@ export function generateProduct(difficulty: Difficulty, index: number): Product 
   const draw = new Draw(seedOf(0, 'webshop', difficulty, 'product', index))
   const ware = draw.one(wares)
   const words = departmentWords[ware.department]
-  const count = level.attributes.min + draw.below(level.attributes.max - level.attributes.min + 1)
-  const attributes = draw.some(words.attributes, count)
+  const count = draw.int(level.attributes.min, level.attributes.max)
+  const attributes = draw.oneByOne(words.attributes, count)
   const brand = draw.one(brands)
   const title = [brand, ...attributes.slice(0, level.titled), ware.noun].join(' ')
-  const options = new Map([['color', draw.some(colors, level.values)]])
-  if (level.options > 1) options.set('size', draw.some(words.sizes, level.values))
+  const options = new Map([['color', draw.oneByOne(colors, level.values)]])
+  if (level.options > 1) options.set('size', draw.oneByOne(words.sizes, level.values))
   if (level.extras && draw.chance(0.5))
-    options.set(words.extra.name, draw.some(words.extra.values, level.values))
+    options.set(words.extra.name, draw.oneByOne(words.extra.values, level.values))
   const prices = drawPrices(draw, ware, level.ranges)
   return {
     id: idOf(index),
@@ -161,9 +161,9 @@ const nextLimits = 3
 export function generateGoal(product: Product, difficulty: Difficulty, seed: number): Goal {
   const level = levels[difficulty]
   const draw = new Draw(seed)
-  const count = level.asked.min + draw.below(level.asked.max - level.asked.min + 1)
-  const attributes = draw.some(product.attributes, count)
-  const names = draw.some([...product.options.keys()], 1 + draw.below(level.options))
+  const count = draw.int(level.asked.min, level.asked.max)
+  const attributes = draw.oneByOne(product.attributes, count)
+  const names = draw.oneByOne([...product.options.keys()], 1 + draw.below(level.options))
   const options = names.map((name) => ({ name, value: draw.one(product.options.get(name) ?? []) }))
   const highest = Math.max(...product.prices)
   const priceLimit = draw.chance(level.limited)

@@ -4,10 +4,10 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import { extensions, lineOf, linesOf, nouns } from '../draw.ts'
 import type { ProblemKind } from '../problem.ts'
 import { changed, filesOnly, isIn, nameOfFile } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
+import { extensions, lineOf, linesOf, nouns } from '../words.ts'
 
 function withExtension(extension: string): (file: { path: string }) => boolean {
   return ({ path }) => path.endsWith(`.${extension}`)

@@ -4,9 +4,9 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { Draw } from '../draw.ts'
-import { nouns, people } from '../draw.ts'
+import type { Draw } from '../../../draw.ts'
 import type { Problem, ProblemKind } from '../problem.ts'
+import { nouns, people } from '../words.ts'
 import type { World, WorldProcess } from '../world.ts'
 
 /** Processes of several users; no two use the same share of memory. */

@@ -4,11 +4,11 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { Draw } from '../draw.ts'
-import { linesOf, nouns, people, words } from '../draw.ts'
+import type { Draw } from '../../../draw.ts'
 import type { ProblemKind } from '../problem.ts'
 import { changed, filesOnly } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
+import { linesOf, nouns, people, words } from '../words.ts'
 
 const severities = ['INFO', 'WARNING', 'ERROR', 'DEBUG'] as const
 

@@ -1,49 +1,10 @@
 /**
- * Draws from one stream of uniforms, and the words that generated problems are made of.
+ * The words that generated problems are made of, and lines of them.
  *
  * Invariants
- * - The same seed gives the same draws.
+ * - No list has a word twice, and a word is lower-case letters alone: a shell needs no quotes for it.
  */
-import { uniforms } from '../../../identity.ts'
-
-/** Draws in the order they are asked for. */
-export class Draw {
-  readonly #next: () => number
-
-  constructor(seed: number) {
-    this.#next = uniforms(seed)
-  }
-
-  chance(probability: number): boolean {
-    return this.#next() < probability
-  }
-
-  /** A whole number, both ends included. */
-  int(low: number, high: number): number {
-    return low + Math.floor(this.#next() * (high - low + 1))
-  }
-
-  /** @throws RangeError for an empty list */
-  one<Member>(members: readonly Member[]): Member {
-    const member = members[Math.floor(this.#next() * members.length)]
-    if (member === undefined) throw new RangeError('cannot draw from nothing')
-    return member
-  }
-
-  /** So many different members, in a drawn order; all where there are fewer. */
-  some<Member>(members: readonly Member[], count: number): Member[] {
-    return members
-      .map((member) => ({ member, rank: this.#next() }))
-      .sort((left, right) => left.rank - right.rank)
-      .slice(0, count)
-      .map(({ member }) => member)
-  }
-
-  /** So many results of a function of the position. */
-  times<Result>(count: number, make: (index: number) => Result): Result[] {
-    return Array.from({ length: count }, (_, index) => make(index))
-  }
-}
+import type { Draw } from '../../draw.ts'
 
 /** Names of files and folders. */
 export const nouns =
