@@ -5,9 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { auditFinished, auditRun, type Findings } from '../bench/chaos/audit.ts'
 import { faultKinds } from '../bench/chaos/faults.ts'
 import type { Execution } from '../bench/chaos/history.ts'
+import { lastCheckpoint } from '../bench/chaos/last-checkpoint.ts'
 import { planFaults } from '../bench/chaos/plan.ts'
 import { type Report, reportOf } from '../bench/chaos/report.ts'
-import { episodeId, groupId, runId } from '../src/identity.ts'
+import { episodeId, groupId, runId, uniforms } from '../src/identity.ts'
+import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
+import { randomWeights } from '../src/policy/sampler/random-weights.ts'
+import type { Architecture } from '../src/policy/transformer/architecture.ts'
 import { createHome, createRunDirectory, homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import { initialState } from '../src/workflows/training-state.ts'
@@ -32,11 +36,17 @@ describe('the plan', () => {
 describe('the report', () => {
   it('counts faults by kind, and findings and recovery over all of them', () => {
     const records = [3, 1, 2].map((seconds, index) => ({ kind: index === 0 ? 'a' : 'b', seconds }))
-    const findings: Findings[] = [
+    const found: Findings[] = [
       { lost: ['x'], doubled: [], left: [] },
       { lost: [], doubled: ['y', 'z'], left: [] },
     ]
-    expect(reportOf(records, findings, { turns: 4, updates: 1 })).toEqual({
+    const one = {
+      records: records.slice(0, 1),
+      findings: found.slice(0, 1),
+      redone: { turns: 3, updates: 1 },
+    }
+    const other = { records: records.slice(1), findings: found.slice(1), redone: { turns: 1, updates: 0 } }
+    expect(reportOf([one, other])).toEqual({
       faults: { a: 1, b: 2 },
       lost: 1,
       doubled: 2,
@@ -44,6 +54,46 @@ describe('the report', () => {
       redone: { turns: 4, updates: 1 },
       recoverySeconds: { p50: 2, p99: 3 },
     })
+  })
+})
+
+describe('what a run ended with', () => {
+  const home = temporaryHome()
+  const run = runId('ended')
+  const architecture: Architecture = {
+    vocab_size: 8,
+    hidden_size: 4,
+    intermediate_size: 4,
+    num_hidden_layers: 1,
+    num_attention_heads: 1,
+    num_key_value_heads: 1,
+    head_dim: 4,
+    rope_theta: 10_000,
+    rms_norm_eps: 1e-5,
+    tie_word_embeddings: true,
+    max_position_embeddings: 8,
+  }
+  afterAll(() => removeHome(home))
+
+  /** The hash after a version whose weights, first and second moments are drawn from these seeds is published. */
+  async function hashAfter(version: number, seeds: readonly [number, number, number]) {
+    const [weights, first, second] = seeds.map((seed) => randomWeights(architecture, uniforms(seed)))
+    const dir = createRunDirectory(createHome(home), run).checkpointDir(version)
+    const state = { version, step: version, chat: 'compact', facts: {} } as const
+    if (weights === undefined || first === undefined || second === undefined)
+      throw new RangeError('no weights')
+    const optimizer = { step: 1, first, second }
+    await publishCheckpoint(dir, { architecture, weights, tokenizer: '{}', state, optimizer })
+    return lastCheckpoint(home, run)
+  }
+
+  it('is a hash of the weights and the moments of the newest version, and of nothing else', async () => {
+    const first = await hashAfter(0, [1, 2, 3])
+    const same = await hashAfter(1, [1, 2, 3])
+    const otherWeights = await hashAfter(2, [4, 2, 3])
+    const otherMoments = await hashAfter(3, [1, 2, 4])
+    expect(same).toEqual({ version: 1, sha256: first?.sha256 })
+    expect(new Set([same, otherWeights, otherMoments].map((each) => each?.sha256)).size).toBe(3)
   })
 })
 

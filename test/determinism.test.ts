@@ -1,17 +1,21 @@
-/** The same seed in synchronous mode: the same bytes, whatever the timing of turns and groups. */
+/** A synchronous run is a function of its configuration: the same bytes, whatever the timing and whatever failed. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfig } from '../src/config/loader.ts'
-import { runId } from '../src/identity.ts'
+import { type Environment, type EnvironmentDefinition, EnvironmentFault } from '../src/envs/environment.ts'
+import { findEnvironment } from '../src/envs/registry.ts'
+import { parseEpisodeId, runId } from '../src/identity.ts'
 import { manifestFile } from '../src/policy/checkpoints/checkpoint.ts'
 import { homeAt } from '../src/storage/home.ts'
+import { openStore } from '../src/storage/store.ts'
 import { openSession } from '../src/workers/training-session.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 
 const run = runId('same')
 const updates = 2
-const homes = [temporaryHome(), temporaryHome()] as const
+const undisturbed = temporaryHome()
+const disturbed = temporaryHome()
 
 beforeAll(async () => {
   const set = [
@@ -21,8 +25,11 @@ beforeAll(async () => {
     // Enough that a third of the games succeed: groups of equal rewards would leave nothing to update.
     'warmStart.epochs=40',
   ]
-  for (const home of homes) {
-    const session = await openSession({ home, roles: 'all', log: () => undefined })
+  for (const [home, find] of [
+    [undisturbed, findEnvironment],
+    [disturbed, (name: string) => failing(findEnvironment(name))],
+  ] as const) {
+    const session = await openSession({ home, roles: 'all', log: () => undefined, findEnvironment: find })
     await session.start(run, loadConfig({ file: 'examples/smoke.yaml', set }))
     expect(await session.result(run)).toMatchObject({ phase: 'done', version: updates })
     await session.close()
@@ -30,16 +37,70 @@ beforeAll(async () => {
 }, 180_000)
 
 afterAll(() => {
-  for (const home of homes) removeHome(home)
+  for (const home of [undisturbed, disturbed]) removeHome(home)
+})
+
+/** The third session of each instance breaks at its second step, and nobody can play it up to there again. */
+function failing(definition: EnvironmentDefinition): EnvironmentDefinition {
+  return {
+    ...definition,
+    replayable: false,
+    replayableBecause: 'a test says so',
+    async open(options) {
+      const task = await definition.open(options)
+      const sessions = new Map<string, number>()
+      return {
+        ...task,
+        create: async () =>
+          breaking(await task.create(), (instance) => {
+            const ordinal = (sessions.get(instance) ?? 0) + 1
+            sessions.set(instance, ordinal)
+            return ordinal === 3 // the first one plays the demonstration
+          }),
+      }
+    },
+  }
+}
+
+function breaking(environment: Environment, breaks: (instance: string) => boolean): Environment {
+  let isBreaking = false
+  let steps = 0
+  return {
+    get tools() {
+      return environment.tools
+    },
+    reset(instance) {
+      isBreaking = breaks(instance)
+      return environment.reset(instance)
+    },
+    async step(action) {
+      steps += 1
+      if (isBreaking && steps === 2) throw new EnvironmentFault('backend', 'the machine does not answer')
+      return environment.step(action)
+    },
+    close: () => environment.close(),
+  }
+}
+
+it('episodes of the disturbed run failed, and new attempts took their places in its updates', async () => {
+  await using store = await openStore(homeAt(disturbed).storeFile)
+  const episodes = await store.episodes.page(run, '', 1000)
+  const failed = episodes.filter(({ seal }) => seal.outcome === 'infrastructure_error')
+  expect(failed.length).toBeGreaterThan(0)
+  for (const { seal } of failed) expect(seal.turns).toBeGreaterThan(0)
+  const groups = await store.groups.list(run, { consumed: true })
+  const learnt = groups.flatMap(({ result }) => result?.episodes ?? [])
+  expect(learnt.filter((id) => parseEpisodeId(id).attempt === 1)).toHaveLength(failed.length)
 })
 
 it.each(Array.from({ length: updates + 1 }, (_, version) => version))(
-  'two runs of one seed with η = 0 have the same bytes in version %i',
+  'two runs of one seed with η = 0, one with infrastructure failures, have the same weights and moments in version %i',
   (version) => {
-    const [one, other] = homes.map((home) =>
-      readFileSync(join(homeAt(home).run(run).checkpointDir(version), manifestFile), 'utf8'),
-    )
-    const weights = (manifest = '') => JSON.parse(manifest).files['model.safetensors'].sha256 as string
-    expect(weights(one)).toBe(weights(other))
+    const [one, other] = [undisturbed, disturbed].map((home) => {
+      const manifest = join(homeAt(home).run(run).checkpointDir(version), manifestFile)
+      const { files } = JSON.parse(readFileSync(manifest, 'utf8'))
+      return [files['model.safetensors'].sha256, files['optimizer.safetensors'].sha256]
+    })
+    expect(one).toEqual(other)
   },
 )

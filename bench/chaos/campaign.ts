@@ -19,25 +19,27 @@ import { Deployment } from './deployment.ts'
 import { type FaultKind, faults, obstacleOf, type Victim } from './faults.ts'
 import { openGround } from './ground.ts'
 import { type Execution, Histories } from './history.ts'
-import { lastWeights } from './last-weights.ts'
+import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import { Observer } from './observer.ts'
 import { type PlannedFault, planFaults } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
-import { type Report, reportOf } from './report.ts'
+import type { Played as Made } from './report.ts'
 import { eventually } from './waiting.ts'
 
 export interface CampaignOptions {
   readonly faults: number
   readonly seed: number
+  /** Of the plan of faults, where it is not that of the runs. */
+  readonly planSeed?: number | undefined
   readonly kinds: readonly FaultKind[]
   /** Folder for everything; one of its own by default. */
   readonly folder?: string | undefined
   readonly keep?: boolean | undefined
-  /** A synchronous run of a fixed length, whose last weights are told. */
+  /** A synchronous run of a fixed length, whose last checkpoint is told. */
   readonly deterministic?: boolean | undefined
-  /** The runs of the plan without its faults. */
-  readonly undisturbed?: boolean | undefined
+  /** Updates of a deterministic run; by default one for each fault. */
+  readonly updates?: number | undefined
   /** Told what happens. */
   readonly tell: (line: string) => void
   readonly signal: AbortSignal
@@ -51,8 +53,13 @@ const fewestUpdates = 3
 const startSeconds = 600
 const patienceSeconds = 400
 
+export interface Played extends Made {
+  /** Of a deterministic run. */
+  readonly checkpoint?: LastCheckpoint | undefined
+}
+
 /** Plays the faults and audits. @throws ChaosFault when the deployment does not go on */
-export async function campaign(options: CampaignOptions): Promise<Report> {
+export async function campaign(options: CampaignOptions): Promise<Played> {
   const { tell, signal } = options
   using ground = openGround(options)
   const { places, disk } = ground
@@ -62,13 +69,13 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
     if (obstacle !== undefined) tell(`Skipped: ${kind}, ${obstacle}`)
     return obstacle === undefined
   })
-  const plan = planFaults(options.seed, options.faults, kinds)
+  const plan = planFaults(options.planSeed ?? options.seed, options.faults, kinds)
   await using deployment = new Deployment(places)
 
   const records: { kind: string; seconds: number }[] = []
   const findings: Findings[] = []
   const redone = { turns: 0, updates: 0 }
-  let checkpoint: string | undefined
+  let checkpoint: LastCheckpoint | undefined
   {
     await using session = await openClient(places.home, tell)
     await using histories = await openHistories(places.home)
@@ -82,9 +89,8 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
       const run = runId(`chaos-${index + 1}`)
       await session.start(run, configuration(options, part.length))
       const victim: Victim = { deployment, observer, run, disk, signal }
-      if (options.undisturbed !== true)
-        for (const fault of part)
-          records.push(...(await playFault(victim, histories, fault, remembered, options)))
+      for (const fault of part)
+        records.push(...(await playFault(victim, histories, fault, remembered, options)))
       if (options.deterministic !== true) await stop(session, victim)
       const executions = await executionsOfEnded(victim, histories)
       await using store = await openStore(homeAt(places.home).storeFile)
@@ -95,7 +101,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
       tell(
         `${run}: ${observer.updates(run)} updates, at most ${Math.max(0, ...again.turns.values())} turns of one episode done again`,
       )
-      checkpoint = await lastWeights(places.home, run)
+      if (options.deterministic === true) checkpoint = await lastCheckpoint(places.home, run)
     }
     findings.push(auditFinished(remembered, observer.finished()))
     await deployment.close()
@@ -106,8 +112,7 @@ export async function campaign(options: CampaignOptions): Promise<Report> {
       for (const sentence of sentences) tell(`${what}: ${sentence}`)
   if (deployment.crashes > 0)
     tell(`${deployment.crashes} processes ended by themselves and were started again`)
-  const report = reportOf(records, findings, redone)
-  return options.deterministic === true && checkpoint !== undefined ? { ...report, checkpoint } : report
+  return { records, findings, redone, checkpoint }
 }
 
 /** A client of the deployment, without workers; it looks after the server as any user does. */
@@ -127,7 +132,7 @@ async function openHistories(home: string) {
   })
 }
 
-function configuration({ deterministic, seed }: CampaignOptions, faultCount: number) {
+function configuration({ deterministic, seed, updates }: CampaignOptions, faultCount: number) {
   return loadConfig({
     file: fileURLToPath(new URL('../../examples/smoke.yaml', import.meta.url)),
     set: [
@@ -136,7 +141,7 @@ function configuration({ deterministic, seed }: CampaignOptions, faultCount: num
       ...(deterministic === true
         ? [
             'rollout.maxStaleness=0',
-            `training.updates=${Math.max(fewestUpdates, faultCount)}`,
+            `training.updates=${Math.max(fewestUpdates, updates ?? faultCount)}`,
             'evaluation.suites=[]',
             'warmStart.epochs=40', // groups of equal rewards would leave nothing to update
           ]

@@ -15,21 +15,31 @@ export interface Report {
   readonly redone: { readonly turns: number; readonly updates: number }
   readonly recoverySeconds: { readonly p50: number; readonly p99: number }
   readonly left: number
-  /** SHA-256 of the last model, of a deterministic run. */
-  readonly checkpoint?: string
+  /** What deterministic runs ended with: the same run undisturbed and with faults. */
+  readonly checkpoints?: {
+    readonly undisturbed: string | null
+    readonly disturbed: readonly (string | null)[]
+    /** How many of those with faults ended as the undisturbed one. */
+    readonly equal: number
+  }
 }
 
-/** What a campaign has seen. */
+/** A fault that was made, and how long it took to recover from it. */
 export interface Recovered {
   readonly kind: string
   readonly seconds: number
 }
 
-export function reportOf(
-  records: readonly Recovered[],
-  findings: readonly Findings[],
-  redone: Report['redone'],
-): Report {
+/** What a campaign has seen. */
+export interface Played {
+  readonly records: readonly Recovered[]
+  readonly findings: readonly Findings[]
+  readonly redone: Report['redone']
+}
+
+export function reportOf(played: readonly Played[]): Report {
+  const records = played.flatMap((each) => each.records)
+  const findings = played.flatMap((each) => each.findings)
   const faults: { [kind: string]: number } = {}
   for (const { kind } of records) faults[kind] = (faults[kind] ?? 0) + 1
   const count = (which: keyof Findings) => findings.reduce((sum, found) => sum + found[which].length, 0)
@@ -38,7 +48,10 @@ export function reportOf(
     faults,
     lost: count('lost'),
     doubled: count('doubled'),
-    redone,
+    redone: {
+      turns: played.reduce((sum, { redone }) => sum + redone.turns, 0),
+      updates: played.reduce((sum, { redone }) => sum + redone.updates, 0),
+    },
     recoverySeconds: { p50: quantile(seconds, 0.5), p99: quantile(seconds, 0.99) },
     left: count('left'),
   }

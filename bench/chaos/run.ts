@@ -8,7 +8,9 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { campaign } from './campaign.ts'
+import { comparison } from './comparison.ts'
 import { type FaultKind, faultKinds, faults } from './faults.ts'
+import { reportOf } from './report.ts'
 
 interface Flags {
   readonly faults: number
@@ -17,6 +19,7 @@ interface Flags {
   readonly home?: string
   readonly keep?: boolean
   readonly deterministic?: boolean
+  readonly runs: number
 }
 
 /** Exit code of a call that cannot be understood. */
@@ -39,7 +42,12 @@ const command = new Command('chaos')
   .option('--keep', 'leaves that folder to be looked at')
   .option(
     '--deterministic',
-    'a synchronous run with and without the faults; both must end with the same bytes',
+    'a synchronous run with and without the faults; both must end with the same weights and moments',
+  )
+  .addOption(
+    new Option('--runs <n>', 'how often the deterministic run is played with faults, others each time')
+      .argParser(wholeNumber)
+      .default(1),
   )
   .addHelpText(
     'after',
@@ -50,7 +58,8 @@ ${kindLines.join('\n')}
 Examples:
   $ npm run chaos -- --faults 100 --seed 1
   $ npm run chaos -- --faults 10 --seed 7 --kinds kill-checkpoint,kill-publish --keep
-  $ npm run chaos -- --faults 5 --seed 3 --deterministic`,
+  $ npm run chaos -- --faults 5 --seed 3 --deterministic
+  $ npm run chaos -- --faults 3 --seed 1 --deterministic --runs 20`,
   )
 
 process.exitCode = await chaos(command.parse().opts<Flags>())
@@ -64,25 +73,18 @@ async function chaos(flags: Flags): Promise<number> {
     console.error(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${line}`)
   const options = { ...flags, folder: flags.home, tell, signal: interrupted.signal }
   try {
-    const report = await campaign(options)
-    let isSame = true
-    if (flags.deterministic === true) {
-      tell('The same run undisturbed')
-      const undisturbed = await campaign({ ...options, folder: secondOf(flags.home), undisturbed: true })
-      isSame = report.checkpoint === undisturbed.checkpoint
-      if (!isSame) tell(`The last weights differ: ${report.checkpoint} and ${undisturbed.checkpoint}`)
-    }
+    const report =
+      flags.deterministic === true
+        ? await comparison(options, flags.runs)
+        : reportOf([await campaign(options)])
     console.log(JSON.stringify(report))
+    const { checkpoints } = report
+    const isSame = checkpoints === undefined || checkpoints.equal === checkpoints.disturbed.length
     return isSame && report.lost + report.doubled + report.left === 0 ? 0 : 1
   } catch (error) {
     console.error(error)
     return interrupted.signal.aborted ? 130 : 1
   }
-}
-
-/** The folder of the undisturbed run, beside the other's. */
-function secondOf(folder: string | undefined): string | undefined {
-  return folder === undefined ? undefined : `${folder}-undisturbed`
 }
 
 function wholeNumber(text: string): number {

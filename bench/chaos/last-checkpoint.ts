@@ -1,0 +1,24 @@
+/** What a run ended with, as one hash. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { RunId } from '../../src/identity.ts'
+import { digestFile } from '../../src/policy/checkpoints/durable-file.ts'
+import { publishedVersions } from '../../src/policy/checkpoints/versions.ts'
+import { homeAt } from '../../src/storage/home.ts'
+
+export interface LastCheckpoint {
+  readonly version: number
+  /** SHA-256 of the hexadecimal SHA-256s of weights and moments, a line each. */
+  readonly sha256: string
+}
+
+/** The newest version; undefined where there is none. @throws CheckpointFault it cannot be read */
+export async function lastCheckpoint(home: string, run: RunId): Promise<LastCheckpoint | undefined> {
+  const { checkpointsDir, checkpointDir } = homeAt(home).run(run)
+  const version = (await publishedVersions(checkpointsDir)).at(-1)
+  if (version === undefined) return undefined
+  const hash = createHash('sha256')
+  for (const name of ['model.safetensors', 'optimizer.safetensors'])
+    hash.update(`${(await digestFile(join(checkpointDir(version), name))).sha256}\n`)
+  return { version, sha256: hash.digest('hex') }
+}
