@@ -14,6 +14,7 @@ import { finishedResult } from './finished-result.ts'
 import { microBatches, spanOf } from './micro-batch.ts'
 import { TrainerFault, type WarmStartRequest, type WarmStartStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
+import type { TrainingPolicy } from './training-policy.ts'
 import type { Progress, TrainerContext } from './update.ts'
 
 const statisticsSchema = z.strictObject({
@@ -39,43 +40,54 @@ export async function runWarmStart(
   const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps)
   const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
   for (let step = firstStep; step < firstStep + steps; step++) {
-    const { observationWeight } = request
-    const counted = observationWeight > 0 ? 'all' : 'actions'
-    const micros = microBatches(batch, request.microBatchTokens, plan[step], counted)
-    const isAction = (source: number): boolean => batch.lossMask[source] === 1
-    const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)
-    const observedTokens = micros.reduce((sum, { sources }) => sum + sources.length, -actionTokens)
-    const total = actionTokens + observationWeight * observedTokens
-    policy.gradient.clear()
-    let loss = 0
-    for (const micro of micros) {
-      const weights = Float32Array.from(
-        micro.sources,
-        (source) => (isAction(source) ? 1 : observationWeight) / total,
-      )
-      const feeds = { vectors: { weights }, numbers: { inverse_temperature: 1 } }
-      const { architecture } = policy
-      const results = await graphs.run(
-        architecture,
-        'supervised',
-        policy.feeds,
-        micro,
-        feeds,
-        policy.gradient,
-      )
-      for (const [row, source] of micro.sources.entries())
-        if (isAction(source)) loss -= (results.logprobs[row] as number) / actionTokens
-      totals.tokens += micro.batch * micro.time
-    }
+    const { loss, actionTokens, tokens } = await imitate(graphs, policy, batch, plan[step] ?? [], request)
     totals.gradientNorm = policy.step(optimizer, learningRateAt(step, request))
     totals.loss += loss / steps
     totals.lastLoss = loss
     totals.actionTokens += actionTokens
+    totals.tokens += tokens
     onProgress(step - firstStep + 1, steps)
   }
   if (await policy.publish(toCheckpointDir, version, { statistics: totals }))
     await memory.put(toCheckpointDir, policy)
   return { ...totals, seconds: (performance.now() - start) / 1000 }
+}
+
+/**
+ * Sums the gradient of a step's mean loss into the policy's; a token that is read counts `observationWeight`, one that
+ * is written 1.
+ * @returns the mean loss of the action tokens, their number, and how many tokens were fed, padding included
+ */
+async function imitate(
+  graphs: TrainerContext['graphs'],
+  { architecture, feeds, gradient }: Pick<TrainingPolicy, 'architecture' | 'feeds' | 'gradient'>,
+  batch: UpdateBatch,
+  demonstrations: readonly number[],
+  { microBatchTokens, observationWeight }: WarmStartRequest,
+): Promise<Pick<WarmStartStatistics, 'loss' | 'actionTokens' | 'tokens'>> {
+  const micros = microBatches(
+    batch,
+    microBatchTokens,
+    demonstrations,
+    observationWeight > 0 ? 'all' : 'actions',
+  )
+  const isAction = (source: number): boolean => batch.lossMask[source] === 1
+  const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)
+  const readTokens = micros.reduce((sum, { sources }) => sum + sources.length, -actionTokens)
+  const whole = actionTokens + observationWeight * readTokens
+  let loss = 0
+  let tokens = 0
+  gradient.clear()
+  for (const micro of micros) {
+    const { batch: rows, time, sources } = micro
+    const weights = Float32Array.from(sources, (source) => (isAction(source) ? 1 : observationWeight) / whole)
+    const objective = { vectors: { weights }, numbers: { inverse_temperature: 1 } }
+    const { logprobs } = await graphs.run(architecture, 'supervised', feeds, micro, objective, gradient)
+    for (const [row, source] of sources.entries())
+      if (isAction(source)) loss -= (logprobs[row] as number) / actionTokens
+    tokens += rows * time
+  }
+  return { loss, actionTokens, tokens }
 }
 
 /** Share of the peak at which the learning rate ends. */
