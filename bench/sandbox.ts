@@ -18,6 +18,7 @@ import { openSandbox } from '../src/envs/sandbox/open.ts'
 import type { ContainerSpec, Sandbox } from '../src/envs/sandbox/sandbox.ts'
 import { busyboxTar, engineMissing, startEngine } from '../test/container-engine.ts'
 import type { Figure } from './figure.ts'
+import { quantile } from './quantile.ts'
 
 const sessions = 16
 const rounds = 8
@@ -109,10 +110,4 @@ async function timed<T>(times: number[], work: () => Promise<T>): Promise<T> {
   const result = await work()
   times.push(performance.now() - started)
   return result
-}
-
-/** The value that a share of all does not pass. */
-function quantile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }

@@ -4,6 +4,7 @@
  * Invariants
  * - `lost`, `doubled` and `left` are 0 exactly when every audit found nothing.
  */
+import { quantile } from '../quantile.ts'
 import type { Findings } from './audit.ts'
 
 export interface Report {
@@ -52,14 +53,12 @@ export function reportOf(played: readonly Played[]): Report {
       turns: played.reduce((sum, { redone }) => sum + redone.turns, 0),
       updates: played.reduce((sum, { redone }) => sum + redone.updates, 0),
     },
-    recoverySeconds: { p50: quantile(seconds, 0.5), p99: quantile(seconds, 0.99) },
+    recoverySeconds: { p50: secondsAt(0.5, seconds), p99: secondsAt(0.99, seconds) },
     left: count('left'),
   }
 }
 
-/** Nearest rank, rounded to hundredths; 0 of nothing. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
-  return Math.round(value * 100) / 100
+/** To hundredths; 0 where nothing had to recover. */
+function secondsAt(share: number, seconds: readonly number[]): number {
+  return seconds.length === 0 ? 0 : Math.round(quantile(seconds, share) * 100) / 100
 }
