@@ -19,12 +19,11 @@ import { type Promotion, readPromotion, writePromotion } from '../policy/checkpo
 import { summaryOf } from '../storage/evaluations.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
-import { evaluationFacts } from '../workflows/details.ts'
 import type { evaluation } from '../workflows/evaluation.ts'
-import { evaluationPlan, evaluationSummaryLine } from '../workflows/evaluation-plan.ts'
+import { evaluationPlan, evaluationStart } from '../workflows/evaluation-plan.ts'
 import { type EvaluationSummary, searchAttributes } from '../workflows/messages.ts'
 import type { scheduledEvaluation } from '../workflows/scheduled-evaluation.ts'
-import { evaluationPriority, taskQueues } from '../workflows/task-queues.ts'
+import { taskQueues } from '../workflows/task-queues.ts'
 import { whoami } from './run-steering.ts'
 import { SessionFault } from './session-fault.ts'
 
@@ -130,18 +129,8 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       await store.evaluations.insert({ ...entry, created: Date.now() })
       try {
         await client.workflow.start<typeof evaluation>('evaluation', {
-          workflowId: plan.evaluation,
+          ...evaluationStart(plan, client.options.namespace),
           taskQueue: taskQueues.orchestrator,
-          args: [plan],
-          priority: evaluationPriority,
-          staticSummary: evaluationSummaryLine(plan),
-          staticDetails: evaluationFacts(plan, client.options.namespace),
-          typedSearchAttributes: [
-            { key: searchAttributes.run, value: id },
-            { key: searchAttributes.task, value: suite.task },
-            { key: searchAttributes.suite, value: plan.suite },
-            { key: searchAttributes.version, value: version },
-          ],
         })
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error

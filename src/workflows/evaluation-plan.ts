@@ -1,13 +1,16 @@
 /**
- * The plan of an evaluation, the same whether a run, a person or a schedule asks for it.
+ * The plan of an evaluation and how it is started, the same whether a run, a person or a schedule asks for it.
  *
  * Invariants
  * - The same checkpoint, suite and number of episodes give the same plan, hence the same identity.
+ * - It is started under that identity, and found by its run, task, suite and version.
  */
 import type { RunConfig } from '../config/schema.ts'
 import { evaluationId, type RunId } from '../identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
-import type { EpisodePlan, EvaluationPlan } from './messages.ts'
+import { evaluationFacts } from './details.ts'
+import { type EpisodePlan, type EvaluationPlan, searchAttributes } from './messages.ts'
+import { evaluationPriority } from './task-queues.ts'
 
 /** Episodes of an evaluation that are played at once: enough to fill the engine's batches. */
 const concurrency = 64
@@ -76,4 +79,25 @@ export function evaluationPlan(
 export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }: EvaluationPlan): string {
   const each = samples === 1 ? '' : ` of ${samples} samples`
   return `${suite} · version ${version} · ${episodes} ${samples === 1 ? 'episodes' : 'instances'}${each}`
+}
+
+/** What ended well is never played again: its result is in the store. */
+export const playedOnce = 'ALLOW_DUPLICATE_FAILED_ONLY'
+
+/** How an evaluation is started, from within a workflow or from outside. */
+export function evaluationStart(plan: EvaluationPlan, namespace: string) {
+  const args: [EvaluationPlan] = [plan]
+  return {
+    workflowId: plan.evaluation,
+    args,
+    priority: evaluationPriority,
+    staticSummary: evaluationSummaryLine(plan),
+    staticDetails: evaluationFacts(plan, namespace),
+    typedSearchAttributes: [
+      { key: searchAttributes.run, value: plan.run },
+      { key: searchAttributes.task, value: plan.episode.task },
+      { key: searchAttributes.suite, value: plan.suite },
+      { key: searchAttributes.version, value: plan.version },
+    ],
+  }
 }

@@ -10,12 +10,10 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import { executeChild, setCurrentDetails, workflowInfo } from '@temporalio/workflow'
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity.ts'
-import { evaluationFacts } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
-import { evaluationPlan, evaluationSummaryLine } from './evaluation-plan.ts'
-import { type EvaluationSummary, searchAttributes } from './messages.ts'
-import { evaluationPriority } from './task-queues.ts'
+import { evaluationPlan, evaluationStart, evaluationSummaryLine, playedOnce } from './evaluation-plan.ts'
+import type { EvaluationSummary } from './messages.ts'
 
 /** What a schedule keeps of what it was asked for. */
 export interface ScheduledEvaluation {
@@ -48,18 +46,8 @@ export async function scheduledEvaluation(asked: ScheduledEvaluation): Promise<E
   setCurrentDetails(evaluationSummaryLine(plan))
   try {
     return await executeChild(evaluation, {
-      workflowId: plan.evaluation,
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-      args: [plan],
-      priority: evaluationPriority,
-      staticSummary: evaluationSummaryLine(plan),
-      staticDetails: evaluationFacts(plan, workflowInfo().namespace),
-      typedSearchAttributes: [
-        { key: searchAttributes.run, value: run },
-        { key: searchAttributes.task, value: suite.task },
-        { key: searchAttributes.suite, value: plan.suite },
-        { key: searchAttributes.version, value: version },
-      ],
+      ...evaluationStart(plan, workflowInfo().namespace),
+      workflowIdReusePolicy: playedOnce,
     })
   } catch (error) {
     // The run or a person started the same evaluation a moment ago.

@@ -9,14 +9,13 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import { ApplicationFailure, ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow'
 import { type EvaluationId, groupId } from '../identity.ts'
 import { nextTask } from '../learning/task-mix.ts'
-import { evaluationFacts, groupFacts } from './details.ts'
+import { groupFacts } from './details.ts'
 import { evaluationActivities, groupActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
-import { episodeRules, evaluationPlan, evaluationSummaryLine } from './evaluation-plan.ts'
+import { episodeRules, evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
 import { hearEvaluation } from './gates.ts'
 import { type GroupPlan, searchAttributes } from './messages.ts'
 import { rolloutGroup } from './rollout-group.ts'
-import { evaluationPriority } from './task-queues.ts'
 import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
 
 /** Starts as many groups as the staleness bound allows. */
@@ -50,7 +49,7 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<v
   const isNew = await startOnce(() =>
     startChild(rolloutGroup, {
       workflowId: plan.group,
-      workflowIdReusePolicy,
+      workflowIdReusePolicy: playedOnce,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
@@ -119,19 +118,9 @@ export async function startEvaluation(
   state.evaluating.push({ suite: name, version })
   const isNew = await startOnce(() =>
     startChild(evaluation, {
-      workflowId: plan.evaluation,
-      workflowIdReusePolicy,
-      args: [plan],
+      ...evaluationStart(plan, workflowInfo().namespace),
+      workflowIdReusePolicy: playedOnce,
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      priority: evaluationPriority,
-      staticSummary: evaluationSummaryLine(plan),
-      staticDetails: evaluationFacts(plan, workflowInfo().namespace),
-      typedSearchAttributes: [
-        { key: searchAttributes.run, value: run },
-        { key: searchAttributes.task, value: suite.task },
-        { key: searchAttributes.suite, value: plan.suite },
-        { key: searchAttributes.version, value: version },
-      ],
     }),
   )
   if (!isNew) {
@@ -140,9 +129,6 @@ export async function startEvaluation(
   }
   return plan.evaluation
 }
-
-/** What ended well is never played again: its result is in the store. */
-const workflowIdReusePolicy = 'ALLOW_DUPLICATE_FAILED_ONLY'
 
 /** @returns false where the child of that identity runs or has ended already */
 async function startOnce(start: () => Promise<unknown>): Promise<boolean> {
