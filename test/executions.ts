@@ -5,18 +5,14 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import { type ReplayResult, Worker } from '@temporalio/worker'
 import { connect } from '../src/workers/connection.ts'
 import { dataConverter } from '../src/workers/payload-encryption.ts'
+import { type RecordedExecution, replayFaults } from '../src/workers/replay.ts'
 import { installRuntime } from '../src/workers/runtime.ts'
 import { type BundleKind, workflowBundle } from '../src/workers/workflow-bundle.ts'
 
-type History = Parameters<typeof Worker.runReplayHistory>[1]
-
-export interface Execution {
-  readonly workflowId: string
+export interface Execution extends RecordedExecution {
   readonly type: string
-  readonly history: Exclude<History, string>
 }
 
 /** Every execution that the server of a home keeps, each link of a chain by itself. */
@@ -47,18 +43,7 @@ export async function replay(
   kind: BundleKind = {},
 ): Promise<readonly string[]> {
   installRuntime(join(tmpdir(), 'perdure-replay.log'))
-  const converter = dataConverter()
-  const failures: string[] = []
-  const results = Worker.runReplayHistories(
-    {
-      workflowBundle: await workflowBundle({ ...kind, encrypted: converter !== undefined }),
-      ...(converter === undefined ? {} : { dataConverter: converter }),
-      // Endings that are only replayed are not told: there is nobody to tell them to.
-      sinks: { endings: { ended: { fn: () => undefined } } },
-    },
-    executions.map(({ workflowId, history }) => ({ workflowId, history })),
-  )
-  for await (const { workflowId, error } of results as AsyncIterable<ReplayResult>)
-    if (error !== undefined) failures.push(`${workflowId}: ${error.message}`)
-  return failures
+  const encrypted = dataConverter() !== undefined
+  const faults = await replayFaults(executions, await workflowBundle({ ...kind, encrypted }))
+  return [...faults].map(([workflowId, { message }]) => `${workflowId}: ${message}`)
 }

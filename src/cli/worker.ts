@@ -65,6 +65,7 @@ export function workerCommand(): Command {
       const session = await openSession({
         home,
         roles: role,
+        shared: true,
         log: (line) => terminal.say(line),
         metrics: metricsPlace(flags),
       })

@@ -36,11 +36,12 @@ import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { taskQueues } from '../workflows/task-queues.ts'
 import type { TemporalConnection } from './connection.ts'
+import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { logged } from './runtime.ts'
 import { observe } from './telemetry/observation.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
-import { workflowBundle } from './workflow-bundle.ts'
+import { type BuiltWorkflows, workflowBundle } from './workflow-bundle.ts'
 import { withoutWatchdog } from './workflow-thread.ts'
 
 /** Roles a process can take on. */
@@ -60,11 +61,19 @@ export interface RoleWorkerOptions {
   readonly findEnvironment?: (name: string) => EnvironmentDefinition
   /** Workflows kept in memory. */
   readonly maxCachedWorkflows?: number
+  /** Whether processes with other builds of the workflows may be at work, or come back; false by default. */
+  readonly shared?: boolean
+  /** The folder of the workflow code; that of this package by default. */
+  readonly workflows?: string
   /** Who is told what the workers do; nobody by default. */
   readonly telemetry?: Pick<Telemetry, 'observers'>
 }
 
 export interface RoleWorkers {
+  /** With an orchestrator on a server that keeps builds of the workflows apart. */
+  readonly deployment: Deployment | undefined
+  /** With a role that runs workflows. */
+  readonly workflows: BuiltWorkflows | undefined
   /** Settles when a worker stops, with its error when it failed. */
   readonly stopped: Promise<void>
   close(): Promise<void>
@@ -107,15 +116,22 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   } satisfies Partial<WorkerOptions>
   const workers: Worker[] = []
   const stopping = new AbortController()
+  const workflows =
+    takes('orchestrator') || takes('environment')
+      ? await workflowBundle({
+          observed: observation.sinks !== undefined,
+          encrypted: converter !== undefined,
+          folder: options.workflows,
+        })
+      : undefined
+  const build = (await knowsBuilds(native)) ? workflows?.build : undefined
   const workflowWorker = (taskQueue: string, activities: Activities, own: Partial<WorkerOptions>) =>
     withoutWatchdog(async () =>
       Worker.create({
         ...common,
+        ...(build === undefined ? {} : workerOf(build)),
         taskQueue,
-        workflowBundle: await workflowBundle({
-          observed: observation.sinks !== undefined,
-          encrypted: converter !== undefined,
-        }),
+        ...(workflows === undefined ? {} : { workflowBundle: workflows }),
         activities: untilStopping(stopping.signal, activities),
         maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
         maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
@@ -167,10 +183,23 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
 
   const running = Promise.all(workers.map(runUntilStopped)).then(() => undefined)
   running.catch(() => undefined)
+  const deployment =
+    build !== undefined && takes('orchestrator')
+      ? joinDeployment({
+          connection: native,
+          namespace: connection.namespace,
+          build,
+          shared: options.shared ?? false,
+          log,
+        })
+      : undefined
   return {
+    deployment,
+    workflows,
     stopped: running,
     async close() {
       stopping.abort()
+      await deployment?.close()
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
       await running.catch((error: unknown) => log(`a worker ended with an error: ${String(error)}`))
       await closeSessions()

@@ -35,9 +35,11 @@ import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { keepHouse } from './housekeeping.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
+import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
 import { answerDeadlineMs, createRunSteering, type RunSteering } from './run-steering.ts'
 import { installRuntime, sdkMetricsPort } from './runtime.ts'
 import { SessionFault } from './session-fault.ts'
+import { keepTakingOver } from './takeover.ts'
 import { type MetricsPlace, portForSdk, startTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 
 export type { EvaluationSummary, LearningChange, RunPhase, RunProgress } from '../workflows/messages.ts'
@@ -52,7 +54,10 @@ export { type Role, roles } from './role-workers.ts'
 export type { AuditEntry, SettingsChange } from './run-steering.ts'
 
 export interface SessionOptions
-  extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment'> {
+  extends Pick<
+    RoleWorkerOptions,
+    'createEngine' | 'createTrainer' | 'findEnvironment' | 'shared' | 'workflows'
+  > {
   readonly home: string
   /** `client` starts no workers. */
   readonly roles: 'all' | 'client' | readonly Role[]
@@ -129,14 +134,32 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     }
   }
 
-  async function launch(state: TrainingState): Promise<void> {
+  async function launch(
+    state: TrainingState,
+    workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING' = 'FAIL',
+  ): Promise<void> {
     await client.workflow.start<typeof trainingRun>('trainingRun', {
       workflowId: state.run,
+      workflowIdConflictPolicy,
       taskQueue: taskQueues.orchestrator,
       args: [state],
       staticSummary: `training run ${state.run}`,
       typedSearchAttributes: [{ key: searchAttributes.run, value: state.run }],
     })
+  }
+
+  /** What the run last stored of itself. */
+  async function lastState(id: RunId, config: RunConfig): Promise<TrainingState> {
+    return ((await store.runs.state(id)) as TrainingState | undefined) ?? initialState(id, config, Date.now())
+  }
+
+  /** Gives up the run's execution for a new one. A run of another home is left to that. */
+  async function relaunch(run: RunId): Promise<void> {
+    const record = await store.runs.get(run)
+    if (record === undefined) return
+    const config = configSchema.parse(record.config)
+    const state = stateToBeginAgainFrom(await lastState(run, config), config, await store.audit.list(run))
+    await launch(state, 'TERMINATE_EXISTING')
   }
 
   /**
@@ -167,8 +190,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       return await client.withDeadline(Date.now() + answerDeadlineMs, () => handleOf(run).query(progress))
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError) && !isDeadline(error) && !isNotReady(error)) throw error
-      const state = (await store.runs.state(id)) as TrainingState | undefined
-      return progressOf(state ?? initialState(id, config, Date.now()))
+      return progressOf(await lastState(id, config))
     }
   }
 
@@ -196,14 +218,20 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   }
 
-  const { by } = options
+  const { by, shared = false } = options
   const steering = createRunSteering({ client, store, known: stored, describe, goodVersion, by })
+  const { deployment, workflows } = workers ?? {}
+  const takeover =
+    deployment === undefined || workflows === undefined
+      ? undefined
+      : keepTakingOver({ client, deployment, workflows, shared, relaunch, log: options.log })
   const care = workers === undefined ? undefined : careForHome()
 
   /** What a process with workers does for the home beside its runs. */
   function careForHome(): AsyncDisposableStack {
     const stack = new AsyncDisposableStack()
     const { log } = options
+    stack.defer(() => takeover?.close())
     const watch = watchDisk({
       home: home.dir,
       log,
@@ -262,10 +290,10 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
     async resume(run) {
       const { id, config } = await stored(run)
+      await takeover?.looked
       const description = await describe(run)
       if (description?.status.name === 'RUNNING') return
-      const state =
-        ((await store.runs.state(id)) as TrainingState | undefined) ?? initialState(id, config, Date.now())
+      const state = await lastState(id, config)
       if (state.phase === 'done') return
       await store.runs.setStatus(id, 'running')
       try {
@@ -302,22 +330,5 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       await store.close()
       await connection.close()
     },
-  }
-}
-
-/** The state of an ended execution as the beginning of the next; a batch in hand is taken again. */
-function stateToGoOnFrom(state: TrainingState, config: RunConfig): TrainingState {
-  const { message: _, ...rest } = state
-  const ready = [...state.training, ...state.ready]
-  return {
-    ...rest,
-    config,
-    ready,
-    training: [],
-    stopRequested: false,
-    stopNow: false,
-    paused: false,
-    pauseReason: null,
-    reattach: true,
   }
 }

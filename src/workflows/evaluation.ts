@@ -9,10 +9,10 @@
  */
 import {
   condition,
-  continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  makeContinueAsNewFunc,
   patched,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -37,7 +37,7 @@ export async function evaluation(
   state: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 },
 ): Promise<EvaluationSummary> {
   const after = await playEpisodes(plan, state)
-  if (after.next < episodesOf(plan)) return continueAsNew<typeof evaluation>(plan, after)
+  if (after.next < episodesOf(plan)) return goOn(plan, after)
   const counted: EvaluationSummary = {
     suite: plan.suite,
     version: plan.version,
@@ -57,6 +57,14 @@ export async function evaluation(
     upsertSearchAttributes([{ key: searchAttributes.success, value: summary.success }])
   await reportToRun(plan, summary)
   return summary
+}
+
+/** In a new execution, on the newest build of the workflows. */
+function goOn(plan: EvaluationPlan, state: EvaluationState): Promise<never> {
+  const continueAsNew = makeContinueAsNewFunc<typeof evaluation>({
+    initialVersioningBehavior: 'AUTO_UPGRADE',
+  })
+  return continueAsNew(plan, state)
 }
 
 /** Episodes in all: the samples of an instance follow one another. */

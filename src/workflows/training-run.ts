@@ -11,7 +11,7 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
-  continueAsNew,
+  makeContinueAsNewFunc,
   setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
@@ -145,5 +145,7 @@ async function continueWhenLong(state: TrainingState): Promise<void> {
   const { continueAsNewSuggested, historyLength } = workflowInfo()
   if (!continueAsNewSuggested && historyLength < state.config.orchestration.historyEvents) return
   await condition(allHandlersFinished)
-  await continueAsNew<typeof trainingRun>(state)
+  // An execution stays with the build of the workflows that began it; the next one starts on the newest.
+  const goOn = makeContinueAsNewFunc<typeof trainingRun>({ initialVersioningBehavior: 'AUTO_UPGRADE' })
+  await goOn(state)
 }

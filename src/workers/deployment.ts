@@ -1,0 +1,213 @@
+/**
+ * Deployment: the builds of the workflows that share a server, and the one of them on which new workflows start.
+ *
+ * Temporal pins a workflow, with its children, to the build of the worker that began it, and starts others on the
+ * current build. Which one that is has to be said by somebody: here each process with an orchestrator does.
+ *
+ * Invariants
+ * - A person's process makes its build the current one at once.
+ * - Of processes that share a server, a newer build steps before an older one, never the other way while workers of
+ *   the newer one are there.
+ * - A build that has no workers does not stay the current one while another has some.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { tsToMs } from '@temporalio/common/lib/time.js'
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker'
+import { taskQueues } from '../workflows/task-queues.ts'
+import { isDeadline, isNotFound, isNotReady } from './call-status.ts'
+import { compareVersions } from './temporal-server/binary.ts'
+
+/** The name under which the server knows all builds. */
+export const deploymentName = 'perdure'
+/** The first one that moves a single workflow to another build without pinning it there for good. */
+const oldestServer = '1.32.0'
+
+/** A worker is known to the server soon after its first poll. */
+const registeringEveryMs = 100
+/** A build whose environment workers are not there yet is refused while those of another one are busy. */
+const refusedEveryMs = 2_000
+const settledEveryMs = 30_000
+/** A worker polls anew after a minute at the latest. */
+const pollerGoneMs = 90_000
+/** Longer than a busy worker needs to answer. */
+const callTimeoutMs = 15_000
+/** Answered by the SDK of whichever worker has the workflow. */
+const probeQuery = '__temporal_workflow_metadata'
+/** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
+const workflowQueue = 1
+
+export interface DeploymentOptions {
+  readonly connection: NativeConnection
+  readonly namespace: string
+  readonly build: string
+  /** Whether processes of other builds may be there, or come back. */
+  readonly shared: boolean
+  readonly log: (line: string) => void
+}
+
+/** This process's part in the deployment. */
+export interface Deployment {
+  readonly build: string
+  /** Settles when new workflows start on this build, with false when it is closed before. */
+  readonly current: Promise<boolean>
+  /** Whether a worker of a build is there to go on with an execution. */
+  attends(build: string, execution: { readonly workflowId: string; readonly runId: string }): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Whether the server can keep builds apart; one that cannot gives any worker any workflow. */
+export async function knowsBuilds({ workflowService }: NativeConnection): Promise<boolean> {
+  const { serverVersion } = await workflowService.getSystemInfo({})
+  return compareVersions(serverVersion, oldestServer) >= 0
+}
+
+/** What makes a worker one of a build. */
+export function workerOf(build: string): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  return {
+    workerDeploymentOptions: {
+      useWorkerVersioning: true,
+      version: { deploymentName, buildId: build },
+      defaultVersioningBehavior: 'PINNED',
+    },
+  }
+}
+
+/** What the server calls a build where it lists workflows. */
+export function listedBuild(build: string): string {
+  return `${deploymentName}:${build}`
+}
+
+/** Has new workflows start on this build, as far as its place among the others allows, until it is closed. */
+export function joinDeployment(options: DeploymentOptions): Deployment {
+  const { connection, namespace, build, shared, log } = options
+  const { workflowService } = connection
+  const closing = new AbortController()
+  const { signal } = closing
+  const { promise: current, resolve: settle } = Promise.withResolvers<boolean>()
+  const call = <T>(work: () => Promise<T>) =>
+    connection.withAbortSignal(signal, () => connection.withDeadline(Date.now() + callTimeoutMs, work))
+  const said = new Set<string>()
+  let wasCurrent = false
+
+  function say(line: string): void {
+    if (said.has(line)) return
+    said.add(line)
+    log(line)
+  }
+
+  /** The current build, and when a worker of each was last seen. */
+  async function look() {
+    const { pollers, versioningInfo } = await call(() =>
+      workflowService.describeTaskQueue({
+        namespace,
+        taskQueue: { name: taskQueues.orchestrator },
+        taskQueueType: workflowQueue,
+      }),
+    )
+    const seen = new Map<string, number>()
+    for (const { deploymentOptions, lastAccessTime } of pollers) {
+      const { buildId } = deploymentOptions ?? {}
+      if (buildId == null || lastAccessTime == null) continue
+      seen.set(buildId, Math.max(seen.get(buildId) ?? 0, tsToMs(lastAccessTime)))
+    }
+    const version = versioningInfo?.currentDeploymentVersion
+    return {
+      current: version?.deploymentName === deploymentName ? (version.buildId ?? undefined) : undefined,
+      hasWorkers: (of: string) => Date.now() - (seen.get(of) ?? 0) < pollerGoneMs,
+    }
+  }
+
+  /** A build is as old as the first poll of its first worker. */
+  async function isNewerThan(other: string): Promise<boolean> {
+    const { workerDeploymentInfo } = await call(() =>
+      workflowService.describeWorkerDeployment({ namespace, deploymentName }),
+    )
+    const first = new Map(
+      workerDeploymentInfo?.versionSummaries?.map(({ deploymentVersion, createTime }) => [
+        deploymentVersion?.buildId,
+        createTime == null ? 0 : tsToMs(createTime),
+      ]),
+    )
+    return (first.get(build) ?? 0) > (first.get(other) ?? 0)
+  }
+
+  /** @returns whether this build is the current one now */
+  async function stepForward(): Promise<boolean> {
+    const { current: before, hasWorkers } = await look()
+    if (before === build) return true
+    const deserted = before === undefined || !hasWorkers(before)
+    // What somebody has made the current one afterwards stays so while it can work.
+    const mayPass = wasCurrent ? deserted : !shared || deserted || (await isNewerThan(before))
+    if (!mayPass) return false
+    await call(() =>
+      workflowService.setWorkerDeploymentCurrentVersion({
+        namespace,
+        deploymentName,
+        buildId: build,
+        ignoreMissingTaskQueues: !shared || deserted,
+      }),
+    )
+    if (before !== undefined)
+      log(`new workflows start on build ${build}; what build ${before} began stays with its workers`)
+    return true
+  }
+
+  async function sayWhatIsLeft(): Promise<void> {
+    if (!shared) return
+    const query = `ExecutionStatus = "Running" AND TemporalWorkerDeploymentVersion = "${listedBuild(build)}"`
+    const { count } = await call(() => workflowService.countWorkflowExecutions({ namespace, query }))
+    if (Number(count) > 0) say(`another build is the current one: build ${build} ends what it began`)
+    else say(`nothing is left of what build ${build} began: its workers can be ended`)
+  }
+
+  async function work(): Promise<void> {
+    while (!signal.aborted) {
+      let wait = settledEveryMs
+      try {
+        const isCurrent = await stepForward()
+        if (isCurrent) {
+          wasCurrent = true
+          settle(true)
+        } else await sayWhatIsLeft()
+      } catch (error) {
+        wait = isNotFound(error) ? registeringEveryMs : refusedEveryMs
+        const isExpected = isNotFound(error) || isNotReady(error) || isDeadline(error)
+        if (!isExpected && !signal.aborted)
+          say(`build ${build} is not the current one yet: ${reasonOf(error)}`)
+      }
+      await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  const working = work()
+  return {
+    build,
+    current,
+    async attends(other, { workflowId, runId }) {
+      const { hasWorkers } = await look()
+      if (!hasWorkers(other)) return false
+      try {
+        await call(() =>
+          workflowService.queryWorkflow({
+            namespace,
+            execution: { workflowId, runId },
+            query: { queryType: probeQuery },
+          }),
+        )
+      } catch (error) {
+        if (isDeadline(error) || isNotReady(error)) return false
+        // A worker that could not answer was there all the same, and an execution that has ended needs none.
+      }
+      return true
+    },
+    async close() {
+      closing.abort()
+      await working
+      settle(false)
+    },
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

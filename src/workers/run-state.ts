@@ -1,0 +1,69 @@
+/**
+ * The state with which a run goes on in a new execution, made of what it left in the store.
+ *
+ * Invariants
+ * - A batch that was in hand is taken again, and what was in flight is looked for first.
+ * - An order that was taken after the state was stored holds in the new execution too, under its number.
+ * - Evaluations that were started after it was stored are heard of in the new execution.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { AuditEntry } from '../storage/audit.ts'
+import { applySettings } from '../workflows/live-settings.ts'
+import { currentState, type TrainingState } from '../workflows/training-state.ts'
+
+/** Of an execution that ended: whoever resumes it wants it to go on. */
+export function stateToGoOnFrom(state: TrainingState, config: RunConfig): TrainingState {
+  return {
+    ...interrupted(state, config),
+    stopRequested: false,
+    stopNow: false,
+    paused: false,
+    pauseReason: null,
+  }
+}
+
+/**
+ * Of an execution that is given up in the middle: paused or stopping as it was.
+ * @param trail all orders that the run has taken
+ */
+export function stateToBeginAgainFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
+  const next = structuredClone(interrupted(state, config))
+  next.evaluating.push(...dueEvaluations(next))
+  for (const entry of trail) if (entry.number >= state.orders) takeAgain(next, entry)
+  return next
+}
+
+/** Of the published version; the run starts them when its state is stored. */
+function dueEvaluations({ config, warmStart, step, version }: TrainingState): TrainingState['evaluating'] {
+  const { every, suites } = config.evaluation
+  const isPublished = warmStart !== null && warmStart.done === warmStart.total
+  const isDue = step === 0 || (every > 0 && step % every === 0)
+  return isPublished && isDue ? suites.map(({ name: suite }) => ({ suite, version })) : []
+}
+
+function interrupted(stored: TrainingState, config: RunConfig): TrainingState {
+  const { message: _, ...state } = currentState(stored)
+  return { ...state, config, ready: [...state.training, ...state.ready], training: [], reattach: true }
+}
+
+function takeAgain(state: TrainingState, entry: AuditEntry): void {
+  const { number, what, to, version, effectVersion, reason } = entry
+  // A promotion changes a file and not the run.
+  if (what === 'promote') return
+  state.orders = Math.max(state.orders, number + 1)
+  if (effectVersion === null) state.unsettled.push(entry)
+  if (what === 'pause' || what === 'continue') {
+    state.paused = what === 'pause'
+    state.pauseReason = state.paused ? reason : null
+  } else if (what === 'stop') {
+    state.stopRequested = true
+    state.stopNow ||= to === 'now'
+  } else if (what === 'rollback' && typeof to === 'number') state.rollBackTo = to
+  else if (what === 'checkpoint' && typeof to === 'number') state.pinned.push(to)
+  else if (what === 'evaluate' && typeof to === 'string') state.evaluating.push({ suite: to, version })
+  else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
+}

@@ -1,0 +1,218 @@
+/**
+ * Upgrade in mid-run, on the real server with real workers: builds of the workflows side by side, and one that takes
+ * over from another that is gone.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseEpisodeId, runId } from '../src/identity.ts'
+import { homeAt } from '../src/storage/home.ts'
+import { openStore } from '../src/storage/store.ts'
+import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { createEchoTask } from './echo-task.ts'
+import { type Execution, fetchHistories } from './executions.ts'
+import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
+import {
+  createCopyingTrainer,
+  createGate,
+  createSpeakingEngine,
+  type Gate,
+  sayYesOrNo,
+  tinyConfig,
+} from './tiny-run.ts'
+import { compatible, incompatible, workflowCopies } from './workflow-builds.ts'
+
+const home = temporaryHome()
+const copies = workflowCopies()
+const updates = 3
+const { definition } = createEchoTask()
+/** Turns of groups after the first update wait for the gate of their run. */
+const gates = new Map<string, Gate>()
+const sampled: string[] = []
+const learningRates = new Map<string, number[]>()
+const open = new Set<Process>()
+/** Keeps the server. */
+let client: TrainingSession
+
+/** A process with all roles and a build of the workflows. */
+interface Process {
+  readonly session: TrainingSession
+  readonly said: readonly string[]
+  /** As Ctrl-C does: turns in hand are left. */
+  end(): Promise<void>
+}
+
+async function start(options: { readonly shared: boolean; readonly workflows?: string }): Promise<Process> {
+  const said: string[] = []
+  const leaving = createGate()
+  let left = false
+  const session = await openSession({
+    ...options,
+    home,
+    roles: 'all',
+    log: (line) => said.push(line),
+    createEngine: () =>
+      Promise.resolve(
+        createSpeakingEngine(async (request) => {
+          await Promise.race([leaving.passed, gateOf(request.cacheKey)?.passed])
+          if (left) throw new RangeError('the process ends')
+          sampled.push(`${request.cacheKey} ${request.context.length}`)
+          return sayYesOrNo(request)
+        }),
+      ),
+    createTrainer: () =>
+      createCopyingTrainer(async ({ toCheckpointDir, optimizer }) => {
+        const [, run = ''] = /runs\/([^/]+)\//.exec(toCheckpointDir) ?? []
+        learningRates.set(run, [...(learningRates.get(run) ?? []), optimizer.learningRate])
+      }),
+    findEnvironment: () => definition,
+  })
+  const process: Process = {
+    session,
+    said,
+    async end() {
+      open.delete(process)
+      left = true
+      leaving.open()
+      await session.close()
+    },
+  }
+  open.add(process)
+  return process
+}
+
+/** Groups of the first update play on; so do first turns, that what waits is in the middle of its episode. */
+function gateOf(episode: string): Gate | undefined {
+  const [, run = '', group = ''] = /^(.*)\/g(\d+)\/s\d+\/a\d+$/.exec(episode) ?? []
+  const isFirst = !sampled.some((turn) => turn.startsWith(`${episode} `))
+  return Number(group) < 2 || isFirst ? undefined : gates.get(run)
+}
+
+/** Starts a run that waits after its first update, in the middle of the episodes of the next. */
+async function startHeld(session: TrainingSession, run: string): Promise<Gate> {
+  const gate = createGate()
+  gates.set(run, gate)
+  await session.start(run, tinyConfig({ training: { updates } }))
+  await eventually(`run ${run} to wait in its episodes`, async () => {
+    const { step } = await client.progress(run)
+    return step === 1 && sampled.some((turn) => turn.startsWith(`${run}/g2/s1/`)) ? true : undefined
+  })
+  return gate
+}
+
+async function says(process: Process, words: RegExp): Promise<string> {
+  return eventually(String(words), () => process.said.find((line) => words.test(line)))
+}
+
+/** Builds that completed a task of any workflow of a run, and how often one failed. */
+async function tasksOf(run: string) {
+  const executions = (await fetchHistories(home)).filter(
+    ({ workflowId }) => workflowId === run || workflowId.startsWith(`${run}/`),
+  )
+  const builds = new Set(executions.flatMap(buildsOf))
+  const failed = executions.filter(({ history }) => eventsOf(history).some(isFailedTask))
+  return { builds: [...builds], failed: failed.map(({ workflowId }) => workflowId), executions }
+}
+
+type Event = Awaited<ReturnType<typeof eventsOf>>[number]
+
+function eventsOf(history: Execution['history']) {
+  return history.events ?? []
+}
+
+function isFailedTask({ workflowTaskFailedEventAttributes }: Event): boolean {
+  return workflowTaskFailedEventAttributes != null
+}
+
+function buildsOf({ history }: Execution): readonly string[] {
+  return eventsOf(history).flatMap(
+    ({ workflowTaskCompletedEventAttributes: done }) => done?.deploymentVersion?.buildId ?? [],
+  )
+}
+
+/** Every update once with groups of its own, and no turn sampled twice. */
+async function expectWhole(run: string): Promise<void> {
+  await using store = await openStore(homeAt(home).storeFile)
+  const done = await store.updates.list(runId(run))
+  expect(done.map(({ step }) => step)).toEqual([1, 2, 3])
+  const consumed = done.flatMap(({ groups }) => groups)
+  expect(new Set(consumed).size).toBe(2 * updates)
+  const turns = sampled.filter((turn) => turn.startsWith(`${run}/`))
+  expect(new Set(turns).size).toBe(turns.length)
+  for (const group of consumed) {
+    const episodes = await store.episodes.list(group)
+    expect(episodes.every(({ id }) => parseEpisodeId(id).attempt === 0)).toBe(true)
+  }
+}
+
+beforeAll(async () => {
+  client = await openSession({ home, roles: 'client', log: () => undefined })
+}, 300_000)
+
+afterAll(async () => {
+  for (const gate of gates.values()) gate.open()
+  for (const process of open) await process.end()
+  await client?.close()
+  copies[Symbol.dispose]()
+  removeHome(home)
+})
+
+describe('builds side by side', () => {
+  it('running workflows finish on theirs, new ones start on the new, after a compatible and an incompatible change', async () => {
+    const old = await start({ shared: true })
+    const first = await startHeld(old.session, 'first')
+    const next = await start({ shared: true, workflows: copies.changed('next', compatible) })
+    await says(next, /^new workflows start on build/)
+    const second = await startHeld(client, 'second')
+    const newest = await start({ shared: true, workflows: copies.changed('newest', incompatible) })
+    await says(newest, /^new workflows start on build/)
+    const third = await startHeld(client, 'third')
+
+    for (const gate of [first, second, third]) gate.open()
+    const runs = ['first', 'second', 'third']
+    for (const run of runs) expect(await client.result(run)).toMatchObject({ phase: 'done', step: updates })
+    const tasks = await Promise.all(runs.map(tasksOf))
+    for (const { builds, failed } of tasks) {
+      expect(builds).toHaveLength(1)
+      expect(failed).toEqual([])
+    }
+    expect(new Set(tasks.flatMap(({ builds }) => builds)).size).toBe(3)
+    for (const run of runs) await expectWhole(run)
+    for (const process of [old, next, newest]) await process.end()
+  }, 300_000)
+})
+
+describe('a build that is gone', () => {
+  it('what replays goes on where it stood, on the build that takes over', async () => {
+    const old = await start({ shared: false })
+    const gate = await startHeld(old.session, 'mover')
+    await old.end()
+    const next = await start({ shared: false, workflows: copies.changed('mover', compatible) })
+    await next.session.resume('mover')
+    gate.open()
+    expect(await next.session.result('mover')).toMatchObject({ phase: 'done', step: updates })
+    await says(next, /goes on with what build .* began: mover/)
+    const { builds, failed, executions } = await tasksOf('mover')
+    expect(builds).toHaveLength(2)
+    expect(failed).toEqual([])
+    expect(executions.filter(({ workflowId }) => workflowId === 'mover')).toHaveLength(1)
+    await expectWhole('mover')
+    await next.end()
+  }, 300_000)
+
+  it('what does not replay begins again, and does nothing twice; orders since the last publication hold', async () => {
+    const old = await start({ shared: false })
+    const gate = await startHeld(old.session, 'changed')
+    await old.session.setLearning('changed', { learningRate: 0.25 })
+    await old.end()
+    const next = await start({ shared: false, workflows: copies.changed('changed', incompatible) })
+    await next.session.resume('changed')
+    gate.open()
+    expect(await next.session.result('changed')).toMatchObject({ phase: 'done', step: updates })
+    await says(next, /cannot replay what build .* began/)
+    const { executions } = await tasksOf('changed')
+    const own = executions.filter(({ workflowId }) => workflowId === 'changed')
+    expect(own.map((execution) => new Set(buildsOf(execution)).size)).toEqual([1, 1])
+    await expectWhole('changed')
+    expect(learningRates.get('changed')?.slice(1)).toEqual([0.25, 0.25])
+    await next.end()
+  }, 300_000)
+})
