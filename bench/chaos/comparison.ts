@@ -3,40 +3,45 @@
  *
  * Invariants
  * - The run is the same each time; only the faults differ, by the seed of their plan.
- * - What cannot be compared (a run without a checkpoint) is not equal.
+ * - What cannot be compared (a run that does not go on, or has no checkpoint) is not equal.
  */
 import { type CampaignOptions, campaign, type Played } from './campaign.ts'
 import { type Report, reportOf } from './report.ts'
+import { ChaosFault } from './waiting.ts'
 
-/** Plays them one after the other. @throws ChaosFault when one of the deployments does not go on */
+/** Plays them one after the other. @throws ChaosFault when the undisturbed run does not go on */
 export async function comparison(options: CampaignOptions, runs: number): Promise<Report> {
   const { tell } = options
-  const hashOf = ({ checkpoint }: Played) => checkpoint?.sha256 ?? null
   tell('The run undisturbed')
-  const first = await campaign({
-    ...options,
-    faults: 0,
-    updates: options.faults,
-    folder: folderOf(options, 'undisturbed'),
-  })
-  const undisturbed = hashOf(first)
+  const calm = { ...options, faults: 0, updates: options.faults, folder: folderOf(options, 'undisturbed') }
+  const first = await campaign(calm)
+  const undisturbed = first.checkpoint?.sha256 ?? null
   tell(`version ${first.checkpoint?.version ?? 'none'}, ${undisturbed ?? 'no checkpoint'}`)
-  const disturbed: Played[] = []
+  const played = [first]
+  const disturbed: (string | null)[] = []
   for (let number = 1; number <= runs; number++) {
     tell(`The run with faults, ${number} of ${runs}`)
-    const played = await campaign({
-      ...options,
-      planSeed: options.seed + number - 1,
-      folder: folderOf(options, String(number)),
-    })
-    disturbed.push(played)
-    const hash = hashOf(played)
+    const planSeed = options.seed + number - 1
+    const after = await goingOn({ ...options, planSeed, folder: folderOf(options, String(number)) })
+    if (after !== undefined) played.push(after)
+    const hash = after?.checkpoint?.sha256 ?? null
+    disturbed.push(hash)
     const verdict = hash !== null && hash === undisturbed ? 'equal' : 'different'
-    tell(`version ${played.checkpoint?.version ?? 'none'}, ${hash ?? 'no checkpoint'}: ${verdict}`)
+    tell(`version ${after?.checkpoint?.version ?? 'none'}, ${hash ?? 'no checkpoint'}: ${verdict}`)
   }
-  const hashes = disturbed.map(hashOf)
-  const equal = hashes.filter((hash) => hash !== null && hash === undisturbed).length
-  return { ...reportOf([first, ...disturbed]), checkpoints: { undisturbed, disturbed: hashes, equal } }
+  const equal = disturbed.filter((hash) => hash !== null && hash === undisturbed).length
+  return { ...reportOf(played), checkpoints: { undisturbed, disturbed, equal } }
+}
+
+/** A campaign; undefined where the deployment did not go on, which must not cost what the others found. */
+async function goingOn(options: CampaignOptions): Promise<Played | undefined> {
+  try {
+    return await campaign(options)
+  } catch (error) {
+    if (!(error instanceof ChaosFault)) throw error
+    options.tell(error.message)
+    return undefined
+  }
 }
 
 /** A folder for each run, beside one another. */
