@@ -17,6 +17,7 @@ import { type GameSource, type GameState, openGame } from '../src/envs/alfworld/
 import { generateGame } from '../src/envs/alfworld/household/generator.ts'
 import { readSettings } from '../src/envs/alfworld/settings.ts'
 import { seedOf, uniforms } from '../src/identity.ts'
+import { reasonOf } from '../src/reason.ts'
 import type { Figure } from './figure.ts'
 
 const gameCount = 5
@@ -43,7 +44,7 @@ async function benchAlfworld(): Promise<Figure[]> {
   const games = (await pickGames()).map((source) => ({ source, ...randomPlay(source) }))
   const own = measure(games)
   const reference = await textworld(games).catch((error: unknown) => {
-    console.error(`no reference: ${error instanceof Error ? error.message : String(error)}`)
+    console.error(`no reference: ${reasonOf(error)}`)
     return undefined
   })
   if (reference === undefined)

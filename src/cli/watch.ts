@@ -6,6 +6,7 @@
  * - Ends with what the run itself answers when it is over, not with the last look.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { reasonOf } from '../reason.ts'
 import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
 import { plainLines, renderLive } from './live-view.ts'
 import { PaceMeter } from './pace.ts'
@@ -66,7 +67,7 @@ export async function watchRun(
         failures++
         // One missed look is a busy worker; more are worth a word, once.
         if (failures === 5)
-          terminal.say(`no answer from run ${run} for a while; still waiting (${reason(error)})`)
+          terminal.say(`no answer from run ${run} for a while; still waiting (${reasonOf(error)})`)
       }
       await sleep(lookEveryMs, undefined, { signal: stop.signal }).catch(() => undefined)
     }
@@ -96,8 +97,4 @@ export async function watchRun(
     await looking
     terminal.settle()
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

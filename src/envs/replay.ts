@@ -8,6 +8,7 @@
  * - Lines are held one at a time, so memory does not grow with the input.
  */
 import { z } from 'zod'
+import { reasonOf } from '../reason.ts'
 import type {
   AssistantMessage,
   Environment,
@@ -106,7 +107,7 @@ export async function* replayLines(
         environment ??= await task.create()
         yield await replayEpisode(environment, instance, resolve(instance), actions)
       } catch (cause) {
-        yield { instance, error: messageOf(cause) }
+        yield { instance, error: reasonOf(cause) }
         // What failed once is not trusted with the next line.
         await environment?.close().catch(() => {})
         environment = undefined
@@ -152,7 +153,7 @@ function readLine(line: string): LineReading {
   try {
     value = JSON.parse(line)
   } catch (cause) {
-    return { instance: null, error: `no JSON: ${messageOf(cause)}` }
+    return { instance: null, error: `no JSON: ${reasonOf(cause)}` }
   }
   const result = lineSchema.safeParse(value)
   if (!result.success) {
@@ -179,8 +180,4 @@ function readLine(line: string): LineReading {
         : {}),
     })),
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -8,6 +8,7 @@
  */
 import { Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
+import { reasonOf } from '../reason.ts'
 import { TemporalFault } from './temporal-server/fault.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
 import { startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
@@ -68,7 +69,7 @@ export function externalServer(): ExternalServer | undefined {
   } catch (error) {
     throw new TemporalFault(
       'bad_settings',
-      `Temporal's settings (TEMPORAL_… variables or the file that TEMPORAL_CONFIG_FILE names) are wrong: ${error instanceof Error ? error.message : String(error)}`,
+      `Temporal's settings (TEMPORAL_… variables or the file that TEMPORAL_CONFIG_FILE names) are wrong: ${reasonOf(error)}`,
       { cause: error },
     )
   }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigInput } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { runId, runNameAt } from '../identity.ts'
+import { reasonOf } from '../reason.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { type MetricsLine, readMetrics } from '../storage/metrics.ts'
 import { SessionFault } from './session-fault.ts'
@@ -192,7 +193,7 @@ async function lookAt(
   try {
     return { progress: await session.progress(run) }
   } catch (error) {
-    log(`no answer from run ${run}: ${error instanceof Error ? error.message : String(error)}`)
+    log(`no answer from run ${run}: ${reasonOf(error)}`)
     return undefined
   }
 }

@@ -52,10 +52,6 @@ export function mayMend({ mend, inUse }: Examination): boolean {
   return mend && !inUse
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** @example plural(2, 'file') // '2 files' */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

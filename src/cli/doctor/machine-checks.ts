@@ -9,7 +9,8 @@ import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:f
 import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Check, reasonOf } from './check.ts'
+import { reasonOf } from '../../reason.ts'
+import type { Check } from './check.ts'
 
 const run = promisify(execFile)
 const gigabyte = 1e9

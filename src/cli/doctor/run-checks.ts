@@ -12,11 +12,12 @@ import { isRunName } from '../../identity.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../../policy/checkpoints/checkpoint-fault.ts'
 import { publishedVersions } from '../../policy/checkpoints/versions.ts'
+import { reasonOf } from '../../reason.ts'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
 import { openStore } from '../../storage/store.ts'
-import { type Check, type Examination, mayMend, plural, reasonOf, unmended } from './check.ts'
+import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
 
 /** Names that are shown of many. */
 const shown = 5

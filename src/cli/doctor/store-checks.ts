@@ -9,12 +9,13 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { endExpired, type LeaseKind } from '../../envs/lease.ts'
+import { reasonOf } from '../../reason.ts'
 import { type StorageFault, storageFaultOf } from '../../storage/fault.ts'
 import type { Home } from '../../storage/home.ts'
 import { isCurrent } from '../../storage/migrations.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../wording.ts'
-import { type Check, type Examination, mayMend, plural, reasonOf, unmended } from './check.ts'
+import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
 
 const name = 'store'
 const namedProblems = 3

@@ -9,6 +9,7 @@ import { createReadStream } from 'node:fs'
 import path from 'node:path'
 import { constants, createGunzip, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { z } from 'zod'
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { GameEntry } from './dataset.ts'
 import type { GameSource } from './engine/game.ts'
@@ -36,9 +37,7 @@ export async function* readCompactSplits(
     try {
       yield* readSplit(file, shared, warnings)
     } catch (cause) {
-      warnings.push(
-        `${file}: what follows is left out: ${cause instanceof Error ? cause.message : String(cause)}`,
-      )
+      warnings.push(`${file}: what follows is left out: ${reasonOf(cause)}`)
     }
   }
 }

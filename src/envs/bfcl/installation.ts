@@ -12,6 +12,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/pr
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 
 const run = promisify(execFile)
@@ -67,7 +68,7 @@ async function findPython(named: string | undefined): Promise<string> {
       found.push(`${command} is Python ${major}.${minor}`)
     } catch (cause) {
       found.push(
-        `${command}: ${cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'not found' : messageOf(cause)}`,
+        `${command}: ${cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'not found' : reasonOf(cause)}`,
       )
     }
   }
@@ -127,9 +128,5 @@ async function exists(file: string): Promise<boolean> {
 
 function lastWords(cause: unknown): string {
   const stderr = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : ''
-  return (stderr === '' ? messageOf(cause) : stderr).split('\n').slice(-3).join(' ')
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+  return (stderr === '' ? reasonOf(cause) : stderr).split('\n').slice(-3).join(' ')
 }

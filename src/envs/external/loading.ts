@@ -12,6 +12,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { z } from 'zod'
+import { reasonOf } from '../../reason.ts'
 import type { EnvironmentDefinition } from '../environment.ts'
 import { environments as builtIn } from '../registry.ts'
 
@@ -105,7 +106,7 @@ async function importModule(path: string): Promise<Readonly<Record<string, unkno
     return await import(pathToFileURL(entryOf(path)).href)
   } catch (cause) {
     if (cause instanceof ExternalFault) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new ExternalFault('not_loaded', `${path} does not load: ${reason}${adviceFor(cause)}`, { cause })
   }
 }

@@ -10,6 +10,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 
@@ -89,7 +90,7 @@ async function readList(file: string, warnings: string[]): Promise<readonly unkn
     const value: unknown = JSON.parse(text)
     return Array.isArray(value) ? value : [value]
   } catch (cause) {
-    warnings.push(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`)
+    warnings.push(`${file}: ${reasonOf(cause)}`)
     return []
   }
 }

@@ -7,6 +7,7 @@
  *   everything else `backend`.
  */
 import type Docker from 'dockerode'
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 
 export interface Engine {
@@ -80,8 +81,4 @@ export function engineFault(cause: unknown, what: string): EnvironmentFault {
   if (cause instanceof EnvironmentFault) return cause
   const kind = isGone(cause) ? 'session_lost' : 'backend'
   return new EnvironmentFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

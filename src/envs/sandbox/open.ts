@@ -5,6 +5,7 @@
  * - What nobody owns is looked for when a sandbox is opened, and periodically while it is open.
  * - `close` leaves no container of this sandbox, no lease and no timer.
  */
+import { reasonOf } from '../../reason.ts'
 import { createProcessLeases, holdLeases, type LeaseStore, reapingPeriodMs } from '../lease.ts'
 import { type Maker, startContainer } from './container.ts'
 import { connectEngine } from './engine.ts'
@@ -26,8 +27,7 @@ export interface SandboxOptions {
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { leases = createProcessLeases(), log = () => undefined } = options
   const engine = await connectEngine(options.engine)
-  const complain = (what: string) => (error: unknown) =>
-    log(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+  const complain = (what: string) => (error: unknown) => log(`${what}: ${reasonOf(error)}`)
   const holder = holdLeases(leases, complain('leases of containers could not be renewed'))
   const maker: Maker = { engine, scope: leases.scope, leases: holder }
   const live = new Set<Container>()

@@ -6,6 +6,7 @@
  * - As many as are wanted are kept ready, and no more than `startsAtOnce` are started at a time.
  * - After `close` nothing is started, and nothing that was ready is left.
  */
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { Container, ContainerSpec } from './sandbox.ts'
 
@@ -82,7 +83,7 @@ export function createPool(
       else shelf.ready.push(container)
     } catch (error) {
       if (closed) return
-      log(`no container could be made ready: ${error instanceof Error ? error.message : String(error)}`)
+      log(`no container could be made ready: ${reasonOf(error)}`)
       shelf.notBefore = Date.now() + retryMs
       retry ??= setTimeout(() => {
         retry = undefined

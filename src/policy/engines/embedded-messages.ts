@@ -5,6 +5,7 @@
  * - Every request with an id is answered once; `sample` may instead end silently after `cancel`.
  * - Faults cross the border as plain fields and are made into their classes again on the other side.
  */
+import { reasonOf } from '../../reason.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import type { SamplerOptions } from '../sampler/sampler.ts'
 import { EngineFault, type EngineStatistics, type SampledTokens, type SamplingRequest } from './engine.ts'
@@ -39,7 +40,7 @@ export type FaultFields =
 export function faultFields(fault: unknown): FaultFields {
   if (fault instanceof CheckpointFault) return { of: 'checkpoint', kind: fault.kind, message: fault.message }
   if (fault instanceof EngineFault) return { of: 'engine', kind: fault.kind, message: fault.message }
-  return { of: 'engine', kind: 'backend', message: fault instanceof Error ? fault.message : String(fault) }
+  return { of: 'engine', kind: 'backend', message: reasonOf(fault) }
 }
 
 export function faultOf(fields: FaultFields): EngineFault | CheckpointFault {

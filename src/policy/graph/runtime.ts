@@ -11,6 +11,7 @@
  */
 import './telemetry.ts'
 import { InferenceSession, Tensor as RuntimeTensor } from 'onnxruntime-node'
+import { reasonOf } from '../../reason.ts'
 import type { ElementType } from './onnx-model.ts'
 
 /** Typed array of each element type. */
@@ -93,7 +94,7 @@ export async function createSession(model: Uint8Array, options: SessionOptions):
       extra: { session: { force_spinning_stop: '1', ...spinning } },
     })
   } catch (cause) {
-    throw new RuntimeFault('model', `the graph could not be loaded: ${messageOf(cause)}`, { cause })
+    throw new RuntimeFault('model', `the graph could not be loaded: ${reasonOf(cause)}`, { cause })
   }
   return {
     inputNames: session.inputNames,
@@ -107,13 +108,9 @@ export async function createSession(model: Uint8Array, options: SessionOptions):
             : await session.run(given, outputs as unknown as InferenceSession.FetchesType)
         return results as unknown as Readonly<Record<string, Tensor>>
       } catch (cause) {
-        throw new RuntimeFault('run', `the graph could not be run: ${messageOf(cause)}`, { cause })
+        throw new RuntimeFault('run', `the graph could not be run: ${reasonOf(cause)}`, { cause })
       }
     },
     release: () => session.release(),
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostToListenOn, type ListeningPlace, mayEnter, notAvailable } from '../../listening.ts'
+import { reasonOf } from '../../reason.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface MetricsEndpointOptions extends ListeningPlace {
@@ -31,7 +32,7 @@ export async function serveMetrics(options: MetricsEndpointOptions): Promise<Met
   const host = hostToListenOn(options, '--metrics-host', 'PERDURE_METRICS_TOKEN')
   const server = createServer((request, response) => {
     answer(request, response, { ...options, host }).catch((error: unknown) => {
-      response.writeHead(500).end(error instanceof Error ? error.message : String(error))
+      response.writeHead(500).end(reasonOf(error))
     })
   })
   server.listen({ host, port: options.port })

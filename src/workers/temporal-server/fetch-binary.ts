@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
+import { reasonOf } from '../../reason.ts'
 import {
   cachedBinaryPath,
   examineBinary,
@@ -55,7 +56,7 @@ export async function obtainTemporalBinary(log: (line: string) => void): Promise
         renameSync(unpacked, target)
         return { ...binary, path: target }
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = reasonOf(error)
         failures.push(`${source}: ${reason}`)
         log(`Not there: ${reason}`)
       }

@@ -12,6 +12,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf } from '../../reason.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
@@ -273,7 +274,7 @@ function supervise(membership: Membership): RunningTemporal {
         return
       } catch (error) {
         lastFault = error
-        log(error instanceof Error ? error.message : String(error))
+        log(reasonOf(error))
       }
       await delay(backOffMs, undefined, { signal: stopWatching.signal, ref: false })
       backOffMs = Math.min(backOffMs * 2, longestBackOffMs)

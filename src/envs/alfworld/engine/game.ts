@@ -6,6 +6,7 @@
  * - A command that is not admissible says "Nothing happens." and changes nothing.
  * - Blanks around a command do not matter; everything else, such as case, does.
  */
+import { reasonOf } from '../../../reason.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import { Commands } from './commands.ts'
 import { type Domain, parseDomain, type Schema } from './domain.ts'
@@ -52,7 +53,7 @@ export function openGame(source: GameSource): Game {
   try {
     return new PddlGame(source)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new EnvironmentFault('bad_data', `game ${source.id} cannot be opened: ${reason}`, { cause })
   }
 }

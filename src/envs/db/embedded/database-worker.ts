@@ -5,6 +5,7 @@
  * - Every request is answered once, in order; what it cannot do is answered as a fault.
  */
 import { parentPort } from 'node:worker_threads'
+import { reasonOf } from '../../../reason.ts'
 import type { StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { EngineDatabase } from './engine.ts'
@@ -57,7 +58,7 @@ async function answer(request: Request): Promise<Reply> {
   try {
     return reply(await engine, request)
   } catch (error) {
-    return { kind: 'fault', message: error instanceof Error ? error.message : String(error) }
+    return { kind: 'fault', message: reasonOf(error) }
   }
 }
 

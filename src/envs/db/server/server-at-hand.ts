@@ -4,6 +4,7 @@
  * Invariants
  * - Where no server answers there is a reason to skip, in words.
  */
+import { reasonOf } from '../../../reason.ts'
 import { Administrator } from './administrator.ts'
 
 const local = 'mysql://root@127.0.0.1:3306'
@@ -16,9 +17,7 @@ export async function serverAtHand(): Promise<string | undefined> {
     await administrator.close()
     return url
   } catch (error) {
-    console.warn(
-      `tests with a database server are skipped: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    console.warn(`tests with a database server are skipped: ${reasonOf(error)}`)
     return undefined
   }
 }

@@ -7,6 +7,7 @@
  * - Threads start when they are needed, and end when the pool is closed; they keep no process alive.
  */
 import { Worker } from 'node:worker_threads'
+import { reasonOf } from '../../../reason.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { ShellResult, ShellSnapshot } from './shell.ts'
 import type { ShellAnswer, ShellRequest } from './thread.ts'
@@ -252,9 +253,5 @@ class PooledShell implements Shell {
 
 function faultOf(cause: unknown): EnvironmentFault {
   if (cause instanceof EnvironmentFault) return cause
-  return new EnvironmentFault(
-    'backend',
-    `the virtual shell of os failed: ${cause instanceof Error ? cause.message : String(cause)}`,
-    { cause },
-  )
+  return new EnvironmentFault('backend', `the virtual shell of os failed: ${reasonOf(cause)}`, { cause })
 }
