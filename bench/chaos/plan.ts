@@ -6,6 +6,7 @@
  * - Of any two kinds neither strikes more than once more often than the other.
  */
 import { seedOf, uniforms } from '../../src/identity.ts'
+import { shuffled } from '../../src/learning/shuffled.ts'
 
 /** One fault to come. */
 export interface PlannedFault<Kind extends string = string> {
@@ -38,14 +39,4 @@ export function planFaults<Kind extends string>(
     plan.push({ number: plan.length + 1, kind, afterTurns, choice: draw() })
   }
   return plan
-}
-
-function shuffled<T>(items: readonly T[], draw: () => number): T[] {
-  const order = [...items]
-  for (let last = order.length - 1; last > 0; last--) {
-    const other = Math.floor(draw() * (last + 1))
-    const [a, b] = [order[last], order[other]]
-    if (a !== undefined && b !== undefined) [order[last], order[other]] = [b, a]
-  }
-  return order
 }

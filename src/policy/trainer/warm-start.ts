@@ -9,6 +9,7 @@
  */
 import { z } from 'zod'
 import { seedOf, uniforms } from '../../identity.ts'
+import { shuffled } from '../../learning/shuffled.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
 import { microBatches, spanOf } from './micro-batch.ts'
@@ -138,7 +139,7 @@ export function stepPlan(
   let current: number[] = []
   let held = 0
   for (let pass = 0; plan.length < count; pass++) {
-    for (const episode of shuffled(useful, seedOf(seed, 'demonstrations', pass))) {
+    for (const episode of shuffled(useful, uniforms(seedOf(seed, 'demonstrations', pass)))) {
       current.push(episode)
       held += lengths[episode] as number
       if (held >= batchTokens) {
@@ -149,17 +150,4 @@ export function stepPlan(
     }
   }
   return plan.slice(0, count)
-}
-
-/** The items in a seeded order (Fisher and Yates). */
-function shuffled(items: readonly number[], seed: number): readonly number[] {
-  const next = uniforms(seed)
-  const order = [...items]
-  for (let last = order.length - 1; last > 0; last--) {
-    const other = Math.floor(next() * (last + 1))
-    const moved = order[last] as number
-    order[last] = order[other] as number
-    order[other] = moved
-  }
-  return order
 }
