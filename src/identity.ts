@@ -150,6 +150,12 @@ export function seedOf(runSeed: number, ...parts: readonly (string | number)[]):
   for (const unit of parts.join('\u0000')) {
     hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)
   }
+  return scrambled(hash)
+}
+
+/** The finalizer of MurmurHash3: a bijection of 32-bit integers, which leads neighbours far apart. */
+export function scrambled(integer: number): number {
+  let hash = integer >>> 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0

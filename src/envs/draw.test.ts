@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { uniforms } from '../identity.ts'
-import { Draw } from './draw.ts'
+import { Draw, instanceSeed } from './draw.ts'
 
 const members = ['a', 'b', 'c', 'd', 'e']
 
@@ -43,6 +43,23 @@ test.each<[string, number, (draw: Draw) => unknown]>([
   play(draw)
   for (let number = 0; number < taken; number++) next()
   expect(draw.below(2 ** 32)).toBe(next() * 2 ** 32)
+})
+
+test('no two instances of a task have the same seed', () => {
+  const splits = ['train', 'validation', 'test']
+  const largest = Math.floor(2 ** 32 / splits.length) - 1
+  const place = fc.record({ split: fc.constantFrom(...splits), index: fc.nat({ max: largest }) })
+  fc.assert(
+    fc.property(place, place, (one, other) => {
+      const isSame = one.split === other.split && one.index === other.index
+      const seeds = [one, other].map(({ split, index }) => instanceSeed(splits, split, index))
+      expect(seeds[0] === seeds[1]).toBe(isSame)
+    }),
+  )
+  const seeds = splits.flatMap((split) =>
+    Array.from({ length: 2_000 }, (_, index) => instanceSeed(splits, split, index)),
+  )
+  expect(new Set(seeds).size).toBe(6_000)
 })
 
 test('whole numbers keep to their ends and reach them', () => {

@@ -3,10 +3,16 @@
  *
  * Invariants
  * - The same seed gives the same draws in the same order.
+ * - No two instances of a task have the same seed.
  * - A method takes as many uniforms as its comment says, one where it says nothing: another number would
  *   change every instance drawn after it.
  */
-import { uniforms } from '../identity.ts'
+import { scrambled, uniforms } from '../identity.ts'
+
+/** The seed of a split's index-th instance. @param index times the number of splits fits into 32 bits */
+export function instanceSeed<Split>(splits: readonly Split[], split: Split, index: number): number {
+  return scrambled(index * splits.length + splits.indexOf(split))
+}
 
 export class Draw {
   readonly #next: () => number

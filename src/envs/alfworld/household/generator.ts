@@ -7,7 +7,7 @@
  * - No game is won before it starts, and every game can be won.
  * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
  */
-import { Draw } from '../../draw.ts'
+import { Draw, instanceSeed } from '../../draw.ts'
 import type { GameSource } from '../engine/game.ts'
 import type { HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
@@ -33,17 +33,9 @@ const spareLamp = 0.25
 // Weight of the first, second and third likely place.
 const likelihood = [5, 3, 2] as const
 
-/** The finalizer of MurmurHash3: a bijection of 32-bit integers, so seeds stay distinct. */
-function scramble(integer: number): number {
-  let hash = integer >>> 0
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
-}
-
 /** The seed of a game; no two games have the same. */
 export function gameSeed(split: HouseholdSplit, index: number): number {
-  return scramble(index * householdSplits.length + householdSplits.indexOf(split))
+  return instanceSeed(householdSplits, split, index)
 }
 
 /** The index-th game of a split. */

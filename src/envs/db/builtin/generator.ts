@@ -8,7 +8,7 @@
  * - A statement that is asked for changes the state.
  */
 import type { Faker } from '@faker-js/faker'
-import { Draw } from '../../draw.ts'
+import { Draw, instanceSeed } from '../../draw.ts'
 import type { TableData } from '../item.ts'
 import type { Difficulty } from '../settings.ts'
 import type { CategoryColumn, Domain, NumberColumn } from './domain.ts'
@@ -49,17 +49,9 @@ export interface Scene {
   readonly another: readonly string[]
 }
 
-/** The finalizer of MurmurHash3: a bijection of 32-bit integers, so seeds stay distinct. */
-function scramble(integer: number): number {
-  let hash = integer >>> 0
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
-}
-
 /** The seed of a problem; no two problems have the same. */
 export function problemSeed(split: BuiltinSplit, index: number): number {
-  return scramble(index * builtinSplits.length + builtinSplits.indexOf(split))
+  return instanceSeed(builtinSplits, split, index)
 }
 
 /** The problem of a split and index. @param faker is seeded anew */

@@ -6,7 +6,7 @@
  * - Splits are disjoint: two ids never share a seed.
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import { Draw } from '../../draw.ts'
+import { Draw, instanceSeed } from '../../draw.ts'
 import type { InstanceId, Split } from '../../environment.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { OsSettings } from '../settings.ts'
@@ -51,14 +51,6 @@ export interface ProblemLibrary {
   open(instance: InstanceId): OpenedProblem
 }
 
-/** The finalizer of MurmurHash3: a bijection of 32-bit integers, so seeds stay distinct. */
-function scramble(integer: number): number {
-  let hash = integer >>> 0
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
-}
-
 /** The generated problems of these settings. @throws EnvironmentFault bad_settings where none is left */
 export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): ProblemLibrary {
   const kinds = settings.levels.flatMap((level) =>
@@ -88,7 +80,7 @@ export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): 
           'unknown_instance',
           `os has no problem "${instance.slice(0, 80)}": use train/N, or validation/N or test/N with N below ${heldOut}`,
         )
-      const seed = scramble(index * splitNames.length + splitNames.indexOf(split))
+      const seed = instanceSeed(splitNames, split, index)
       const kind = kinds[index % kinds.length]
       if (kind === undefined) throw new RangeError('there are no kinds of problems')
       return { problem: kind.make(new Draw(seed)), seed }
