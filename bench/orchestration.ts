@@ -69,6 +69,7 @@ export async function bench(): Promise<Figure[]> {
     options: { address: server.address },
     uiUrl: server.uiUrl,
     embedded: true,
+    isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
   try {

@@ -2,7 +2,7 @@
  * Upgrade in mid-run, on the real server with real workers: builds of the workflows side by side, and one that takes
  * over from another that is gone.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { parseEpisodeId, runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore } from '../src/storage/store.ts'
@@ -22,6 +22,10 @@ import { compatible, incompatible, workflowCopies } from './workflow-builds.ts'
 
 const home = temporaryHome()
 const copies = workflowCopies()
+const folders = {
+  compatible: copies.changed('compatible', compatible),
+  incompatible: copies.changed('incompatible', incompatible),
+}
 const updates = 3
 const { definition } = createEchoTask()
 /** Turns of groups after the first update wait for the gate of their run. */
@@ -29,8 +33,6 @@ const gates = new Map<string, Gate>()
 const sampled: string[] = []
 const learningRates = new Map<string, number[]>()
 const open = new Set<Process>()
-/** Keeps the server. */
-let client: TrainingSession
 
 /** A process with all roles and a build of the workflows. */
 interface Process {
@@ -87,12 +89,16 @@ function gateOf(episode: string): Gate | undefined {
 }
 
 /** Starts a run that waits after its first update, in the middle of the episodes of the next. */
-async function startHeld(session: TrainingSession, run: string): Promise<Gate> {
+async function startHeld(
+  session: TrainingSession,
+  run: string,
+  dispatch: 'local' | 'server' = 'local',
+): Promise<Gate> {
   const gate = createGate()
   gates.set(run, gate)
-  await session.start(run, tinyConfig({ training: { updates } }))
+  await session.start(run, tinyConfig({ training: { updates }, orchestration: { dispatch } }))
   await eventually(`run ${run} to wait in its episodes`, async () => {
-    const { step } = await client.progress(run)
+    const { step } = await session.progress(run)
     return step === 1 && sampled.some((turn) => turn.startsWith(`${run}/g2/s1/`)) ? true : undefined
   })
   return gate
@@ -143,14 +149,9 @@ async function expectWhole(run: string): Promise<void> {
   }
 }
 
-beforeAll(async () => {
-  client = await openSession({ home, roles: 'client', log: () => undefined })
-}, 300_000)
-
 afterAll(async () => {
   for (const gate of gates.values()) gate.open()
   for (const process of open) await process.end()
-  await client?.close()
   copies[Symbol.dispose]()
   removeHome(home)
 })
@@ -158,17 +159,19 @@ afterAll(async () => {
 describe('builds side by side', () => {
   it('running workflows finish on theirs, new ones start on the new, after a compatible and an incompatible change', async () => {
     const old = await start({ shared: true })
-    const first = await startHeld(old.session, 'first')
-    const next = await start({ shared: true, workflows: copies.changed('next', compatible) })
+    const first = await startHeld(old.session, 'first', 'server')
+    const next = await start({ shared: true, workflows: folders.compatible })
     await says(next, /^new workflows start on build/)
-    const second = await startHeld(client, 'second')
-    const newest = await start({ shared: true, workflows: copies.changed('newest', incompatible) })
+    const second = await startHeld(next.session, 'second', 'server')
+    // A person's process takes over what was left; here nothing is.
+    const newest = await start({ shared: false, workflows: folders.incompatible })
     await says(newest, /^new workflows start on build/)
-    const third = await startHeld(client, 'third')
+    const third = await startHeld(newest.session, 'third', 'server')
 
     for (const gate of [first, second, third]) gate.open()
     const runs = ['first', 'second', 'third']
-    for (const run of runs) expect(await client.result(run)).toMatchObject({ phase: 'done', step: updates })
+    for (const run of runs)
+      expect(await old.session.result(run)).toMatchObject({ phase: 'done', step: updates })
     const tasks = await Promise.all(runs.map(tasksOf))
     for (const { builds, failed } of tasks) {
       expect(builds).toHaveLength(1)
@@ -185,7 +188,7 @@ describe('a build that is gone', () => {
     const old = await start({ shared: false })
     const gate = await startHeld(old.session, 'mover')
     await old.end()
-    const next = await start({ shared: false, workflows: copies.changed('mover', compatible) })
+    const next = await start({ shared: false, workflows: folders.compatible })
     await next.session.resume('mover')
     gate.open()
     expect(await next.session.result('mover')).toMatchObject({ phase: 'done', step: updates })
@@ -203,7 +206,7 @@ describe('a build that is gone', () => {
     const gate = await startHeld(old.session, 'changed')
     await old.session.setLearning('changed', { learningRate: 0.25 })
     await old.end()
-    const next = await start({ shared: false, workflows: copies.changed('changed', incompatible) })
+    const next = await start({ shared: false, workflows: folders.incompatible })
     await next.session.resume('changed')
     gate.open()
     expect(await next.session.result('changed')).toMatchObject({ phase: 'done', step: updates })

@@ -24,6 +24,8 @@ export interface TemporalConnection {
   readonly uiUrl: string | undefined
   /** Whether the server is ours to start and stop. */
   readonly embedded: boolean
+  /** Whether nobody else uses the server; of one of somebody else that is not known, and false. */
+  isAlone(): Promise<boolean>
   /** Leaves an embedded server; the last one stops it. May be called twice. */
   close(): Promise<void>
 }
@@ -45,6 +47,7 @@ export async function connect(
     options: { address: server.address },
     uiUrl: server.uiUrl,
     embedded: true,
+    isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
 }
@@ -100,6 +103,7 @@ async function reachExternal(server: ExternalServer): Promise<TemporalConnection
     ...server,
     uiUrl: cloudUiUrl(server),
     embedded: false,
+    isAlone: () => Promise.resolve(false),
     close: () => Promise.resolve(),
   }
 }

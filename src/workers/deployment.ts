@@ -13,6 +13,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker'
+import { reasonOf } from '../reason.ts'
 import { taskQueues } from '../workflows/task-queues.ts'
 import { isDeadline, isNotFound, isNotReady } from './call-status.ts'
 import { compareVersions } from './temporal-server/binary.ts'
@@ -26,9 +27,9 @@ const oldestServer = '1.32.0'
 const registeringEveryMs = 100
 /** A build whose environment workers are not there yet is refused while those of another one are busy. */
 const refusedEveryMs = 2_000
-const settledEveryMs = 30_000
+const placedEveryMs = 30_000
 /** A worker polls anew after a minute at the latest. */
-const pollerGoneMs = 90_000
+const workerGoneMs = 90_000
 /** Longer than a busy worker needs to answer. */
 const callTimeoutMs = 15_000
 /** Answered by the SDK of whichever worker has the workflow. */
@@ -42,7 +43,13 @@ export interface DeploymentOptions {
   readonly build: string
   /** Whether processes of other builds may be there, or come back. */
   readonly shared: boolean
+  /** Whether no other process uses the server. */
+  readonly isAlone: () => Promise<boolean>
   readonly log: (line: string) => void
+  /** Milliseconds between two looks once it has its place; 30 seconds by default. */
+  readonly everyMs?: number
+  /** Milliseconds after which a worker that has not polled is gone; 90 seconds by default. */
+  readonly goneAfterMs?: number
 }
 
 /** This process's part in the deployment. */
@@ -80,6 +87,7 @@ export function listedBuild(build: string): string {
 /** Has new workflows start on this build, as far as its place among the others allows, until it is closed. */
 export function joinDeployment(options: DeploymentOptions): Deployment {
   const { connection, namespace, build, shared, log } = options
+  const { everyMs = placedEveryMs, goneAfterMs = workerGoneMs } = options
   const { workflowService } = connection
   const closing = new AbortController()
   const { signal } = closing
@@ -113,43 +121,52 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
     const version = versioningInfo?.currentDeploymentVersion
     return {
       current: version?.deploymentName === deploymentName ? (version.buildId ?? undefined) : undefined,
-      hasWorkers: (of: string) => Date.now() - (seen.get(of) ?? 0) < pollerGoneMs,
+      hasWorkers: (of: string) => Date.now() - (seen.get(of) ?? 0) < goneAfterMs,
     }
   }
 
-  /** A build is as old as the first poll of its first worker. */
-  async function isNewerThan(other: string): Promise<boolean> {
+  /** When each build's first worker first polled. */
+  async function beginnings(): Promise<ReadonlyMap<string, number>> {
     const { workerDeploymentInfo } = await call(() =>
       workflowService.describeWorkerDeployment({ namespace, deploymentName }),
     )
-    const first = new Map(
-      workerDeploymentInfo?.versionSummaries?.map(({ deploymentVersion, createTime }) => [
-        deploymentVersion?.buildId,
-        createTime == null ? 0 : tsToMs(createTime),
+    const versions = workerDeploymentInfo?.versionSummaries ?? []
+    return new Map(
+      versions.map(({ deploymentVersion, createTime }) => [
+        deploymentVersion?.buildId ?? '',
+        tsToMs(createTime),
       ]),
     )
-    return (first.get(build) ?? 0) > (first.get(other) ?? 0)
   }
 
-  /** @returns whether this build is the current one now */
-  async function stepForward(): Promise<boolean> {
-    const { current: before, hasWorkers } = await look()
-    if (before === build) return true
-    const deserted = before === undefined || !hasWorkers(before)
+  /** Whether a build may step before the current one. */
+  async function mayPass(before: string | undefined, isDeserted: boolean): Promise<boolean | 'unregistered'> {
+    if (isDeserted || (!shared && !wasCurrent)) return true
     // What somebody has made the current one afterwards stays so while it can work.
-    const mayPass = wasCurrent ? deserted : !shared || deserted || (await isNewerThan(before))
-    if (!mayPass) return false
+    if (before === undefined || wasCurrent) return false
+    const began = await beginnings()
+    const own = began.get(build)
+    return own === undefined ? 'unregistered' : own > (began.get(before) ?? 0)
+  }
+
+  async function stepForward(): Promise<'current' | 'behind' | 'unregistered'> {
+    const { current: before, hasWorkers } = await look()
+    if (before === build) return 'current'
+    const isDeserted = before === undefined || !hasWorkers(before)
+    const passes = await mayPass(before, isDeserted)
+    if (passes === 'unregistered') return passes
+    if (!passes) return 'behind'
     await call(() =>
       workflowService.setWorkerDeploymentCurrentVersion({
         namespace,
         deploymentName,
         buildId: build,
-        ignoreMissingTaskQueues: !shared || deserted,
+        ignoreMissingTaskQueues: !shared || isDeserted,
       }),
     )
     if (before !== undefined)
       log(`new workflows start on build ${build}; what build ${before} began stays with its workers`)
-    return true
+    return 'current'
   }
 
   async function sayWhatIsLeft(): Promise<void> {
@@ -162,17 +179,19 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
 
   async function work(): Promise<void> {
     while (!signal.aborted) {
-      let wait = settledEveryMs
+      let wait = everyMs
       try {
-        const isCurrent = await stepForward()
-        if (isCurrent) {
+        const place = await stepForward()
+        if (place === 'unregistered') wait = registeringEveryMs
+        else if (place === 'behind') await sayWhatIsLeft()
+        else {
           wasCurrent = true
           settle(true)
-        } else await sayWhatIsLeft()
+        }
       } catch (error) {
         wait = isNotFound(error) ? registeringEveryMs : refusedEveryMs
         const isExpected = isNotFound(error) || isNotReady(error) || isDeadline(error)
-        if (!isExpected && !signal.aborted)
+        if (!isExpected && !wasCurrent && !signal.aborted)
           say(`build ${build} is not the current one yet: ${reasonOf(error)}`)
       }
       await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
@@ -184,8 +203,8 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
     build,
     current,
     async attends(other, { workflowId, runId }) {
-      const { hasWorkers } = await look()
-      if (!hasWorkers(other)) return false
+      // The server remembers workers that have gone, and waits for them.
+      if (!(await look()).hasWorkers(other) || (await options.isAlone())) return false
       try {
         await call(() =>
           workflowService.queryWorkflow({
@@ -206,8 +225,4 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
       settle(false)
     },
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -190,6 +190,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
           namespace: connection.namespace,
           build,
           shared: options.shared ?? false,
+          isAlone: () => connection.isAlone(),
           log,
         })
       : undefined

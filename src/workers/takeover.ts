@@ -5,12 +5,12 @@
  * - What a build began stays with its workers while there are any.
  * - What replays goes on where it stood; what does not begins again, and finds its work done under its identity.
  * - A run that does not replay goes on from its last publication, with every order that it has taken.
- * - A round that is cut short leaves nothing that the next one does not find.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { type RunId, runId } from '../identity.ts'
+import { reasonOf } from '../reason.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { taskQueues } from '../workflows/task-queues.ts'
 import { isNotFound } from './call-status.ts'
@@ -99,7 +99,7 @@ export function keepTakingOver(options: TakeoverOptions): Takeover {
       try {
         await client.withAbortSignal(signal, () => round(patient))
       } catch (error) {
-        if (!signal.aborted) log(`what other builds left is looked for later: ${String(error)}`)
+        if (!signal.aborted) log(`what other builds left is looked for later: ${reasonOf(error)}`)
       }
       settle()
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)

@@ -42,9 +42,11 @@ test('a second user reuses the running server; the last one that leaves stops it
   expect(first.reused).toBe(false)
   expect(second.reused).toBe(true)
   expect(second).toMatchObject({ pid: first.pid, address: first.address, uiUrl: first.uiUrl })
+  expect(await first.isAlone()).toBe(false)
 
   await first.close()
   await first.close()
+  expect(await second.isAlone()).toBe(true)
   expect(await inspectTemporal(home)).toMatchObject({ running: true, users: 1 })
   await second.close()
   expect(await inspectTemporal(home)).toMatchObject({ running: false, users: 0 })

@@ -54,6 +54,8 @@ export interface RunningTemporal {
   readonly reused: boolean
   /** How often this process brought it back. */
   readonly restarts: number
+  /** Whether nobody else uses it now. */
+  isAlone(): Promise<boolean>
   /** Leaves; the last user stops the server. May be called twice. */
   close(): Promise<void>
 }
@@ -298,6 +300,15 @@ function supervise(membership: Membership): RunningTemporal {
     }
   }
 
+  async function isAlone(): Promise<boolean> {
+    const lock = await takeStartLock(paths)
+    try {
+      return countUsers(paths.users) === 1
+    } finally {
+      lock.release()
+    }
+  }
+
   async function leaveServer(): Promise<void> {
     stopWatching.abort()
     await watching
@@ -321,6 +332,7 @@ function supervise(membership: Membership): RunningTemporal {
     get restarts() {
       return restarts
     },
+    isAlone,
     close() {
       closed ??= leaveServer()
       return closed
