@@ -10,8 +10,8 @@ import { planFaults } from '../bench/chaos/plan.ts'
 import { type Report, reportOf } from '../bench/chaos/report.ts'
 import { episodeId, groupId, runId, uniforms } from '../src/identity.ts'
 import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
+import { tinyArchitecture } from '../src/policy/checkpoints/testing-policy.ts'
 import { randomWeights } from '../src/policy/sampler/random-weights.ts'
-import type { Architecture } from '../src/policy/transformer/architecture.ts'
 import { createHome, createRunDirectory, homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import { initialState } from '../src/workflows/training-state.ts'
@@ -60,30 +60,23 @@ describe('the report', () => {
 describe('what a run ended with', () => {
   const home = temporaryHome()
   const run = runId('ended')
-  const architecture: Architecture = {
-    vocab_size: 8,
-    hidden_size: 4,
-    intermediate_size: 4,
-    num_hidden_layers: 1,
-    num_attention_heads: 1,
-    num_key_value_heads: 1,
-    head_dim: 4,
-    rope_theta: 10_000,
-    rms_norm_eps: 1e-5,
-    tie_word_embeddings: true,
-    max_position_embeddings: 8,
-  }
   afterAll(() => removeHome(home))
 
   /** The hash after a version whose weights, first and second moments are drawn from these seeds is published. */
   async function hashAfter(version: number, seeds: readonly [number, number, number]) {
-    const [weights, first, second] = seeds.map((seed) => randomWeights(architecture, uniforms(seed)))
+    const [weights, first, second] = seeds.map((seed) => randomWeights(tinyArchitecture, uniforms(seed)))
     const dir = createRunDirectory(createHome(home), run).checkpointDir(version)
     const state = { version, step: version, chat: 'compact', facts: {} } as const
     if (weights === undefined || first === undefined || second === undefined)
       throw new RangeError('no weights')
     const optimizer = { step: 1, first, second }
-    await publishCheckpoint(dir, { architecture, weights, tokenizer: '{}', state, optimizer })
+    await publishCheckpoint(dir, {
+      architecture: tinyArchitecture,
+      weights,
+      tokenizer: '{}',
+      state,
+      optimizer,
+    })
     return lastCheckpoint(home, run)
   }
 

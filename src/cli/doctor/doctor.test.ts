@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { configSchema } from '../../config/schema.ts'
 import { runId } from '../../identity.ts'
 import { publishCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
-import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
+import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/testing-policy.ts'
 import { createHome, createRunDirectory, type Home } from '../../storage/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { tryLock } from '../../workers/temporal-server/file-lock.ts'
@@ -31,28 +31,11 @@ import { examineHome } from './home-checks.ts'
 const run = runId('demo')
 let home: Home
 
-const architecture: Architecture = {
-  vocab_size: 5,
-  hidden_size: 4,
-  intermediate_size: 6,
-  num_hidden_layers: 1,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  head_dim: 2,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-6,
-  tie_word_embeddings: false,
-  max_position_embeddings: 32,
-}
-
 async function publish(version: number): Promise<void> {
-  const weights = new Map(
-    weightSpecs(architecture).map(({ name, shape }) => [name, new Float32Array(elementCount(shape))]),
-  )
   const state = { version, step: version, chat: 'compact' as const, facts: {} }
   await publishCheckpoint(home.run(run).checkpointDir(version), {
-    architecture,
-    weights,
+    architecture: tinyArchitecture,
+    weights: tinyWeights(() => 0),
     tokenizer: '{}',
     state,
   })

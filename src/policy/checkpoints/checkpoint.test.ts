@@ -3,37 +3,18 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
 import { nameBeside } from './durable-file.ts'
+import { tinyArchitecture, tinyWeights } from './testing-policy.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
 
-const architecture: Architecture = {
-  vocab_size: 5,
-  hidden_size: 4,
-  intermediate_size: 6,
-  num_hidden_layers: 1,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  head_dim: 2,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-6,
-  tie_word_embeddings: false,
-  max_position_embeddings: 32,
-}
-
 function filled(value: number): Map<string, Float32Array> {
-  return new Map(
-    weightSpecs(architecture).map(({ name, shape }, i) => [
-      name,
-      new Float32Array(elementCount(shape)).map((_, j) => value + i + j / 8),
-    ]),
-  )
+  return tinyWeights((tensor, element) => value + tensor + element / 8)
 }
 
 function contentOf(version: number): CheckpointContent {
   return {
-    architecture,
+    architecture: tinyArchitecture,
     weights: filled(version),
     tokenizer: '{"text": "é"}\n',
     state: { version, step: version, chat: 'compact', facts: { loss: 0.5 } },

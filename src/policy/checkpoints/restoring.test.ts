@@ -2,38 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint } from './checkpoint.ts'
 import { promotionFile, readPromotion, writePromotion } from './promotion.ts'
 import { readWithMoments, restoreCheckpoint } from './restoring.ts'
+import { tinyArchitecture, tinyWeights } from './testing-policy.ts'
 import { checkpointDir, latestGoodCheckpoint } from './versions.ts'
 
-const architecture: Architecture = {
-  vocab_size: 5,
-  hidden_size: 4,
-  intermediate_size: 6,
-  num_hidden_layers: 1,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  head_dim: 2,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-6,
-  tie_word_embeddings: false,
-  max_position_embeddings: 32,
-}
-
 function filled(value: number): Map<string, Float32Array> {
-  return new Map(
-    weightSpecs(architecture).map(({ name, shape }) => [
-      name,
-      new Float32Array(elementCount(shape)).fill(value),
-    ]),
-  )
+  return tinyWeights(() => value)
 }
 
 function contentOf(version: number): CheckpointContent {
   return {
-    architecture,
+    architecture: tinyArchitecture,
     weights: filled(version),
     tokenizer: '{}\n',
     state: { version, step: version, chat: 'compact', facts: { objective: 'policy' } },
