@@ -1,8 +1,12 @@
 /** The chaos harness: its plan, that its audit finds what is planted, and one fault of most kinds with real processes. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { auditFinished, auditRun, type Findings } from '../bench/chaos/audit.ts'
+import { Deployment } from '../bench/chaos/deployment.ts'
 import { faultKinds } from '../bench/chaos/faults.ts'
 import type { Execution } from '../bench/chaos/history.ts'
 import { lastCheckpoint } from '../bench/chaos/last-checkpoint.ts'
@@ -180,6 +184,21 @@ describe('the audit', () => {
       left: [],
     })
   })
+})
+
+it('a disposed deployment leaves no server behind that lost its last user by force', async () => {
+  const folder = temporaryHome()
+  const home = join(folder, 'home')
+  const places = { home, logs: join(folder, 'logs'), temporary: join(folder, 'tmp') }
+  const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+  const ended = once(server, 'exit')
+  {
+    await using deployment = new Deployment(places)
+    writeFileSync(join(home, 'temporal.json'), JSON.stringify({ pid: server.pid }))
+    expect(deployment.serverPid()).toBe(server.pid)
+  }
+  expect((await ended)[1]).toBe('SIGKILL')
+  removeHome(folder)
 })
 
 it('a deployment that is killed eight times in eight ways loses, doubles and leaves nothing', async () => {

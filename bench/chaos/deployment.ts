@@ -4,7 +4,7 @@
  * Invariants
  * - Every process is of the released command line, in a process group of its own.
  * - A process that ends without being told to is started again and counted.
- * - After `close` no process of the deployment is left.
+ * - After `close` no process of the deployment is left; after its disposal the server is not left either.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -128,8 +128,10 @@ export class Deployment implements AsyncDisposable {
     this.#children.clear()
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+  /** The server ends with its last user, but not where that one had to be ended by force. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+    this.killServer()
   }
 
   #signal(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
