@@ -9,16 +9,9 @@
  * - Only functions that exist are called.
  */
 import { callOf } from './call.ts'
+import { clauseOf, isClause } from './clause.ts'
 import { StatementRefused } from './failure.ts'
 import { quotedName, quotedText, type TokenReader, wordOf } from './token-reader.ts'
-
-/** Words that MySQL reserves and that structure a query. */
-const clauseWords = new Set(
-  `SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT AS ON USING JOIN LEFT RIGHT INNER CROSS OUTER NATURAL UNION ALL
-   EXCEPT INTERSECT DISTINCT ASC DESC WITH RECURSIVE VALUES WINDOW OVER PARTITION SET FOR LOCK INTO
-   WHEN THEN ELSE STRAIGHT_JOIN DISTINCTROW SQL_CALC_FOUND_ROWS HIGH_PRIORITY SQL_NO_CACHE`.split(/\s+/),
-)
-const droppedWords = new Set(['STRAIGHT_JOIN', 'SQL_CALC_FOUND_ROWS', 'HIGH_PRIORITY', 'SQL_NO_CACHE'])
 
 const comparisons: Readonly<Record<string, string>> = {
   '=': 'my_eq',
@@ -78,7 +71,7 @@ export class ExpressionWriter {
       if (this.reader.skipsSymbol(',')) {
         commas = true
         parts.push(',')
-      } else if (this.#isClause()) this.#clause(parts)
+      } else if (isClause(this.reader)) parts.push(...clauseOf(this))
       else parts.push(this.expression())
     }
     this.#commas = commas
@@ -109,49 +102,6 @@ export class ExpressionWriter {
     do members.push(this.expression())
     while (this.reader.skipsSymbol(','))
     return members
-  }
-
-  #isClause(): boolean {
-    const word = wordOf(this.reader.peek())
-    if (word === undefined) return false
-    if ((word === 'LEFT' || word === 'RIGHT') && this.reader.seesSymbol('(', 1)) return false
-    if (word === 'OFFSET') return this.reader.peek(1).kind === 'number'
-    return clauseWords.has(word)
-  }
-
-  #clause(parts: string[]): void {
-    const { reader } = this
-    const word = wordOf(reader.next()) ?? ''
-    if (droppedWords.has(word)) return
-    if (word === 'WITH' && wordOf(reader.peek()) !== 'ROLLUP') {
-      parts.push(this.#commonTables())
-      return
-    }
-    if (word === 'DISTINCTROW') parts.push('DISTINCT')
-    else if (word === 'FROM' && reader.skips('DUAL')) return
-    // MySQL quotes names otherwise: a text is no table.
-    else if ((word === 'FROM' || word === 'JOIN') && reader.peek().kind === 'string') throw reader.refusal()
-    else if (word === 'FOR' && (reader.skips('UPDATE') || reader.skips('SHARE'))) return
-    else if (word === 'LOCK' && reader.skips('IN', 'SHARE', 'MODE')) return
-    // INTO OUTFILE, INTO @variable: nothing that a query may do.
-    else if (word === 'INTO' || word === 'FOR' || word === 'LOCK') throw reader.refusal()
-    else if (word === 'AS' && reader.peek().kind === 'string')
-      parts.push('AS', quotedName(reader.next().text))
-    else parts.push(word)
-  }
-
-  /** WITH: names, perhaps with columns, of queries. */
-  #commonTables(): string {
-    const { reader } = this
-    const recursive = reader.skips('RECURSIVE') ? 'RECURSIVE ' : ''
-    const tables: string[] = []
-    do {
-      const name = quotedName(reader.name())
-      const columns = reader.seesSymbol('(') ? this.#group().sql : ''
-      reader.expect('AS')
-      tables.push(`${name}${columns} AS ${this.#group().sql}`)
-    } while (reader.skipsSymbol(','))
-    return `WITH ${recursive}${tables.join(', ')}`
   }
 
   #prefixed(): Operand {
@@ -198,7 +148,7 @@ export class ExpressionWriter {
       case 'word':
         return plain(this.#word())
       case 'symbol':
-        if (token.text === '(') return this.#group()
+        if (token.text === '(') return this.group()
         if (token.text === '*') return plain(reader.next().text)
         throw reader.refusal()
       case 'end':
@@ -213,7 +163,8 @@ export class ExpressionWriter {
     return text
   }
 
-  #group(): Operand {
+  /** What stands in parentheses: an expression, a row, or a query. */
+  group(): Operand {
     this.reader.expectSymbol('(')
     if (++this.#depth > deepest)
       throw new StatementRefused({ code: 1436, state: 'HY000', message: 'Thread stack overrun' })
@@ -230,7 +181,7 @@ export class ExpressionWriter {
     if (reader.sees('CASE')) return this.#case()
     for (const constant of ['NULL', 'TRUE', 'FALSE']) if (reader.skips(constant)) return constant
     if (reader.skips('DEFAULT')) return 'NULL'
-    if (reader.skips('EXISTS')) return `EXISTS ${this.#group().sql}`
+    if (reader.skips('EXISTS')) return `EXISTS ${this.group().sql}`
     if (reader.sees('INTERVAL') && !reader.seesSymbol('(', 1)) throw reader.refusal()
     if ((reader.sees('DATE') || reader.sees('TIMESTAMP')) && reader.peek(1).kind === 'string') reader.next()
     if (reader.peek().kind === 'string') return quotedText(this.#strings())
@@ -384,7 +335,7 @@ export class ExpressionWriter {
     const { reader } = this
     if (!reader.seesSymbol('(')) throw reader.refusal()
     const next = wordOf(reader.peek(1))
-    if (left.row || next === 'SELECT' || next === 'WITH') return `(${left.sql} IN ${this.#group().sql})`
+    if (left.row || next === 'SELECT' || next === 'WITH') return `(${left.sql} IN ${this.group().sql})`
     reader.expectSymbol('(')
     const members = this.list()
     reader.expectSymbol(')')
@@ -411,7 +362,7 @@ export class ExpressionWriter {
         state: '42000',
         message: "This version of MySQL doesn't yet support 'ANY and ALL with this operator'",
       })
-    return plain(`(${left.sql} ${operator} ${this.#group().sql})`)
+    return plain(`(${left.sql} ${operator} ${this.group().sql})`)
   }
 }
 
