@@ -14,6 +14,7 @@
 import type { SqlFailure } from '../database.ts'
 import { resultCode, StatementRefused } from './failure.ts'
 import { databaseBytes, threadBytes, valueBytes } from './sqlite-limits.ts'
+import { loadWasm, type SqliteExports, type SqliteWasm, WasmMemory } from './sqlite-wasm.ts'
 import type { Value } from './value.ts'
 import { compareTexts } from './value.ts'
 
@@ -50,75 +51,10 @@ const unlimited: RunLimits = {
   bytes: Number.POSITIVE_INFINITY,
 }
 
-/** The C functions that are used; pointers are numbers, 64-bit integers bigint. */
-interface Exports {
-  sqlite3_open_v2(name: number, out: number, flags: number, vfs: number): number
-  sqlite3_close_v2(db: number): number
-  sqlite3_prepare_v2(db: number, sql: number, bytes: number, out: number, tail: number): number
-  sqlite3_step(statement: number): number
-  sqlite3_finalize(statement: number): number
-  sqlite3_bind_text(statement: number, at: number, text: number, bytes: number, destructor: number): number
-  sqlite3_column_count(statement: number): number
-  sqlite3_column_type(statement: number, at: number): number
-  sqlite3_column_int64(statement: number, at: number): bigint
-  sqlite3_column_double(statement: number, at: number): number
-  sqlite3_column_text(statement: number, at: number): number
-  sqlite3_column_blob(statement: number, at: number): number
-  sqlite3_column_bytes(statement: number, at: number): number
-  sqlite3_value_type(value: number): number
-  sqlite3_value_int64(value: number): bigint
-  sqlite3_value_double(value: number): number
-  sqlite3_value_text(value: number): number
-  sqlite3_value_blob(value: number): number
-  sqlite3_value_bytes(value: number): number
-  sqlite3_result_null(context: number): void
-  sqlite3_result_int64(context: number, value: bigint): void
-  sqlite3_result_double(context: number, value: number): void
-  sqlite3_result_text(context: number, text: number, bytes: number, destructor: number): void
-  sqlite3_result_blob(context: number, bytes: number, count: number, destructor: number): void
-  sqlite3_result_error(context: number, text: number, bytes: number): void
-  sqlite3_errmsg(db: number): number
-  sqlite3_total_changes(db: number): number
-  sqlite3_limit(db: number, id: number, value: number): number
-  sqlite3_progress_handler(db: number, steps: number, handler: number, data: number): void
-  sqlite3_set_authorizer(db: number, authorizer: number, data: number): number
-  sqlite3_create_function_v2(
-    db: number,
-    name: number,
-    args: number,
-    flags: number,
-    data: number,
-    call: number,
-    step: number,
-    final: number,
-    destroy: number,
-  ): number
-  sqlite3_create_collation_v2(
-    db: number,
-    name: number,
-    encoding: number,
-    data: number,
-    compare: number,
-    destroy: number,
-  ): number
-}
-
-interface Wasm {
-  readonly exports: Exports
-  readonly memory: { readonly buffer: ArrayBufferLike }
-  alloc(bytes: number): number
-  dealloc(pointer: number): void
-  installFunction(signature: string, call: (...args: never[]) => unknown): number
-}
-
 const utf8 = 1
 const deterministicFlag = 0x800
 const readWriteCreate = 6
 const transient = -1
-const encoder = new TextEncoder()
-// A byte order mark is a character of the text.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-
 // SQLITE_LIMIT_…: what a statement may be made of.
 const limits: readonly (readonly [number, number])[] = [
   [0, valueBytes],
@@ -170,8 +106,8 @@ export const collationName = 'MYSQL'
 
 /** SQLite in this thread. */
 export class Sqlite {
-  readonly #wasm: Wasm
-  readonly #c: Exports
+  readonly #memory: WasmMemory
+  readonly #c: SqliteExports
   readonly #out: number
   readonly #memoryName: number
   readonly #functions: readonly { name: number; flags: number; call: number }[]
@@ -180,39 +116,33 @@ export class Sqlite {
   readonly #progress: number
   readonly #authorizer: number
   readonly #keeper: number
-  #bytes: Uint8Array
-  #view: DataView
   #deadline = Number.POSITIVE_INFINITY
   #trusted = true
   #thrown: unknown
 
   /** @throws Error where WebAssembly or the module is missing */
   static async load(functions: readonly SqlFunction[]): Promise<Sqlite> {
-    const { default: initialize } = await import('@sqlite.org/sqlite-wasm')
-    const { wasm } = await initialize()
-    return new Sqlite(wasm as unknown as Wasm, functions)
+    return new Sqlite(await loadWasm(), functions)
   }
 
-  private constructor(wasm: Wasm, functions: readonly SqlFunction[]) {
-    this.#wasm = wasm
+  private constructor(wasm: SqliteWasm, functions: readonly SqlFunction[]) {
+    this.#memory = new WasmMemory(wasm)
     this.#c = wasm.exports
-    this.#bytes = new Uint8Array(wasm.memory.buffer)
-    this.#view = new DataView(wasm.memory.buffer)
     this.#out = wasm.alloc(16)
-    this.#memoryName = this.#put(':memory:').pointer
+    this.#memoryName = this.#memory.put(':memory:').pointer
     const own = new Set(functions.map(({ name }) => name))
     this.#functions = functions.map(({ name, deterministic, call }) => ({
-      name: this.#put(name).pointer,
+      name: this.#memory.put(name).pointer,
       flags: utf8 | (deterministic ? deterministicFlag : 0),
       call: wasm.installFunction('v(pip)', (context: number, count: number, args: number) =>
         this.#call(call, context, count, args),
       ),
     }))
-    this.#collations = [collationName, 'BINARY'].map((name) => this.#put(name).pointer)
+    this.#collations = [collationName, 'BINARY'].map((name) => this.#memory.put(name).pointer)
     this.#compare = wasm.installFunction(
       'i(pipip)',
       (_: number, leftBytes: number, left: number, rightBytes: number, right: number) =>
-        compareTexts(this.#text(left, leftBytes), this.#text(right, rightBytes)),
+        compareTexts(this.#memory.text(left, leftBytes), this.#memory.text(right, rightBytes)),
     )
     this.#progress = wasm.installFunction('i(p)', () => (performance.now() > this.#deadline ? 1 : 0))
     this.#authorizer = wasm.installFunction(
@@ -220,10 +150,10 @@ export class Sqlite {
       (_: number, action: number, first: number, second: number) => {
         if (this.#trusted) return 0
         if (action === functionAction) {
-          const name = this.#textAt(second)
+          const name = this.#memory.textAt(second)
           return own.has(name) || builtIn.has(name.toLowerCase()) ? 0 : deny
         }
-        if (action === pragmaAction) return this.#textAt(first) === 'table_info' ? 0 : deny
+        if (action === pragmaAction) return this.#memory.textAt(first) === 'table_info' ? 0 : deny
         return allowedActions.has(action) ? 0 : deny
       },
     )
@@ -272,25 +202,25 @@ export class Sqlite {
   #run(db: number, sql: string, parameter: string | undefined, limits: RunLimits): RunResult {
     this.#deadline = limits.deadline
     this.#thrown = undefined
-    const text = this.#put(sql)
+    const text = this.#memory.put(sql)
     let bound: { pointer: number; bytes: number } | undefined
     let statement = 0
     try {
       const prepared = this.#c.sqlite3_prepare_v2(db, text.pointer, text.bytes + 1, this.#out, this.#out + 4)
       if (prepared !== resultCode.ok) return this.#failure(db, prepared)
-      statement = this.#pointerAt(this.#out)
+      statement = this.#memory.pointerAt(this.#out)
       if (statement === 0) return { kind: 'done', changes: 0 }
-      if (this.#pointerAt(this.#out + 4) < text.pointer + text.bytes)
+      if (this.#memory.pointerAt(this.#out + 4) < text.pointer + text.bytes)
         return { kind: 'failed', code: resultCode.error, message: 'more than one statement' }
       if (parameter !== undefined) {
-        bound = this.#put(parameter)
+        bound = this.#memory.put(parameter)
         this.#require(db, this.#c.sqlite3_bind_text(statement, 1, bound.pointer, bound.bytes, 0))
       }
       return this.#step(db, statement, limits)
     } finally {
       this.#c.sqlite3_finalize(statement)
-      this.#wasm.dealloc(text.pointer)
-      if (bound !== undefined) this.#wasm.dealloc(bound.pointer)
+      this.#memory.free(text.pointer)
+      if (bound !== undefined) this.#memory.free(bound.pointer)
       this.#deadline = Number.POSITIVE_INFINITY
     }
   }
@@ -318,20 +248,19 @@ export class Sqlite {
     if (thrown instanceof StatementRefused) return { kind: 'refused', failure: thrown.failure }
     if (thrown !== undefined) throw thrown
     if ((code & 0xff) === resultCode.interrupted) return { kind: 'interrupted' }
-    return { kind: 'failed', code, message: this.#textAt(this.#c.sqlite3_errmsg(db)) }
+    return { kind: 'failed', code, message: this.#memory.textAt(this.#c.sqlite3_errmsg(db)) }
   }
 
   #call(call: SqlFunction['call'], context: number, count: number, args: number): void {
     try {
-      this.#refresh()
       const values: Value[] = []
-      for (let at = 0; at < count; at++) values.push(this.#value(this.#view.getUint32(args + 4 * at, true)))
+      for (let at = 0; at < count; at++) values.push(this.#value(this.#memory.pointerAt(args + 4 * at)))
       this.#result(context, call(values))
     } catch (error) {
       this.#thrown ??= error
-      const { pointer, bytes } = this.#put('failed')
+      const { pointer, bytes } = this.#memory.put('failed')
       this.#c.sqlite3_result_error(context, pointer, bytes)
-      this.#wasm.dealloc(pointer)
+      this.#memory.free(pointer)
     }
   }
 
@@ -343,11 +272,11 @@ export class Sqlite {
         return this.#c.sqlite3_value_double(value)
       case 3: {
         const pointer = this.#c.sqlite3_value_text(value)
-        return this.#text(pointer, this.#c.sqlite3_value_bytes(value))
+        return this.#memory.text(pointer, this.#c.sqlite3_value_bytes(value))
       }
       case 4: {
         const pointer = this.#c.sqlite3_value_blob(value)
-        return this.#copy(pointer, this.#c.sqlite3_value_bytes(value))
+        return this.#memory.copy(pointer, this.#c.sqlite3_value_bytes(value))
       }
       default:
         return null
@@ -362,11 +291,11 @@ export class Sqlite {
         return this.#c.sqlite3_column_double(statement, at)
       case 3: {
         const pointer = this.#c.sqlite3_column_text(statement, at)
-        return this.#text(pointer, this.#c.sqlite3_column_bytes(statement, at))
+        return this.#memory.text(pointer, this.#c.sqlite3_column_bytes(statement, at))
       }
       case 4: {
         const pointer = this.#c.sqlite3_column_blob(statement, at)
-        return this.#copy(pointer, this.#c.sqlite3_column_bytes(statement, at))
+        return this.#memory.copy(pointer, this.#c.sqlite3_column_bytes(statement, at))
       }
       default:
         return null
@@ -378,16 +307,16 @@ export class Sqlite {
     else if (typeof value === 'bigint') this.#c.sqlite3_result_int64(context, BigInt.asIntN(64, value))
     else if (typeof value === 'number') this.#c.sqlite3_result_double(context, value)
     else {
-      const { pointer, bytes } = this.#put(value)
+      const { pointer, bytes } = this.#memory.put(value)
       if (typeof value === 'string') this.#c.sqlite3_result_text(context, pointer, bytes, transient)
       else this.#c.sqlite3_result_blob(context, pointer, bytes, transient)
-      this.#wasm.dealloc(pointer)
+      this.#memory.free(pointer)
     }
   }
 
   #open(): number {
     const code = this.#c.sqlite3_open_v2(this.#memoryName, this.#out, readWriteCreate, 0)
-    const db = this.#pointerAt(this.#out)
+    const db = this.#memory.pointerAt(this.#out)
     this.#require(db, code)
     return db
   }
@@ -399,44 +328,7 @@ export class Sqlite {
 
   #require(db: number, code: number): void {
     if (code !== resultCode.ok)
-      throw new Error(`SQLite: code ${code}: ${this.#textAt(this.#c.sqlite3_errmsg(db))}`)
-  }
-
-  /** The memory moves when it grows. */
-  #refresh(): void {
-    if (this.#bytes.buffer === this.#wasm.memory.buffer) return
-    this.#bytes = new Uint8Array(this.#wasm.memory.buffer)
-    this.#view = new DataView(this.#wasm.memory.buffer)
-  }
-
-  /** Copies into WebAssembly's memory, ended by a zero. */
-  #put(value: string | Uint8Array): { pointer: number; bytes: number } {
-    const bytes = typeof value === 'string' ? encoder.encode(value) : value
-    const pointer = this.#wasm.alloc(bytes.length + 1)
-    this.#refresh()
-    this.#bytes.set(bytes, pointer)
-    this.#bytes[pointer + bytes.length] = 0
-    return { pointer, bytes: bytes.length }
-  }
-
-  #pointerAt(address: number): number {
-    this.#refresh()
-    return this.#view.getUint32(address, true)
-  }
-
-  #text(pointer: number, bytes: number): string {
-    this.#refresh()
-    return decoder.decode(this.#bytes.subarray(pointer, pointer + bytes))
-  }
-
-  #textAt(pointer: number): string {
-    this.#refresh()
-    return pointer === 0 ? '' : this.#text(pointer, this.#bytes.indexOf(0, pointer) - pointer)
-  }
-
-  #copy(pointer: number, bytes: number): Uint8Array {
-    this.#refresh()
-    return this.#bytes.slice(pointer, pointer + bytes)
+      throw new Error(`SQLite: code ${code}: ${this.#memory.textAt(this.#c.sqlite3_errmsg(db))}`)
   }
 }
 
