@@ -30,7 +30,7 @@ export const bfcl: EnvironmentDefinition = {
   open: openBfcl,
 }
 
-const driver = fileURLToPath(new URL('./driver.py', import.meta.url))
+const driver = fileURLToPath(new URL('./driver', import.meta.url))
 
 /** Longer than the driver's own limits on calls: what misses these hangs. */
 const deadlines = { resetMs: 60_000, stepMs: 90_000, closeMs: 5000 }
