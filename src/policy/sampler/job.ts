@@ -3,9 +3,10 @@
  *
  * Invariants
  * - The k-th token is drawn with the k-th uniform of the request's seed.
+ * - A context that no model can read is refused, with what is wrong with it.
  */
 import { uniforms } from '../../identity.ts'
-import type { SampledTokens, SamplingRequest } from '../engines/engine.ts'
+import { EngineFault, type SampledTokens, type SamplingRequest } from '../engines/engine.ts'
 
 /** In single precision a larger number below 1 may round to 1, which no cumulative sum exceeds. */
 const largestUniform = 1 - 2 ** -23
@@ -72,4 +73,28 @@ export class Job {
       finish: stopped ? 'stop' : 'length',
     }
   }
+}
+
+/** The job of a request, with as many new tokens as it asks for and the context has room for. @throws EngineFault */
+export function jobOf(
+  id: number,
+  request: SamplingRequest,
+  { contextLength, vocabulary }: { readonly contextLength: number; readonly vocabulary: number },
+): Job {
+  const { context, maxNewTokens } = request
+  const room = contextLength - context.length
+  if (room < 1)
+    throw new EngineFault(
+      'context_too_long',
+      `the context has ${context.length} tokens; the engine holds ${contextLength} with at least one to sample`,
+    )
+  const foreign = context.findIndex((token) => token < 0 || token >= vocabulary)
+  if (context.length === 0 || foreign >= 0)
+    throw new EngineFault(
+      'backend',
+      context.length === 0
+        ? 'the context is empty: give at least one token'
+        : `token ${context[foreign]} at place ${foreign} of the context is outside the vocabulary of ${vocabulary}`,
+    )
+  return new Job(id, request, Math.max(1, Math.min(maxNewTokens, room)))
 }

@@ -24,7 +24,7 @@ import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { Batch } from './batch.ts'
 import { capacityFor } from './capacity.ts'
 import type { FusedWeights } from './fused-weights.ts'
-import { Job } from './job.ts'
+import { type Job, jobOf } from './job.ts'
 import { type PrefillRow, SamplingModel } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
 import { RunningBatch } from './running-batch.ts'
@@ -130,25 +130,10 @@ export class Sampler {
 
   /** @throws EngineFault */
   submit(id: number, request: SamplingRequest): void {
-    const { context, version, maxNewTokens } = request
-    const loaded = this.#versions.get(version)
-    if (loaded === undefined) throw versionFault(version)
-    const room = this.#options.contextLength - context.length
-    if (room < 1)
-      throw new EngineFault(
-        'context_too_long',
-        `the context has ${context.length} tokens; the engine holds ${this.#options.contextLength} with at least one to sample`,
-      )
+    const loaded = this.#versions.get(request.version)
+    if (loaded === undefined) throw versionFault(request.version)
     const { vocab_size: vocabulary } = loaded.shared.model.architecture
-    const foreign = context.findIndex((token) => token < 0 || token >= vocabulary)
-    if (context.length === 0 || foreign >= 0)
-      throw new EngineFault(
-        'backend',
-        context.length === 0
-          ? 'the context is empty: give at least one token'
-          : `token ${context[foreign]} at place ${foreign} of the context is outside the vocabulary of ${vocabulary}`,
-      )
-    const job = new Job(id, request, Math.max(1, Math.min(maxNewTokens, room)))
+    const job = jobOf(id, request, { contextLength: this.#options.contextLength, vocabulary })
     this.#jobs.set(id, job)
     loaded.waiting.push(job)
   }
