@@ -2,7 +2,7 @@
  * Upgrade in mid-run, on the real server with real workers: builds of the workflows side by side, and one that takes
  * over from another that is gone.
  */
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { parseEpisodeId, runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore } from '../src/storage/store.ts'
@@ -27,10 +27,14 @@ const folders = {
   incompatible: copies.changed('incompatible', incompatible),
 }
 const updates = 3
+/** Episodes of the groups of the next two updates: two groups of two for each. */
+const held = 8
 const { definition } = createEchoTask()
 /** Turns of groups after the first update wait for the gate of their run. */
 const gates = new Map<string, Gate>()
 const sampled: string[] = []
+/** Episodes that wait for a gate. */
+const waiting = new Set<string>()
 const learningRates = new Map<string, number[]>()
 const open = new Set<Process>()
 
@@ -54,7 +58,11 @@ async function start(options: { readonly shared: boolean; readonly workflows?: s
     createEngine: () =>
       Promise.resolve(
         createSpeakingEngine(async (request) => {
-          await Promise.race([leaving.passed, gateOf(request.cacheKey)?.passed])
+          const gate = gateOf(request.cacheKey)
+          if (gate !== undefined) {
+            waiting.add(request.cacheKey)
+            await Promise.race([leaving.passed, gate.passed])
+          }
           if (left) throw new RangeError('the process ends')
           sampled.push(`${request.cacheKey} ${request.context.length}`)
           return sayYesOrNo(request)
@@ -96,12 +104,16 @@ async function startHeld(
 ): Promise<Gate> {
   const gate = createGate()
   gates.set(run, gate)
-  await session.start(run, tinyConfig({ training: { updates }, orchestration: { dispatch } }))
-  await eventually(`run ${run} to wait in its episodes`, async () => {
-    const { step } = await session.progress(run)
-    return step === 1 && sampled.some((turn) => turn.startsWith(`${run}/g2/s1/`)) ? true : undefined
-  })
+  const rollout = { maxStaleness: 1 }
+  await session.start(run, tinyConfig({ training: { updates }, rollout, orchestration: { dispatch } }))
+  await eventually(`run ${run} to wait in all its episodes`, () =>
+    waitingOf(run) === held ? true : undefined,
+  )
   return gate
+}
+
+function waitingOf(run: string): number {
+  return [...waiting].filter((episode) => episode.startsWith(`${run}/`)).length
 }
 
 async function says(process: Process, words: RegExp): Promise<string> {
@@ -134,24 +146,25 @@ function buildsOf({ history }: Execution): readonly string[] {
   )
 }
 
-/** Every update once with groups of its own, and no turn sampled twice. */
-async function expectWhole(run: string): Promise<void> {
+/** Every update once with groups of its own, and nothing sampled again that had been before. */
+async function expectWhole(run: string, before: readonly string[] = []): Promise<void> {
   await using store = await openStore(homeAt(home).storeFile)
   const done = await store.updates.list(runId(run))
   expect(done.map(({ step }) => step)).toEqual([1, 2, 3])
   const consumed = done.flatMap(({ groups }) => groups)
   expect(new Set(consumed).size).toBe(2 * updates)
-  const turns = sampled.filter((turn) => turn.startsWith(`${run}/`))
-  expect(new Set(turns).size).toBe(turns.length)
+  expect(sampled.slice(before.length).filter((turn) => before.includes(turn))).toEqual([])
   for (const group of consumed) {
     const episodes = await store.episodes.list(group)
     expect(episodes.every(({ id }) => parseEpisodeId(id).attempt === 0)).toBe(true)
   }
 }
 
-afterAll(async () => {
-  for (const gate of gates.values()) gate.open()
+afterEach(async () => {
   for (const process of open) await process.end()
+})
+
+afterAll(() => {
   copies[Symbol.dispose]()
   removeHome(home)
 })
@@ -179,7 +192,6 @@ describe('builds side by side', () => {
     }
     expect(new Set(tasks.flatMap(({ builds }) => builds)).size).toBe(3)
     for (const run of runs) await expectWhole(run)
-    for (const process of [old, next, newest]) await process.end()
   }, 300_000)
 })
 
@@ -188,6 +200,7 @@ describe('a build that is gone', () => {
     const old = await start({ shared: false })
     const gate = await startHeld(old.session, 'mover')
     await old.end()
+    const before = [...sampled]
     const next = await start({ shared: false, workflows: folders.compatible })
     await next.session.resume('mover')
     gate.open()
@@ -197,8 +210,7 @@ describe('a build that is gone', () => {
     expect(builds).toHaveLength(2)
     expect(failed).toEqual([])
     expect(executions.filter(({ workflowId }) => workflowId === 'mover')).toHaveLength(1)
-    await expectWhole('mover')
-    await next.end()
+    await expectWhole('mover', before)
   }, 300_000)
 
   it('what does not replay begins again, and does nothing twice; orders since the last publication hold', async () => {
@@ -206,6 +218,7 @@ describe('a build that is gone', () => {
     const gate = await startHeld(old.session, 'changed')
     await old.session.setLearning('changed', { learningRate: 0.25 })
     await old.end()
+    const before = [...sampled]
     const next = await start({ shared: false, workflows: folders.incompatible })
     await next.session.resume('changed')
     gate.open()
@@ -214,8 +227,7 @@ describe('a build that is gone', () => {
     const { executions } = await tasksOf('changed')
     const own = executions.filter(({ workflowId }) => workflowId === 'changed')
     expect(own.map((execution) => new Set(buildsOf(execution)).size)).toEqual([1, 1])
-    await expectWhole('changed')
+    await expectWhole('changed', before)
     expect(learningRates.get('changed')?.slice(1)).toEqual([0.25, 0.25])
-    await next.end()
   }, 300_000)
 })
