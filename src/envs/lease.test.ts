@@ -86,6 +86,8 @@ test('what belongs to others, or to a process that cannot be asked, is left alon
   expect(processOfScopeAlive(childScope)).toBe(process.platform !== 'linux')
   expect(processOfScopeAlive(own)).toBe(true)
   expect(processOfScopeAlive(own.replace(/b[0-9a-z]+$/, 'b0'))).toBeUndefined()
+  for (const boot of ['b8ab9da0954e', '0', 'unknown'])
+    expect(processOfScopeAlive(own.replace(/b[0-9a-z]+$/, `b${boot}`), boot)).toBe(true)
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect(processOfScopeAlive(childScope)).toBe(false)

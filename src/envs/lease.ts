@@ -162,7 +162,8 @@ export function createProcessLeases(): LeaseStore {
   }
 }
 
-const processScopePattern = /^p([0-9]+)s([0-9a-z]+)b([0-9a-z]+)$/
+/** The start is digits alone, since a boot's name may hold a `b`. */
+const processScopePattern = /^p([0-9]+)s([0-9]+)b([0-9a-z]+)$/
 
 /** Names this process on this boot of this machine: its number alone is given again to others. */
 export function processScope(): string {
@@ -170,9 +171,9 @@ export function processScope(): string {
 }
 
 /** Whether the process of such a scope lives; undefined for other scopes and other machines. */
-export function processOfScopeAlive(scope: string): boolean | undefined {
+export function processOfScopeAlive(scope: string, thisBoot = bootId()): boolean | undefined {
   const [, pid, start, boot] = processScopePattern.exec(scope) ?? []
-  if (pid === undefined || boot !== bootId()) return undefined
+  if (pid === undefined || boot !== thisBoot) return undefined
   return isRunning(Number(pid)) && (startOf(Number(pid)) ?? '0') === start
 }
 
