@@ -46,7 +46,13 @@ interface Process {
   end(): Promise<void>
 }
 
-async function start(options: { readonly shared: boolean; readonly workflows?: string }): Promise<Process> {
+interface StartOptions {
+  readonly shared: boolean
+  readonly workflows?: string
+  readonly takeoverLookMs?: number
+}
+
+async function start(options: StartOptions): Promise<Process> {
   const said: string[] = []
   const leaving = createGate()
   let left = false
@@ -196,13 +202,12 @@ describe('builds side by side', () => {
 })
 
 describe('a build that is gone', () => {
-  it('what replays goes on where it stood, on the build that takes over', async () => {
+  it('what replays goes on where it stood, on the build of workers that find nobody there', async () => {
     const old = await start({ shared: false })
     const gate = await startHeld(old.session, 'mover')
     await old.end()
     const before = [...sampled]
-    const next = await start({ shared: false, workflows: folders.compatible })
-    await next.session.resume('mover')
+    const next = await start({ shared: true, workflows: folders.compatible, takeoverLookMs: 500 })
     gate.open()
     expect(await next.session.result('mover')).toMatchObject({ phase: 'done', step: updates })
     await says(next, /goes on with what build .* began: mover/)
@@ -213,7 +218,7 @@ describe('a build that is gone', () => {
     await expectWhole('mover', before)
   }, 300_000)
 
-  it('what does not replay begins again, and does nothing twice; orders since the last publication hold', async () => {
+  it('what does not replay begins again when it is resumed, and does nothing twice; orders since the last publication hold', async () => {
     const old = await start({ shared: false })
     const gate = await startHeld(old.session, 'changed')
     await old.session.setLearning('changed', { learningRate: 0.25 })

@@ -19,7 +19,7 @@ import { type RecordedExecution, replayFaults } from './replay.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 
 /** Workers that come back after a restart are back by the next round. */
-const everyMs = 60_000
+const usuallyEveryMs = 60_000
 /** What is left is not waited for longer, by whoever wants to go on with a run. */
 const lookedWithinMs = 60_000
 const atOnce = 16
@@ -39,6 +39,8 @@ export interface TakeoverOptions {
   /** Ends the run's execution and goes on from its last publication in a new one. */
   readonly relaunch: (run: RunId) => Promise<void>
   readonly log: (line: string) => void
+  /** Milliseconds between two rounds; a minute by default. */
+  readonly everyMs?: number | undefined
 }
 
 export interface Takeover {
@@ -74,7 +76,7 @@ const remedies: Readonly<Record<string, Remedy>> = {
 
 /** Takes over until it is closed, from when new workflows start on this build. */
 export function keepTakingOver(options: TakeoverOptions): Takeover {
-  const { client, deployment, shared, log } = options
+  const { client, deployment, shared, log, everyMs = usuallyEveryMs } = options
   const closing = new AbortController()
   const { signal } = closing
   const { promise: looked, resolve: settle } = Promise.withResolvers<void>()

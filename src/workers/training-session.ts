@@ -64,6 +64,8 @@ export interface SessionOptions
   readonly log: (line: string) => void
   /** Milliseconds between two looks at the disk of the home; 5 seconds by default. */
   readonly diskLookMs?: number
+  /** Milliseconds between two looks at what other builds of the workflows have left; a minute by default. */
+  readonly takeoverLookMs?: number
   /** Who gives orders, for the audit trail; the user of this process by default. */
   readonly by?: string
   /** Where Prometheus may fetch metrics; nowhere by default. Another host than loopback needs a token. */
@@ -224,7 +226,15 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const takeover =
     deployment === undefined || workflows === undefined
       ? undefined
-      : keepTakingOver({ client, deployment, workflows, shared, relaunch, log: options.log })
+      : keepTakingOver({
+          client,
+          deployment,
+          workflows,
+          shared,
+          relaunch,
+          log: options.log,
+          everyMs: options.takeoverLookMs,
+        })
   const care = workers === undefined ? undefined : careForHome()
 
   /** What a process with workers does for the home beside its runs. */
