@@ -1,8 +1,8 @@
 /** A disk that is full: the work waits, says so, and goes on when there is room again. */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
 import { runId } from '../src/identity.ts'
 import { verifyCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
 import { publishedVersions } from '../src/policy/checkpoints/versions.ts'
@@ -15,38 +15,24 @@ import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } fr
 
 const run = runId('full')
 const updates = 8
-const disk = temporaryHome()
-const home = join(disk, 'home')
+const folder = temporaryHome()
+const home = join(folder, 'home')
 
-/** A disk of its own, which only the superuser can make. @returns why there is none */
-function mountSmallDisk(): string | undefined {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs Linux and the superuser'
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk], { stdio: 'pipe' })
-    return undefined
-  } catch (error) {
-    return `no disk can be mounted here: ${String(error)}`
-  }
+const mounted = mountSmallDisk(folder, 64)
+if (typeof mounted === 'string') {
+  console.warn(`disk-full.test.ts is skipped: ${mounted}`)
+  removeHome(folder)
 }
 
-const obstacle = mountSmallDisk()
-if (obstacle !== undefined) {
-  console.warn(`disk-full.test.ts is skipped: ${obstacle}`)
-  removeHome(disk)
-}
-
-describe.skipIf(obstacle !== undefined)('a run whose disk is full', () => {
+describe.skipIf(typeof mounted === 'string')('a run whose disk is full', () => {
+  // Nothing in here runs where there is none.
+  const disk = mounted as SmallDisk
   const log: string[] = []
   const { definition, sessions } = createEchoTask()
   let updatesStarted = 0
   let session: TrainingSession
   let progress: RunProgress
   let startedWhenFull: number
-
-  function fillDisk(): void {
-    const { bavail, bsize } = statfsSync(home)
-    writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
-  }
 
   beforeAll(async () => {
     mkdirSync(home)
@@ -58,7 +44,7 @@ describe.skipIf(obstacle !== undefined)('a run whose disk is full', () => {
       createTrainer: () =>
         createCopyingTrainer(async () => {
           updatesStarted += 1
-          if (updatesStarted === 2) fillDisk()
+          if (updatesStarted === 2) disk.fill()
         }),
       findEnvironment: () => definition,
     })
@@ -69,14 +55,13 @@ describe.skipIf(obstacle !== undefined)('a run whose disk is full', () => {
       log.some((line) => line.includes('disk is full')) ? true : undefined,
     )
     startedWhenFull = updatesStarted
-    rmSync(join(disk, 'filler'))
+    disk.empty()
     progress = await session.result(run)
   }, 180_000)
 
   afterAll(async () => {
     await session?.close()
-    execFileSync('umount', ['--lazy', disk])
-    removeHome(disk)
+    disk.remove()
   })
 
   it('says so once, and what to do', () => {

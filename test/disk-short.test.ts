@@ -1,8 +1,8 @@
 /** A disk that fills: the run warns, then pauses with everything whole, and goes on when it is told to. */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
 import { runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore } from '../src/storage/store.ts'
@@ -12,41 +12,25 @@ import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createGate, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
 
 const run = runId('short')
-const disk = temporaryHome()
-const home = join(disk, 'home')
+const folder = temporaryHome()
+const home = join(folder, 'home')
 const megabyte = 1e6
 
-/** A disk of its own, which only the superuser can make. @returns why there is none */
-function mountSmallDisk(): string | undefined {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs Linux and the superuser'
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk], { stdio: 'pipe' })
-    return undefined
-  } catch (error) {
-    return `no disk can be mounted here: ${String(error)}`
-  }
+const mounted = mountSmallDisk(folder, 96)
+if (typeof mounted === 'string') {
+  console.warn(`disk-short.test.ts is skipped: ${mounted}`)
+  removeHome(folder)
 }
 
-const obstacle = mountSmallDisk()
-if (obstacle !== undefined) {
-  console.warn(`disk-short.test.ts is skipped: ${obstacle}`)
-  removeHome(disk)
-}
-
-describe.skipIf(obstacle !== undefined)('a run whose disk fills', () => {
+describe.skipIf(typeof mounted === 'string')('a run whose disk fills', () => {
+  // Nothing in here runs where there is none.
+  const disk = mounted as SmallDisk
   const log: string[] = []
   const first = createGate()
   let session: TrainingSession
   let warned: RunProgress
   let paused: RunProgress
   let done: RunProgress
-
-  /** Leaves so many megabytes free. */
-  function leave(megabytes: number): void {
-    const { bavail, bsize } = statfsSync(home)
-    const bytes = Math.max(0, bavail * bsize - megabytes * megabyte)
-    writeFileSync(join(disk, `filler-${megabytes}`), Buffer.alloc(bytes))
-  }
 
   function untilProgress(what: string, holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
     return eventually(what, async () => {
@@ -74,13 +58,12 @@ describe.skipIf(obstacle !== undefined)('a run whose disk fills', () => {
     }
     await session.start(run, tinyConfig({ training: { updates: 4 }, retention }))
     await untilProgress('groups to be ready', ({ groupsReady }) => groupsReady > 0)
-    leave(30)
+    disk.fill(30 * megabyte)
     warned = await untilProgress('the warning', ({ warning }) => warning !== undefined)
-    leave(15)
+    disk.fill(15 * megabyte)
     paused = await untilProgress('the pause', ({ phase }) => phase === 'paused')
     first.open()
-    rmSync(join(disk, 'filler-15'))
-    rmSync(join(disk, 'filler-30'))
+    disk.empty()
     await untilProgress('the warning to end', ({ warning }) => warning === undefined)
     await session.continue(run)
     done = await session.result(run)
@@ -88,8 +71,7 @@ describe.skipIf(obstacle !== undefined)('a run whose disk fills', () => {
 
   afterAll(async () => {
     await session?.close()
-    execFileSync('umount', ['--lazy', disk])
-    removeHome(disk)
+    disk.remove()
   })
 
   it('warns in its progress and once in the log while it goes on', () => {

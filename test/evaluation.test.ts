@@ -10,23 +10,16 @@ import { connect, type TemporalConnection } from '../src/workers/connection.ts'
 import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
+import { RunGates, untilProgress } from './held-runs.ts'
 import { eventually, killServer, removeHome, temporaryHome } from './perdure-process.ts'
-import {
-  createCopyingTrainer,
-  createGate,
-  createSpeakingEngine,
-  type Gate,
-  saying,
-  sayYesOrNo,
-  tinyConfig,
-} from './tiny-run.ts'
+import { createCopyingTrainer, createSpeakingEngine, saying, sayYesOrNo, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const { definition } = createEchoTask()
 const words = { name: 'words', task: 'echo', episodes: 20 }
 /** What updates and turns of evaluations wait for, by the name of the run. */
-const updateGates = new Map<string, Gate>()
-const evaluationGates = new Map<string, Gate>()
+const updateGates = new RunGates()
+const evaluationGates = new RunGates()
 /** Versions of a run that fail what they are evaluated on. */
 const badVersions = new Map<string, readonly number[]>()
 const updatesStarted: string[] = []
@@ -66,7 +59,7 @@ function open(): Promise<TrainingSession> {
           const { run, parent, sample } = parseEpisodeId(request.cacheKey)
           if (!parent.includes('/e-')) return sayYesOrNo(request)
           expect(request.background).toBe(true)
-          await evaluationGates.get(run)?.passed
+          await evaluationGates.pass(run)
           if (parent.includes('/e-samples')) return saying(sample % 4 === 0 ? 'yes' : 'no')
           return saying(badVersions.get(run)?.includes(request.version) ? 'no' : 'yes')
         }),
@@ -74,16 +67,10 @@ function open(): Promise<TrainingSession> {
     createTrainer: () =>
       createCopyingTrainer(async ({ toCheckpointDir }) => {
         updatesStarted.push(toCheckpointDir)
-        await [...updateGates].find(([run]) => toCheckpointDir.includes(`/${run}/`))?.[1].passed
+        await updateGates.pass(toCheckpointDir)
       }),
     findEnvironment: () => definition,
   })
-}
-
-function hold(gates: Map<string, Gate>, run: string): Gate {
-  const gate = createGate()
-  gates.set(run, gate)
-  return gate
 }
 
 /** Waits until the run's update in hand waits for its gate. */
@@ -92,22 +79,17 @@ function untilUpdating(run: string, version: number): Promise<true> {
   return eventually(`update ${version} of ${run}`, () => (updatesStarted.some(isIt) ? true : undefined))
 }
 
-function untilProgress(run: string, holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
-  return eventually(`run ${run} to get there`, async () => {
-    const progress = await session.progress(run)
-    return holds(progress) ? progress : undefined
-  })
-}
-
 function evaluated(run: string, version: number): Promise<RunProgress> {
-  return untilProgress(run, ({ evaluations }) => evaluations.some((each) => each.version === version))
+  return untilProgress(session, run, ({ evaluations }) =>
+    evaluations.some((each) => each.version === version),
+  )
 }
 
 const onDemand = { every: 1_000_000, suites: [words] }
 
 describe('a schedule', () => {
   it('fires on time while the run trains, and each result lands in the run, the store and the metrics', async () => {
-    const updating = hold(updateGates, 'clock')
+    const updating = updateGates.hold('clock')
     await session.start('clock', tinyConfig({ evaluation: onDemand, training: { updates: 2 } }))
     await untilUpdating('clock', 1)
     const schedule = await session.schedule('clock', { timing: { every: '2s' }, samples: 1 })
@@ -116,7 +98,7 @@ describe('a schedule', () => {
       kind: 'schedule_exists',
     })
     // Version 0 is evaluated by the run itself; the schedule finds version 1 without being told.
-    const second = hold(updateGates, 'clock')
+    const second = updateGates.hold('clock')
     updating.open()
     await evaluated('clock', 1)
     const [listed] = await eventually('the schedule to be listed', async () => {
@@ -163,7 +145,7 @@ describe('a schedule', () => {
   })
 
   it('leaves out a time that comes while its last evaluation goes on', async () => {
-    const playing = hold(evaluationGates, 'lone')
+    const playing = evaluationGates.hold('lone')
     await session.start('lone', tinyConfig({ evaluation: onDemand, training: { updates: 1 } }))
     await session.schedule('lone', { timing: { every: '1s' }, episodes: 2 })
     const handle = client.schedule.getHandle(scheduleId(runId('lone'), 'words'))
@@ -200,12 +182,12 @@ describe('gates', () => {
   it('pause a run that got worse, and say why in the audit trail', async () => {
     badVersions.set('worse', [2, 3, 4])
     const evaluation = { every: 1, suites: [words], gates: [{ ...gate, action: 'pause' }] }
-    const first = hold(updateGates, 'worse')
+    const first = updateGates.hold('worse')
     await session.start('worse', tinyConfig({ evaluation, training: { updates: 6 } }))
     await untilUpdating('worse', 1)
     await evaluated('worse', 0)
     first.open()
-    await untilProgress('worse', ({ phase }) => phase === 'paused')
+    await untilProgress(session, 'worse', ({ phase }) => phase === 'paused')
     const entry = await eventually('the entry', async () => (await session.audit('worse'))[0])
     expect(entry).toMatchObject({
       by: 'gate words',
@@ -220,11 +202,11 @@ describe('gates', () => {
   it('roll back to the best version, and the run goes on from there', async () => {
     badVersions.set('saved', [1])
     const evaluation = { every: 1, suites: [words], gates: [{ ...gate, action: 'rollback' }] }
-    const updating = hold(updateGates, 'saved')
+    const updating = updateGates.hold('saved')
     await session.start('saved', tinyConfig({ evaluation, training: { updates: 4 } }))
     await untilUpdating('saved', 1)
     await evaluated('saved', 0)
-    const second = hold(updateGates, 'saved')
+    const second = updateGates.hold('saved')
     updating.open()
     await evaluated('saved', 1)
     await eventually('the gate to close', async () =>

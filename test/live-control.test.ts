@@ -6,25 +6,19 @@ import { runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { readMetrics } from '../src/storage/metrics.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
 import type { TrainingState } from '../src/workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
+import { isOf, RunGates, untilProgress } from './held-runs.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import {
-  createCopyingTrainer,
-  createGate,
-  createSpeakingEngine,
-  type Gate,
-  sayYesOrNo,
-  tinyConfig,
-} from './tiny-run.ts'
+import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const { definition } = createEchoTask()
 /** What a run's updates and turns wait for, by the name of the run. */
-const updateGates = new Map<string, Gate>()
-const turnGates = new Map<string, Gate>()
+const updateGates = new RunGates()
+const turnGates = new RunGates()
 const updates: { readonly from: string; readonly to: string; readonly learningRate: number }[] = []
 let session: TrainingSession
 let store: Store
@@ -38,14 +32,14 @@ beforeAll(async () => {
     createEngine: () =>
       Promise.resolve(
         createSpeakingEngine(async (request) => {
-          await gateOf(turnGates, `/${request.cacheKey}`)?.passed
+          await turnGates.pass(request.cacheKey)
           return sayYesOrNo(request)
         }),
       ),
     createTrainer: () =>
       createCopyingTrainer(async ({ fromCheckpointDir: from, toCheckpointDir: to, optimizer }) => {
         updates.push({ from, to, learningRate: optimizer.learningRate })
-        await gateOf(updateGates, to)?.passed
+        await updateGates.pass(to)
       }),
     findEnvironment: () => definition,
   })
@@ -58,25 +52,8 @@ afterAll(async () => {
   removeHome(home)
 })
 
-function gateOf(gates: ReadonlyMap<string, Gate>, path: string): Gate | undefined {
-  return [...gates].find(([run]) => path.includes(`/${run}/`))?.[1]
-}
-
-function hold(gates: Map<string, Gate>, run: string): Gate {
-  const gate = createGate()
-  gates.set(run, gate)
-  return gate
-}
-
 function updatesOf(run: string) {
-  return updates.filter(({ to }) => to.includes(`/${run}/`))
-}
-
-function untilProgress(run: string, holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
-  return eventually(`run ${run} to get there`, async () => {
-    const progress = await session.progress(run)
-    return holds(progress) ? progress : undefined
-  })
+  return updates.filter(({ to }) => isOf(run, to))
 }
 
 async function stateOf(run: string): Promise<TrainingState> {
@@ -85,7 +62,7 @@ async function stateOf(run: string): Promise<TrainingState> {
 
 describe('settings', () => {
   it('change together or not at all, each from its own version on, and stand in the audit trail', async () => {
-    const gate = hold(updateGates, 'set')
+    const gate = updateGates.hold('set')
     const before = Date.now()
     await session.start('set', tinyConfig({ training: { updates: 2 }, learning: { learningRate: 0.001 } }))
     await eventually('the first update', () => (updatesOf('set').length === 1 ? true : undefined))
@@ -125,12 +102,12 @@ describe('settings', () => {
   })
 
   it('a lower staleness bound gives up what would grow too old, and no update is older than it', async () => {
-    const updating = hold(updateGates, 'fresh')
+    const updating = updateGates.hold('fresh')
     await session.start('fresh', tinyConfig({ rollout: { maxStaleness: 2 }, training: { updates: 4 } }))
     // Two groups are in training, four more of version 0 are ready.
-    await untilProgress('fresh', ({ groupsReady }) => groupsReady === 4)
+    await untilProgress(session, 'fresh', ({ groupsReady }) => groupsReady === 4)
     await session.change('fresh', { 'rollout.maxStaleness': 0 })
-    await untilProgress('fresh', ({ groupsReady }) => groupsReady === 0)
+    await untilProgress(session, 'fresh', ({ groupsReady }) => groupsReady === 0)
     updating.open()
     expect(await session.result('fresh')).toMatchObject({ phase: 'done', step: 4 })
     expect((await stateOf('fresh')).givenUp).toBe(4)
@@ -139,13 +116,13 @@ describe('settings', () => {
   })
 
   it('groups in flight are as many as may be at once', async () => {
-    const playing = hold(turnGates, 'few')
+    const playing = turnGates.hold('few')
     await session.start('few', tinyConfig({ rollout: { groupsInFlight: 1 }, training: { updates: 2 } }))
-    await untilProgress('few', ({ groupsInFlight }) => groupsInFlight === 1)
+    await untilProgress(session, 'few', ({ groupsInFlight }) => groupsInFlight === 1)
     await session.change('few', { 'rollout.groupsInFlight': 3 })
-    await untilProgress('few', ({ groupsInFlight }) => groupsInFlight === 3)
+    await untilProgress(session, 'few', ({ groupsInFlight }) => groupsInFlight === 3)
     await session.change('few', { 'rollout.groupsInFlight': null })
-    await untilProgress('few', ({ groupsInFlight }) => groupsInFlight === 4)
+    await untilProgress(session, 'few', ({ groupsInFlight }) => groupsInFlight === 4)
     playing.open()
     expect(await session.result('few')).toMatchObject({ phase: 'done', step: 2 })
   })
@@ -153,7 +130,7 @@ describe('settings', () => {
 
 describe('stop now', () => {
   it('does not wait for the update in hand, whose result is taken when the run is resumed', async () => {
-    const updating = hold(updateGates, 'now')
+    const updating = updateGates.hold('now')
     await session.start('now', tinyConfig())
     await eventually('the first update', () => (updatesOf('now').length === 1 ? true : undefined))
     await session.stop('now', { now: true })
@@ -174,12 +151,12 @@ describe('stop now', () => {
 
 describe('checkpoints', () => {
   it('one that is asked for is kept, whatever else is deleted', async () => {
-    const updating = hold(updateGates, 'pin')
+    const updating = updateGates.hold('pin')
     await session.start('pin', tinyConfig({ training: { updates: 6, keepCheckpoints: 2 } }))
     await eventually('the first update', () => (updatesOf('pin').length === 1 ? true : undefined))
     updating.open()
-    const gate = hold(updateGates, 'pin')
-    const { version: current } = await untilProgress('pin', ({ version }) => version >= 1)
+    const gate = updateGates.hold('pin')
+    const { version: current } = await untilProgress(session, 'pin', ({ version }) => version >= 1)
     expect(await session.checkpoint('pin')).toBe(current)
     gate.open()
     await session.result('pin')
@@ -191,13 +168,12 @@ describe('checkpoints', () => {
 
 describe('a roll-back', () => {
   it('goes on from the old weights under a new version, and is in metrics and audit trail', async () => {
-    const updating = hold(updateGates, 'back')
+    const updating = updateGates.hold('back')
     const rollout = { maxStaleness: 0 }
     const training = { updates: 5, keepCheckpoints: 10 }
     await session.start('back', tinyConfig({ rollout, training }))
     await eventually('the first update', () => (updatesOf('back').length === 1 ? true : undefined))
-    const third = createGate()
-    updateGates.set('back', third)
+    const third = updateGates.hold('back')
     updating.open()
     await eventually('the second update', () => (updatesOf('back').length === 2 ? true : undefined))
     await expect(session.rollBack('back', 7)).rejects.toMatchObject({ kind: 'unknown_version' })
@@ -228,16 +204,15 @@ describe('a roll-back', () => {
 })
 
 it('an evaluation that is asked for of a live run is played beside the training', async () => {
-  const updating = hold(updateGates, 'ask')
+  const updating = updateGates.hold('ask')
   const suites = [{ name: 'words', task: 'echo', episodes: 2 }]
   await session.start('ask', tinyConfig({ evaluation: { every: 0, suites }, training: { updates: 2 } }))
   await eventually('the first update', () => (updatesOf('ask').length === 1 ? true : undefined))
-  const second = createGate()
-  updateGates.set('ask', second)
+  const second = updateGates.hold('ask')
   updating.open()
   await eventually('the second update', () => (updatesOf('ask').length === 2 ? true : undefined))
   expect(await session.evaluateNow('ask', 'words')).toContain('ask/e-words-v1')
-  await untilProgress('ask', ({ evaluations }) => evaluations.some(({ version }) => version === 1))
+  await untilProgress(session, 'ask', ({ evaluations }) => evaluations.some(({ version }) => version === 1))
   second.open()
   await session.result('ask')
   expect(await session.audit('ask')).toMatchObject([{ what: 'evaluate', to: 'words', effectVersion: 1 }])

@@ -6,25 +6,19 @@ import { TrainerFault } from '../src/policy/trainer/trainer.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import { connect, type TemporalConnection } from '../src/workers/connection.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
 import { evaluateNow, setLearning, setTaskMix } from '../src/workflows/messages.ts'
 import type { TrainingState } from '../src/workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
+import { isOf, RunGates, untilProgress } from './held-runs.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import {
-  createCopyingTrainer,
-  createGate,
-  createSpeakingEngine,
-  type Gate,
-  sayYesOrNo,
-  tinyConfig,
-} from './tiny-run.ts'
+import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const { definition, sessions } = createEchoTask()
 /** What a run's updates and turns wait for, by the name of the run. */
-const updateGates = new Map<string, Gate>()
-const turnGates = new Map<string, Gate>()
+const updateGates = new RunGates()
+const turnGates = new RunGates()
 const updatesStarted: string[] = []
 /** Versions that cannot be made, by the name of the run. */
 const badUpdates = new Map<string, number>()
@@ -43,7 +37,7 @@ beforeAll(async () => {
     createEngine: () =>
       Promise.resolve(
         createSpeakingEngine(async (request) => {
-          await gateOf(turnGates, request.cacheKey)?.passed
+          await turnGates.pass(request.cacheKey)
           return sayYesOrNo(request)
         }),
       ),
@@ -53,7 +47,7 @@ beforeAll(async () => {
         for (const [run, version] of badUpdates)
           if (toCheckpointDir.endsWith(`/${run}/checkpoints/${version}`))
             throw new TrainerFault('not_finite', 'the loss is not finite')
-        await [...updateGates].find(([run]) => toCheckpointDir.includes(`/${run}/`))?.[1].passed
+        await updateGates.pass(toCheckpointDir)
       }),
     findEnvironment: () => definition,
   })
@@ -68,26 +62,8 @@ afterAll(async () => {
   removeHome(home)
 })
 
-function gateOf(gates: ReadonlyMap<string, Gate>, episode: string): Gate | undefined {
-  return [...gates].find(([run]) => episode.startsWith(`${run}/`))?.[1]
-}
-
-function hold(gates: Map<string, Gate>, run: string): Gate {
-  const gate = createGate()
-  gates.set(run, gate)
-  return gate
-}
-
 function updatesOf(run: string): number {
-  return updatesStarted.filter((dir) => dir.includes(`/${run}/`)).length
-}
-
-/** Waits until the run says something of itself. */
-function untilProgress(run: string, holds: (progress: RunProgress) => boolean): Promise<RunProgress> {
-  return eventually(`run ${run} to get there`, async () => {
-    const progress = await session.progress(run)
-    return holds(progress) ? progress : undefined
-  })
+  return updatesStarted.filter((dir) => isOf(run, dir)).length
 }
 
 /** Every group once, every update once, every episode played once. */
@@ -102,12 +78,13 @@ async function audit(run: string, updates: number): Promise<void> {
 
 describe('a paused run', () => {
   it('ends the update in hand, starts no other while its groups wait, and goes on when continued', async () => {
-    const gate = hold(updateGates, 'paused')
+    const gate = updateGates.hold('paused')
     await session.start('paused', tinyConfig())
     await eventually('the first update', () => (updatesOf('paused') === 1 ? true : undefined))
     await session.pause('paused')
     gate.open()
     await untilProgress(
+      session,
       'paused',
       ({ phase, step, groupsReady, groupsInFlight }) =>
         phase === 'paused' && step === 1 && groupsReady >= 2 && groupsInFlight === 0,
@@ -123,13 +100,13 @@ describe('a stopped run', () => {
   it('ends; groups and evaluations that end meanwhile are found by resume, and nothing is played twice', async () => {
     const before = sessions.length
     const suites = [{ name: 'few', task: 'echo', episodes: 3 }]
-    const updating = hold(updateGates, 'stopped')
+    const updating = updateGates.hold('stopped')
     await session.start('stopped', tinyConfig({ evaluation: { every: 1, suites } }))
     await eventually('the first update', () => (updatesOf('stopped') === 1 ? true : undefined))
-    const playing = hold(turnGates, 'stopped')
-    const updatingAgain = hold(updateGates, 'stopped')
+    const playing = turnGates.hold('stopped')
+    const updatingAgain = updateGates.hold('stopped')
     updating.open()
-    await untilProgress('stopped', ({ step, groupsInFlight }) => step === 1 && groupsInFlight === 2)
+    await untilProgress(session, 'stopped', ({ step, groupsInFlight }) => step === 1 && groupsInFlight === 2)
     await session.stop('stopped')
     updatingAgain.open()
     const stopped = await session.result('stopped')
@@ -156,9 +133,9 @@ describe('a stopped run', () => {
   })
 
   it('before its groups have ended finds them still playing', async () => {
-    const playing = hold(turnGates, 'early')
+    const playing = turnGates.hold('early')
     await session.start('early', tinyConfig())
-    await untilProgress('early', ({ groupsInFlight }) => groupsInFlight === 4)
+    await untilProgress(session, 'early', ({ groupsInFlight }) => groupsInFlight === 4)
     await session.stop('early')
     await session.result('early')
     await session.resume('early')
@@ -201,10 +178,11 @@ describe('a run that ended badly', () => {
 
   it('because somebody terminated its workflow goes on from its last publication', async () => {
     const before = sessions.length
-    const updating = hold(updateGates, 'terminated')
+    const updating = updateGates.hold('terminated')
     await session.start('terminated', tinyConfig())
     await eventually('the first update', () => (updatesOf('terminated') === 1 ? true : undefined))
     await untilProgress(
+      session,
       'terminated',
       ({ groupsReady, groupsInFlight }) => groupsReady === 2 && groupsInFlight === 0,
     )
@@ -219,7 +197,7 @@ describe('a run that ended badly', () => {
 
 describe('a message that cannot be obeyed', () => {
   it('is refused by name and leaves the run as it was', async () => {
-    const updating = hold(updateGates, 'refusing')
+    const updating = updateGates.hold('refusing')
     const suites = [{ name: 'few', task: 'echo', episodes: 2 }]
     onTestFinished(updating.open) // one update at a time: those of other runs wait for it
     await session.start('refusing', tinyConfig({ evaluation: { every: 0, suites } }))

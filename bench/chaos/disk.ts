@@ -8,20 +8,20 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Room for a long run, and quickly filled. */
-const megabytes = 768
-
 export interface SmallDisk {
   readonly folder: string
-  /** Takes all the room that is left. */
-  fill(): void
-  /** Gives it back. */
+  /** Takes all the room that is left, but for so many bytes. */
+  fill(leaving?: number): void
+  /** Gives back what was taken. */
   empty(): void
   remove(): void
 }
 
-/** @returns why there can be none, where there can be none */
-export function mountSmallDisk(folder: string): SmallDisk | string {
+/**
+ * @param megabytes room for a long run, and quickly filled
+ * @returns why there can be none, where there can be none
+ */
+export function mountSmallDisk(folder: string, megabytes = 768): SmallDisk | string {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return 'a small disk needs Linux and the superuser'
   mkdirSync(folder, { recursive: true })
@@ -33,12 +33,12 @@ export function mountSmallDisk(folder: string): SmallDisk | string {
   const filler = join(folder, 'filler')
   return {
     folder,
-    fill() {
+    fill(leaving = 0) {
       const { bavail, bsize } = statfsSync(folder)
       // Piece by piece: others write meanwhile, and the last piece may find no room any more.
       const piece = Buffer.alloc(1024 * 1024)
       try {
-        for (let left = bavail * bsize; left > 0; left -= piece.length)
+        for (let left = bavail * bsize - leaving; left > 0; left -= piece.length)
           writeFileSync(filler, piece.subarray(0, Math.min(left, piece.length)), { flag: 'a' })
       } catch (error) {
         if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error

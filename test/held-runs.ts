@@ -1,0 +1,38 @@
+/** Runs that are held at a step until a test lets them go on, and what they say of themselves meanwhile. */
+import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
+import { eventually } from './perdure-process.ts'
+import { createGate, type Gate } from './tiny-run.ts'
+
+/** Gates of one kind of step, by the name of the run that waits at them. */
+export class RunGates {
+  readonly #gates = new Map<string, Gate>()
+
+  /** From now on the run waits at this gate; whoever waits at an earlier one goes on waiting there. */
+  hold(run: string): Gate {
+    const gate = createGate()
+    this.#gates.set(run, gate)
+    return gate
+  }
+
+  /** Waits at the gate of the run, where it has one. @param path an id or a folder of the run */
+  async pass(path: string): Promise<void> {
+    await [...this.#gates].find(([run]) => isOf(run, path))?.[1].passed
+  }
+}
+
+/** Whether an id or a folder belongs to a run. */
+export function isOf(run: string, path: string): boolean {
+  return `/${path}/`.includes(`/${run}/`)
+}
+
+/** Waits until the run says of itself what is asked for. */
+export function untilProgress(
+  session: TrainingSession,
+  run: string,
+  holds: (progress: RunProgress) => boolean,
+): Promise<RunProgress> {
+  return eventually(`run ${run} to get there`, async () => {
+    const progress = await session.progress(run)
+    return holds(progress) ? progress : undefined
+  })
+}
