@@ -7,7 +7,7 @@ const d128: Architecture = {
   intermediate_size: 384,
   num_hidden_layers: 4,
   num_attention_heads: 4,
-  num_key_value_heads: 4,
+  num_key_value_heads: 2,
   head_dim: 32,
   rope_theta: 10000,
   rms_norm_eps: 1e-5,

@@ -62,6 +62,11 @@ export class Batch {
     for (let slot = 0; slot < slots; slot++) this.setLength(slot, 0)
   }
 
+  /** Memory of keys and values. */
+  get bytes(): number {
+    return 2 * this.#keys.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
   /** Inputs of a decode step over the first `taken` slots, two at least; made once per width. */
   decodeFeeds(taken: number): Feeds {
     const width = Math.max(fewestRows, taken)

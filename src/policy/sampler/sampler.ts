@@ -29,6 +29,7 @@ import { type PrefillRow, SamplingModel } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
 import { RunningBatch } from './running-batch.ts'
 import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
+import { SpareBatches } from './spare-batches.ts'
 
 export interface SamplerOptions {
   readonly threads: number
@@ -53,6 +54,8 @@ export type Ending =
 
 /** Enough for 500 contexts of 256 tokens of the small default policy. */
 const defaultCacheBytes = 512 * 2 ** 20
+/** Memory for batches that nobody uses: those of the commonest capacities of two versions of that policy. */
+const spareBytes = 256 * 2 ** 20
 /** Longer chunks are no faster and keep decoding rows waiting. */
 const prefillLimits = { chunk: 256, padded: 1024 } as const
 /** Room left beyond the context, so that a short action rarely outgrows its batch. */
@@ -61,8 +64,7 @@ const decodeRoom = 16
 interface LoadedArchitecture {
   readonly model: SamplingModel
   readonly cache: PrefixCache
-  /** Batches that nobody uses, by capacity. */
-  readonly spare: Batch[]
+  readonly spare: SpareBatches
 }
 
 interface LoadedVersion {
@@ -121,7 +123,7 @@ export class Sampler {
     loaded.shared.cache.unload(version)
     for (const running of loaded.running) {
       for (const [, job] of running.entries()) this.#failUnloaded(job)
-      loaded.shared.spare.push(running.batch)
+      loaded.shared.spare.put(running.batch)
     }
     for (const job of loaded.waiting) this.#failUnloaded(job)
     loaded.running.length = 0
@@ -208,7 +210,7 @@ export class Sampler {
       floatsPerPosition: model.floatsPerPosition,
       budgetBytes: this.#options.cacheBytes ?? defaultCacheBytes,
     })
-    return { model, cache, spare: [] }
+    return { model, cache, spare: new SpareBatches(spareBytes) }
   }
 
   #failUnloaded(job: Job): void {
@@ -262,9 +264,7 @@ export class Sampler {
     const open = like.find(({ full }) => !full)
     if (open !== undefined || (like.length > 0 && !another)) return open
     const { spare, model } = loaded.shared
-    const at = spare.findIndex((batch) => batch.capacity === capacity)
-    const [batch = new Batch(model.architecture, capacity, this.#options.maxBatch)] =
-      at < 0 ? [] : spare.splice(at, 1)
+    const batch = spare.take(capacity) ?? new Batch(model.architecture, capacity, this.#options.maxBatch)
     const running = new RunningBatch(batch, background)
     loaded.running.push(running)
     return running
@@ -380,7 +380,7 @@ export class Sampler {
   #closeWhenEmpty(loaded: LoadedVersion, running: RunningBatch): void {
     if (!running.empty) return
     loaded.running.splice(loaded.running.indexOf(running), 1)
-    loaded.shared.spare.push(running.batch)
+    loaded.shared.spare.put(running.batch)
   }
 }
 
