@@ -40,6 +40,19 @@ const explainedBytes = 200_000
  */
 const collectorSettings = { GOGC: '400', GOMEMLIMIT: '768MiB' } as const
 
+const megabyte = 1024 * 1024
+const dynamicSettings = [
+  'frontend.enableServerVersionCheck=false',
+  // A task queue of one server needs no parts, between which tasks and polls would be passed on.
+  'matching.numTaskqueueReadPartitions=1',
+  'matching.numTaskqueueWritePartitions=1',
+  // By default a quarter of a million executions, ended ones too, fill the memory that the collector is given.
+  'history.cacheSizeBasedLimit=true',
+  `history.hostLevelCacheMaxSizeBytes=${128 * megabyte}`,
+  `history.eventsHostLevelCacheMaxSizeBytes=${16 * megabyte}`,
+  `history.eventsCacheMaxSizeBytes=${16 * megabyte}`,
+] as const
+
 /** A server process that answers. */
 export interface LaunchedServer extends ServerPorts {
   readonly pid: number
@@ -142,7 +155,7 @@ function serverArguments(binary: TemporalBinary, paths: ServerPaths, ports: Serv
     ...['--port', String(ports.port), '--ui-port', String(ports.uiPort), '--db-filename', paths.database],
     // A crash of the machine may cost the last milliseconds, a crash of the process nothing.
     ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
-    ...['--dynamic-config-value', 'frontend.enableServerVersionCheck=false'],
+    ...dynamicSettings.flatMap((setting) => ['--dynamic-config-value', setting]),
     ...searchAttributeFlags().flatMap((flag) => ['--search-attribute', flag]),
     ...(binary.canDisableNews ? ['--ui-disable-news-fetch'] : []),
   ]
