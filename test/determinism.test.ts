@@ -18,13 +18,7 @@ const undisturbed = temporaryHome()
 const disturbed = temporaryHome()
 
 beforeAll(async () => {
-  const set = [
-    'rollout.maxStaleness=0',
-    `training.updates=${updates}`,
-    'evaluation.suites=[]',
-    // Enough that a third of the games succeed: groups of equal rewards would leave nothing to update.
-    'warmStart.epochs=40',
-  ]
+  const set = ['rollout.maxStaleness=0', `training.updates=${updates}`, 'evaluation.suites=[]']
   for (const [home, find] of [
     [undisturbed, findEnvironment],
     [disturbed, (name: string) => failing(findEnvironment(name))],
