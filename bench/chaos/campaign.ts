@@ -21,6 +21,7 @@ import { openGround } from './ground.ts'
 import { type Execution, Histories } from './history.ts'
 import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import { Observer } from './observer.ts'
+import { employ } from './operator.ts'
 import { type PlannedFault, planFaults } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
@@ -80,6 +81,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     await using session = await openClient(places.home, tell)
     await using histories = await openHistories(places.home)
     using observer = new Observer(homeAt(places.home).storeFile)
+    await using operator = employ(session, places.home)
     deployment.startAll()
     const remembered = new Map<string, string>()
     for (const [index, part] of parts(
@@ -88,6 +90,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     ).entries()) {
       const run = runId(`chaos-${index + 1}`)
       await session.start(run, configuration(options, part.length))
+      operator.watch(run)
       const victim: Victim = { deployment, observer, run, disk, signal }
       for (const fault of part)
         records.push(...(await playFault(victim, histories, fault, remembered, options)))
@@ -143,7 +146,6 @@ function configuration({ deterministic, seed, updates }: CampaignOptions, faultC
             'rollout.maxStaleness=0',
             `training.updates=${Math.max(fewestUpdates, updates ?? faultCount)}`,
             'evaluation.suites=[]',
-            'warmStart.epochs=40', // groups of equal rewards would leave nothing to update
           ]
         : [
             'training.updates=100000', // until the last fault
