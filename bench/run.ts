@@ -20,6 +20,7 @@ const names = [
   'async',
   'soak',
   'long-run',
+  'schedule',
   'sandbox',
   'leaks',
 ]
