@@ -5,9 +5,12 @@
  * - `TEMPORAL_ADDRESS` and the profiles of Temporal's configuration file win; nothing is started then.
  * - The options serve clients and workers alike.
  * - When `connect` returns, the server answers and has the search attributes.
+ * - What workers say to a server on this machine is not compressed.
  */
 import { Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
+import type { NativeConnectionOptions } from '@temporalio/worker'
+import { isLoopback } from '../listening.ts'
 import { reasonOf } from '../reason.ts'
 import { TemporalFault } from './temporal-server/fault.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
@@ -106,6 +109,14 @@ async function reachExternal(server: ExternalServer): Promise<TemporalConnection
     isAlone: () => Promise.resolve(false),
     close: () => Promise.resolve(),
   }
+}
+
+/**
+ * How a worker packs what it says to a server. The runtime's default, gzip, saves a network's bytes; on one
+ * machine it costs a seventh of all turns per second.
+ */
+export function compressionTo(address: string): NonNullable<NativeConnectionOptions['grpcCompression']> {
+  return { codec: isLoopback(address.replace(/:\d+$/, '')) ? 'none' : 'gzip' }
 }
 
 /** Only Temporal Cloud's address tells where its user interface is. */

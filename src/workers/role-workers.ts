@@ -35,7 +35,7 @@ import type { Trainer } from '../policy/trainer/trainer.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { taskQueues } from '../workflows/task-queues.ts'
-import type { TemporalConnection } from './connection.ts'
+import { compressionTo, type TemporalConnection } from './connection.ts'
 import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { logged } from './runtime.ts'
@@ -99,7 +99,10 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   const sampling = createSamplingActivities({ store, runs, serving })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
 
-  const native = await NativeConnection.connect(connection.options ?? {})
+  const native = await NativeConnection.connect({
+    ...connection.options,
+    grpcCompression: compressionTo(connection.address),
+  })
   const observation = observe(options.telemetry?.observers ?? [], (error) =>
     log(`what was done cannot be told: ${String(error)}`),
   )
