@@ -1,11 +1,11 @@
 /**
- * Tokens per second of the sampler, beside the machine's GEMM peak, and turns per second of the engine.
+ * Tokens and turns per second of the embedded engine, beside the machine's GEMM peak.
  *
  * Invariants
  * - The reference is measured in the same run: the tokens per second at which the policy's products
  *   alone, at the peak of large products, would keep all threads busy.
- * - Decoding runs through the sampler as an asynchronous run has it, prefill and turns included: nothing is
- *   left out of a step. Exact turns are those of a synchronous run.
+ * - Requests go through the engine as a run's do, answers to and from its threads included. Exact turns are those
+ *   of a synchronous run, the others of an asynchronous one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,8 +13,7 @@ import { join } from 'node:path'
 import { seedOf, uniforms } from '../src/identity.ts'
 import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
 import { createEmbeddedEngine } from '../src/policy/engines/embedded.ts'
-import type { SamplingRequest } from '../src/policy/engines/engine.ts'
-import { Sampler } from '../src/policy/sampler/sampler.ts'
+import type { Engine, SamplingRequest } from '../src/policy/engines/engine.ts'
 import type { Architecture } from '../src/policy/transformer/architecture.ts'
 import { initialWeights } from '../src/policy/transformer/initialization.ts'
 import type { Figure } from './figure.ts'
@@ -59,66 +58,12 @@ function request(
   }
 }
 
-interface Speeds {
-  /** Tokens per second from token 1 of a context on. */
-  readonly prefill: number
-  /** Tokens per second of 32-token observations after 192 tokens. */
-  readonly observe: number
-  /** Tokens per second with 32 rows around a context of 256. */
-  readonly decode: number
-}
-
-/**
- * Rates of the best of `rounds` rounds of 32 contexts: 192 fresh tokens, 32 observed, 63 decoded. The
- * best, because the peak is that of the best product, and other processes only ever slow a round.
- */
-async function measure(a: Architecture, rounds: number): Promise<Speeds> {
-  const sampler = new Sampler({ threads, maxBatch: rows, contextLength, exact: false })
-  await sampler.load(0, a, initialWeights(a, 1))
-  const rates = { prefill: [] as number[], observe: [] as number[], decode: [] as number[] }
-  /** Runs all to the end; times prefill and decode steps apart. */
-  const run = async (
-    length: number,
-    newTokens: number,
-    round: number,
-  ): Promise<Record<'prefill' | 'decode', number>> => {
-    const spent = { prefill: [0, 0], decode: [0, 0] } satisfies Record<string, [number, number]>
-    for (let n = 0; n < rows; n++)
-      sampler.submit(n, request(round * rows + n, contextOf(a, length, round * rows + n), newTokens))
-    while (sampler.busy) {
-      const before = sampler.statistics
-      const startedAt = performance.now()
-      await sampler.step()
-      const seconds = (performance.now() - startedAt) / 1000
-      const { prefilledTokens, sampledTokens } = sampler.statistics
-      const fed = prefilledTokens - before.prefilledTokens
-      const sum = fed > 0 ? spent.prefill : spent.decode
-      sum[0] += fed > 0 ? fed : sampledTokens - before.sampledTokens
-      sum[1] += seconds
-    }
-    return { prefill: spent.prefill[0] / spent.prefill[1], decode: spent.decode[0] / spent.decode[1] }
-  }
-  for (let round = -1; round < rounds; round++) {
-    const fresh = await run(192, 1, round + 1)
-    const grown = await run(225, 63, round + 1)
-    if (round < 0) continue // the first round warms up
-    rates.prefill.push(fresh.prefill)
-    rates.observe.push(grown.prefill)
-    rates.decode.push(grown.decode)
-  }
-  await sampler.close()
-  return {
-    prefill: Math.max(...rates.prefill),
-    observe: Math.max(...rates.observe),
-    decode: Math.max(...rates.decode),
-  }
-}
-
-/** Turns per second through the whole engine: observations of 30 tokens, actions of 8, contexts of 100 to 400. */
-async function measureTurns(
+/** An engine with the policy loaded. */
+async function withEngine<Result>(
   a: Architecture,
-  { episodes, turns, exact }: { readonly episodes: number; readonly turns: number; readonly exact: boolean },
-): Promise<number> {
+  exact: boolean,
+  use: (engine: Engine) => Promise<Result>,
+): Promise<Result> {
   const home = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   const engine = await createEmbeddedEngine({ threads, maxBatch: rows, contextLength, exact })
   try {
@@ -129,6 +74,58 @@ async function measureTurns(
       state: { version: 0, step: 0, chat: 'compact', facts: {} },
     })
     await engine.load(0, join(home, '0'))
+    return await use(engine)
+  } finally {
+    await engine.close()
+    await rm(home, { recursive: true, force: true })
+  }
+}
+
+interface Speeds {
+  /** Tokens per second from token 1 of a context on. */
+  readonly prefill: number
+  /** Tokens per second of 32-token observations after 192 tokens. */
+  readonly observe: number
+  /** Tokens per second with 32 rows around a context of 256. */
+  readonly decode: number
+}
+
+/**
+ * Rates of the best of `rounds` rounds of 32 contexts: 192 fresh tokens, 32 observed, 64 decoded. The
+ * best, because the peak is that of the best product, and other processes only ever slow a round.
+ */
+async function measure(a: Architecture, rounds: number): Promise<Speeds> {
+  return await withEngine(a, false, async (engine) => {
+    const best = { prefill: 0, observe: 0, decode: 0 }
+    for (let round = -1; round < rounds; round++) {
+      /** Asks for all rows at once. @returns seconds until the last has its tokens */
+      const time = async (length: number, newTokens: number): Promise<number> => {
+        const asked = Array.from({ length: rows }, (_, row) => {
+          const n = (round + 1) * rows + row
+          return request(n, contextOf(a, length, n), newTokens)
+        })
+        const startedAt = performance.now()
+        await Promise.all(asked.map((each) => engine.sample(each)))
+        return (performance.now() - startedAt) / 1000
+      }
+      const prefill = (rows * 192) / (await time(192, 1))
+      const observe = (rows * 32) / (await time(224, 1))
+      const decode = (rows * 64) / (await time(225, 64))
+      if (round < 0) continue // the first round warms up
+      best.prefill = Math.max(best.prefill, prefill)
+      best.observe = Math.max(best.observe, observe)
+      best.decode = Math.max(best.decode, decode)
+    }
+    return best
+  })
+}
+
+/** Turns per second: observations of 30 tokens, actions of 8, contexts of 100 to 400. */
+async function measureTurns(
+  a: Architecture,
+  { episodes, turns, exact }: { readonly episodes: number; readonly turns: number; readonly exact: boolean },
+): Promise<number> {
+  return await withEngine(a, exact, async (engine) => {
     let left = 0
     const episode = async (n: number): Promise<void> => {
       for (let generation = 0; left > 0; generation++) {
@@ -155,10 +152,7 @@ async function measureTurns(
     }
     await play(episodes)
     return await play(turns)
-  } finally {
-    await engine.close()
-    await rm(home, { recursive: true, force: true })
-  }
+  })
 }
 
 /** Runs the benchmark, about 30 seconds. */

@@ -256,6 +256,15 @@ export async function verifyCheckpoint(dir: string): Promise<CheckpointState> {
   return readState(dir, manifest)
 }
 
+/**
+ * Size of a checkpoint's weights, as its manifest says.
+ * @throws CheckpointFault `missing`, `corrupt`, `io`
+ */
+export async function weightBytes(dir: string): Promise<number> {
+  const manifest = await readManifest(dir)
+  return manifest.files['model.safetensors']?.size ?? 0
+}
+
 async function readState(dir: string, manifest: Manifest): Promise<CheckpointState> {
   const text = Buffer.from(await readVerified(dir, manifest, 'state.json')).toString('utf8')
   try {

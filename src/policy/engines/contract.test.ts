@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { uniforms } from '../../identity.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { randomWeights } from '../sampler/random-weights.ts'
@@ -55,7 +55,9 @@ function request(change: Partial<SamplingRequest> = {}): SamplingRequest {
   }
 }
 
-const embedded = (): Promise<Engine> => createEmbeddedEngine({ threads: 1, maxBatch: 16, contextLength })
+const embeddedOf = (threads: number) => (): Promise<Engine> =>
+  createEmbeddedEngine({ threads, maxBatch: 16, contextLength })
+const embedded = embeddedOf(1)
 const scripted = async (): Promise<Engine> =>
   createScriptedEngine(({ seed }) => Array.from({ length: 60 }, (_, i) => (i * 7 + seed) % 64), {
     contextLength,
@@ -63,6 +65,7 @@ const scripted = async (): Promise<Engine> =>
 
 describe.each([
   ['embedded', embedded],
+  ['three-threaded embedded', embeddedOf(3)],
   ['scripted', scripted],
 ])('the %s engine', (_, create) => {
   let engine: Engine
@@ -183,6 +186,72 @@ describe('the embedded engine', () => {
       kind: 'backend',
       message: expect.stringContaining('token 64 at place 1'),
     })
+    await engine.close()
+  })
+
+  /** The threads of an engine, in the order of their first message, with the messages of a type that each got. */
+  function watchThreads(type: string): () => Map<Worker, number> {
+    const posts = vi.spyOn(Worker.prototype, 'postMessage')
+    onTestFinished(() => posts.mockRestore())
+    return () => {
+      const counts = new Map<Worker, number>()
+      for (const [at, thread] of (posts.mock.contexts as Worker[]).entries()) {
+        const [message] = posts.mock.calls[at] as [{ type: string }]
+        counts.set(thread, (counts.get(thread) ?? 0) + (message.type === type ? 1 : 0))
+      }
+      return counts
+    }
+  }
+
+  it('sends keys that are new to the thread with the fewest requests', async () => {
+    const threads = watchThreads('sample')
+    const engine = await embeddedOf(3)()
+    await engine.load(0, dirOf(0))
+    await Promise.all(Array.from({ length: 12 }, (_, n) => engine.sample(request({ cacheKey: `${n}` }))))
+    expect([...threads().values()]).toEqual([4, 4, 4])
+    await engine.close()
+  })
+
+  it('sends requests of one key to one thread while it lives, whose cache serves them', async () => {
+    const engine = await embeddedOf(3)()
+    await engine.load(0, dirOf(0))
+    const context = Int32Array.from({ length: 40 }, (_, n) => n)
+    for (const length of [20, 30, 40]) {
+      const borders = [20, 30].filter((border) => border < length)
+      const asked = Array.from({ length: 5 }, (_, n) =>
+        engine.sample(request({ cacheKey: `${n}`, context: context.subarray(0, length), borders })),
+      )
+      await Promise.all(asked)
+    }
+    expect(await engine.statistics()).toMatchObject({ reusedTokens: 5 * (20 + 30), prefilledTokens: 5 * 40 })
+    await engine.close()
+  })
+
+  it('runs threads only for policies that are loaded, and one alone for weights that are held once', async () => {
+    const threads = watchThreads('load')
+    const engine = await createEmbeddedEngine({ threads: 3, maxBatch: 16, contextLength, heldByEach: 1000 })
+    expect(threads().size).toBe(0)
+    await engine.load(0, dirOf(0))
+    await engine.load(1, dirOf(1))
+    expect([...threads().values()]).toEqual([2])
+    expect((await engine.sample(request({ version: 1 }))).tokens.length).toBe(8)
+    await engine.close()
+  })
+
+  it('has a version when all its threads have it', async () => {
+    const threads = watchThreads('load')
+    const engine = await embeddedOf(2)()
+    const moved = join(root, 'moved')
+    await cp(dirOf(1), moved, { recursive: true })
+    await engine.load(0, dirOf(0))
+    await engine.load(1, moved)
+    await rm(moved, { recursive: true })
+    const [one] = threads().keys()
+    await one?.terminate()
+    await Promise.all(['a', 'b'].map((cacheKey) => engine.sample(request({ cacheKey }))))
+    expect(engine.versions).toEqual([0])
+    await engine.load(1, dirOf(1))
+    expect(engine.versions).toEqual([0, 1])
     await engine.close()
   })
 })

@@ -1,34 +1,23 @@
 /**
- * The engine inside this process: a sampler on onnxruntime in a thread of its own.
+ * The engine inside this process: samplers on onnxruntime in threads of their own.
+ *
+ * A step of a small policy is too short to be shared: what its threads wait for each other costs more than they
+ * compute. So each of them samples for episodes of its own. The weights of a large policy are held and read
+ * once, and all threads share its steps.
  *
  * Invariants
- * - The calling thread never computes: it posts requests and resolves promises.
- * - When the thread dies, what was in flight fails with `crashed`, and the next request starts a new
- *   thread with all versions loaded again from their checkpoints.
- * - After `close` every request fails with `closed`, and the thread is gone.
+ * - Requests of one key go to one thread while it lives, so that its cache serves them.
+ * - A key that is new goes to the thread with the fewest requests.
+ * - A version is there when all its threads have it.
+ * - Threads run only for policies that are loaded.
  */
-import { Worker } from 'node:worker_threads'
-import '../graph/telemetry.ts'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
-import {
-  type Answer,
-  type FromWorker,
-  faultOf,
-  type ToWorker,
-  type WorkerOptions,
-} from './embedded-messages.ts'
-import {
-  type Engine,
-  EngineFault,
-  type EngineStatistics,
-  type SampledTokens,
-  type SamplingRequest,
-} from './engine.ts'
+import { weightBytes } from '../checkpoints/checkpoint.ts'
+import type { Engine, EngineStatistics, SampledTokens, SamplingRequest } from './engine.ts'
+import { closedFault, EngineThread, notLoadedFault } from './engine-thread.ts'
 
 export interface EmbeddedEngineOptions {
-  /** Threads of one step. */
   readonly threads: number
-  /** Rows of one decode step; more requests than that share the engine in turns. */
+  /** Requests that are decoded at once; more than that take turns. */
   readonly maxBatch: number
   /** Tokens of a context at most, sampled ones included. */
   readonly contextLength: number
@@ -36,7 +25,16 @@ export interface EmbeddedEngineOptions {
   readonly cacheBytes?: number
   /** Whether the same request gives the same bytes whatever else is in flight or cached; true by default, and slower. */
   readonly exact?: boolean
+  /** Weights up to this many bytes are held by each thread; 64 MiB by default. */
+  readonly heldByEach?: number
 }
+
+/** Enough for 500 contexts of 256 tokens of the small default policy. */
+const defaultCacheBytes = 512 * 2 ** 20
+/** Several versions are loaded at once. */
+const defaultHeldByEach = 64 * 2 ** 20
+/** Keys whose thread is remembered; the one used longest ago is forgotten first. */
+const rememberedKeys = 10_000
 
 /**
  * Starts an engine.
@@ -48,205 +46,117 @@ export async function createEmbeddedEngine(options: EmbeddedEngineOptions): Prom
   return new EmbeddedEngine(options)
 }
 
-interface Pending {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (fault: Error) => void
-}
-
-/** A thread that runs or ran, and what it still has to answer. */
-interface Thread {
-  readonly worker: Worker
-  readonly pending: Map<number, Pending>
-  /** All versions of the engine are loaded. */
-  ready: Promise<void>
-  dead: boolean
-}
+/** Threads that hold the same versions; one at least. */
+type Crew = readonly EngineThread[]
 
 export class EmbeddedEngine implements Engine {
-  readonly #options: WorkerOptions
-  readonly #dirs = new Map<number, string>()
-  readonly #loading = new Map<number, Promise<void>>()
-  #thread: Thread | undefined
-  #lastId = 0
+  readonly #options: EmbeddedEngineOptions
+  /** Each of its threads samples for itself. */
+  #apart: Crew = []
+  /** One sampler, whose steps all threads share. */
+  #together: Crew = []
+  readonly #crews = new Map<number, Crew>()
+  readonly #threadOfKey = new Map<string, EngineThread>()
   #closed = false
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options
-    this.#thread = this.#start()
   }
 
   get versions(): readonly number[] {
-    return [...this.#dirs.keys()].sort((left, right) => left - right)
+    const whole = [...this.#crews].filter(([version, crew]) =>
+      crew.every((one) => one.versions.includes(version)),
+    )
+    return whole.map(([version]) => version).sort((left, right) => left - right)
   }
 
   async load(version: number, checkpointDir: string): Promise<void> {
-    if (this.#dirs.has(version)) return
-    const known = this.#loading.get(version)
-    if (known !== undefined) return known
-    const loading = this.#load(version, checkpointDir).finally(() => this.#loading.delete(version))
-    this.#loading.set(version, loading)
-    return loading
+    const crew = this.#crews.get(version) ?? this.#crewFor(await weightBytes(checkpointDir))
+    const loaded = await Promise.allSettled(crew.map((thread) => thread.load(version, checkpointDir)))
+    const failed = loaded.find((each) => each.status === 'rejected')
+    if (failed === undefined) {
+      this.#crews.set(version, crew)
+      return
+    }
+    await Promise.all(crew.map((thread) => thread.unload(version)))
+    throw failed.reason
   }
 
   async unload(version: number): Promise<void> {
-    if (!this.#dirs.delete(version)) return
-    if (this.#thread === undefined || this.#thread.dead || this.#closed) return
-    await this.#ask(this.#thread, (id) => ({ type: 'unload', id, version }))
+    const crew = this.#crews.get(version) ?? []
+    this.#crews.delete(version)
+    await Promise.all(crew.map((thread) => thread.unload(version)))
   }
 
   async sample(request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens> {
-    signal?.throwIfAborted()
-    if (!this.#closed && !this.#dirs.has(request.version))
-      throw new EngineFault(
-        'version_not_loaded',
-        `policy version ${request.version} is not loaded: load it before sampling from it`,
-      )
-    const thread = this.#running()
-    await thread.ready
-    signal?.throwIfAborted()
-    const answer = await this.#ask(
-      thread,
-      (id) => ({ type: 'sample', id, request: portable(request) }),
-      signal,
-    )
-    return (answer as Extract<Answer, { result: SampledTokens }>).result
+    if (this.#closed) throw closedFault()
+    const crew = this.#crews.get(request.version)
+    if (crew === undefined) throw notLoadedFault(request.version)
+    return await this.#threadFor(request.cacheKey, crew).sample(request, signal)
   }
 
   release(cacheKey: string): void {
-    if (this.#thread !== undefined && !this.#thread.dead) post(this.#thread, { type: 'release', cacheKey })
+    this.#threadOfKey.get(cacheKey)?.release(cacheKey)
+    this.#threadOfKey.delete(cacheKey)
   }
 
-  /** Counters since the thread started. */
+  /** Counters since the threads started. */
   async statistics(): Promise<EngineStatistics> {
-    const answer = await this.#ask(this.#running(), (id) => ({ type: 'statistics', id }))
-    return (answer as Extract<Answer, { statistics: EngineStatistics }>).statistics
+    if (this.#closed) throw closedFault()
+    const each = await Promise.all(this.#threads().map((thread) => thread.statistics()))
+    const sum = (of: keyof EngineStatistics): number => each.reduce((total, one) => total + one[of], 0)
+    return {
+      sampledTokens: sum('sampledTokens'),
+      prefilledTokens: sum('prefilledTokens'),
+      reusedTokens: sum('reusedTokens'),
+      busySeconds: sum('busySeconds'),
+      waiting: sum('waiting'),
+      running: sum('running'),
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    const thread = this.#thread
-    this.#thread = undefined
-    if (thread === undefined || thread.dead) return
-    bury(thread, closedFault())
-    await thread.worker.terminate()
+    await Promise.all(this.#threads().map((thread) => thread.close()))
   }
 
-  async #load(version: number, checkpointDir: string): Promise<void> {
-    const thread = this.#running()
-    await thread.ready
-    await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
-    this.#dirs.set(version, checkpointDir)
+  #threads(): Crew {
+    return [...this.#apart, ...this.#together]
   }
 
-  /** The thread, a new one where the last has died. @throws EngineFault closed */
-  #running(): Thread {
+  #crewFor(bytes: number): Crew {
     if (this.#closed) throw closedFault()
-    if (this.#thread === undefined || this.#thread.dead) this.#thread = this.#start()
-    return this.#thread
+    if (bytes > (this.#options.heldByEach ?? defaultHeldByEach)) {
+      if (this.#together.length === 0) this.#together = this.#start(1)
+      return this.#together
+    }
+    if (this.#apart.length === 0) this.#apart = this.#start(this.#options.threads)
+    return this.#apart
   }
 
-  #start(): Thread {
-    // Published code is JavaScript, a checkout's is TypeScript.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    const worker = new Worker(new URL(`./embedded-worker.${extension}`, import.meta.url), {
-      workerData: this.#options,
-      name: 'policy engine',
-    })
-    const thread: Thread = { worker, pending: new Map(), ready: Promise.resolve(), dead: false }
-    worker.on('message', ({ answers }: FromWorker) => {
-      for (const answer of answers) settle(thread, answer)
-    })
-    worker.on('error', (cause) => bury(thread, crashFault(String(cause), cause)))
-    worker.on('messageerror', (cause) => bury(thread, crashFault(String(cause), cause)))
-    worker.on('exit', (code) => bury(thread, crashFault(`its thread ended with code ${code}`)))
-    worker.unref()
-    thread.ready = this.#reload(thread)
-    thread.ready.catch(() => {}) // the thread died on the way; whoever waits for it is told
+  #start(samplers: number): Crew {
+    const { threads, maxBatch, contextLength, cacheBytes = defaultCacheBytes, exact = true } = this.#options
+    const own = {
+      threads: threads / samplers,
+      maxBatch: Math.ceil(maxBatch / samplers),
+      cacheBytes: cacheBytes / samplers,
+    }
+    return Array.from({ length: samplers }, () => new EngineThread({ ...own, contextLength, exact }))
+  }
+
+  /** The thread that the key's last request went to, if it serves the version. */
+  #threadFor(cacheKey: string, crew: Crew): EngineThread {
+    const last = this.#threadOfKey.get(cacheKey)
+    const thread =
+      last !== undefined && crew.includes(last)
+        ? last
+        : crew.reduce((best, other) => (other.open < best.open ? other : best))
+    this.#threadOfKey.delete(cacheKey)
+    this.#threadOfKey.set(cacheKey, thread)
+    if (this.#threadOfKey.size > rememberedKeys) {
+      const [oldest] = this.#threadOfKey.keys()
+      if (oldest !== undefined) this.#threadOfKey.delete(oldest)
+    }
     return thread
   }
-
-  async #reload(thread: Thread): Promise<void> {
-    await Promise.all(
-      [...this.#dirs].map(async ([version, checkpointDir]) => {
-        try {
-          await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
-        } catch (fault) {
-          if (!(fault instanceof CheckpointFault)) throw fault
-          this.#dirs.delete(version) // its checkpoint is gone: who asks for it learns that it is not loaded
-        }
-      }),
-    )
-  }
-
-  #ask(thread: Thread, message: (id: number) => ToWorker, signal?: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (thread.dead) {
-        reject(this.#closed ? closedFault() : crashFault('its thread ended'))
-        return
-      }
-      const id = ++this.#lastId
-      const abort = (): void => {
-        forget(thread, id)
-        post(thread, { type: 'cancel', id })
-        reject(signal?.reason)
-      }
-      const done = (): void => signal?.removeEventListener('abort', abort)
-      thread.pending.set(id, {
-        resolve: (answer) => {
-          done()
-          resolve(answer)
-        },
-        reject: (fault) => {
-          done()
-          reject(fault)
-        },
-      })
-      // A thread with work keeps the process alive, an idle one does not.
-      if (thread.pending.size === 1) thread.worker.ref()
-      signal?.addEventListener('abort', abort, { once: true })
-      post(thread, message(id))
-    })
-  }
-}
-
-/** A request of its own memory: a view would take its whole array along. */
-function portable(request: SamplingRequest): SamplingRequest {
-  const { cacheKey, context, borders, version, maxNewTokens, temperature, stopTokens, seed } = request
-  const own = { cacheKey, context: context.slice(), borders, version, maxNewTokens, temperature, stopTokens }
-  return { ...own, seed, background: request.background ?? false }
-}
-
-function post(thread: Thread, message: ToWorker): void {
-  const transfer = message.type === 'sample' ? [message.request.context.buffer as ArrayBuffer] : []
-  thread.worker.postMessage(message, transfer)
-}
-
-function settle(thread: Thread, answer: Answer): void {
-  const pending = thread.pending.get(answer.id)
-  if (pending === undefined) return // cancelled meanwhile
-  forget(thread, answer.id)
-  if ('fault' in answer) pending.reject(faultOf(answer.fault))
-  else pending.resolve(answer)
-}
-
-function forget(thread: Thread, id: number): void {
-  thread.pending.delete(id)
-  if (thread.pending.size === 0) thread.worker.unref()
-}
-
-/** Fails all that a thread still owes. */
-function bury(thread: Thread, fault: EngineFault): void {
-  thread.dead = true
-  const owed = [...thread.pending.values()]
-  thread.pending.clear()
-  thread.worker.unref()
-  for (const pending of owed) pending.reject(fault)
-}
-
-function closedFault(): EngineFault {
-  return new EngineFault('closed', 'the engine is closed: create another one')
-}
-
-function crashFault(why: string, cause?: unknown): EngineFault {
-  return new EngineFault('crashed', `the engine crashed (${why}): ask again, it starts anew`, { cause })
 }

@@ -38,7 +38,7 @@ async function samplerWith(
   versions: readonly number[],
   { maxBatch = 4, threads = 1, exact = true } = {},
 ): Promise<Sampler> {
-  const sampler = new Sampler({ threads, maxBatch, contextLength, exact })
+  const sampler = new Sampler({ threads, maxBatch, contextLength, cacheBytes: 2 ** 29, exact })
   for (const version of versions) await sampler.load(version, a, weightsOf(a, version))
   return sampler
 }
@@ -123,6 +123,7 @@ describe('a sampler', () => {
   it.each([
     ['grouped heads, one thread', grouped, 1],
     ['own heads, two threads', untied, 2],
+    ['the size of a small policy, one thread', small, 1],
     ['the size of a small policy, two threads', small, 2],
   ])(
     'gives the same bytes alone, among many of two versions and with nothing cached, turn by turn: %s',

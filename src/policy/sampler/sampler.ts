@@ -37,8 +37,8 @@ export interface SamplerOptions {
   readonly maxBatch: number
   /** Tokens of a context at most, sampled ones included. */
   readonly contextLength: number
-  /** Memory for contexts between turns. */
-  readonly cacheBytes?: number
+  /** Memory for contexts between turns; batches that nobody uses may take half as much. */
+  readonly cacheBytes: number
   /**
    * Whether the same request gives the same bytes whatever else is in flight or cached; true by default. Without
    * it logprobs may differ by rounding, short observations are read about three times as fast, and sampled
@@ -52,10 +52,6 @@ export type Ending =
   | { readonly id: number; readonly result: SampledTokens }
   | { readonly id: number; readonly fault: EngineFault }
 
-/** Enough for 500 contexts of 256 tokens of the small default policy. */
-const defaultCacheBytes = 512 * 2 ** 20
-/** Memory for batches that nobody uses: those of the commonest capacities of two versions of that policy. */
-const spareBytes = 256 * 2 ** 20
 /** Longer chunks are no faster and keep decoding rows waiting. */
 const prefillLimits = { chunk: 256, padded: 1024 } as const
 /** Room left beyond the context, so that a short action rarely outgrows its batch. */
@@ -206,11 +202,9 @@ export class Sampler {
       ...this.#options,
       prefillTokens: prefillLimits.padded,
     })
-    const cache = new PrefixCache({
-      floatsPerPosition: model.floatsPerPosition,
-      budgetBytes: this.#options.cacheBytes ?? defaultCacheBytes,
-    })
-    return { model, cache, spare: new SpareBatches(spareBytes) }
+    const { cacheBytes } = this.#options
+    const cache = new PrefixCache({ floatsPerPosition: model.floatsPerPosition, budgetBytes: cacheBytes })
+    return { model, cache, spare: new SpareBatches(cacheBytes / 2) }
   }
 
   #failUnloaded(job: Job): void {
