@@ -126,21 +126,19 @@ export class Batch {
 
   /**
    * Takes over keys and values that a decode step returned for one slot, and lengthens it by one.
-   * @param results `new_key.l` and `new_value.l`, [width, keyValueHeads·headDim]
+   * @param rows keys and values of each layer in turn, each [width, keyValueHeads·headDim]
    */
-  appendDecoded(slot: number, results: Readonly<Record<string, Tensor>>): void {
+  appendDecoded(slot: number, rows: readonly Float32Array[]): void {
     const length = this.lengths[slot] as number
     for (let layer = 0; layer < this.#keys.length; layer++) {
-      const names = cacheNames(layer)
-      this.#appendOne(this.#keys[layer] as Float32Array, slot, length, results[names.newKey] as Tensor)
-      this.#appendOne(this.#values[layer] as Float32Array, slot, length, results[names.newValue] as Tensor)
+      this.#appendOne(this.#keys[layer] as Float32Array, slot, length, rows[2 * layer] as Float32Array)
+      this.#appendOne(this.#values[layer] as Float32Array, slot, length, rows[2 * layer + 1] as Float32Array)
     }
     this.setLength(slot, length + 1)
   }
 
-  #appendOne(into: Float32Array, slot: number, length: number, result: Tensor): void {
+  #appendOne(into: Float32Array, slot: number, length: number, from: Float32Array): void {
     const { num_key_value_heads: heads, head_dim: headDim } = this.architecture
-    const from = result.data as Float32Array
     let source = slot * heads * headDim
     for (let head = 0; head < heads; head++) {
       let target = ((slot * heads + head) * this.capacity + length) * headDim

@@ -8,13 +8,27 @@
  */
 import { createSession, type Session, type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
-import { buildDecodeGraph, buildPrefillGraph, maskedScore } from '../transformer/decode-graph.ts'
+import { buildDecodeGraph, buildPrefillGraph, cacheNames, maskedScore } from '../transformer/decode-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
 import { type Batch, type Feeds, fewestRows } from './batch.ts'
 import { type FusedWeights, fuseWeights } from './fused-weights.ts'
 import { int64Cells } from './int64-cells.ts'
 
 export type StepResults = Readonly<Record<string, Tensor>>
+
+/** What a step drew, one place for each row that draws. */
+export interface Draws {
+  readonly tokens: Int32Array
+  readonly probabilities: Float32Array
+}
+
+/** What a step drew. */
+export function drawsOf(results: StepResults): Draws {
+  return {
+    tokens: results.token?.data as Int32Array,
+    probabilities: results.probability?.data as Float32Array,
+  }
+}
 
 /** One row of a prefill step. */
 export interface PrefillRow {
@@ -56,6 +70,8 @@ export class SamplingModel {
   readonly floatsPerPosition: number
   readonly #sessions: Sessions
   readonly #tables: Tables
+  /** Results of a decode step that hold keys and values of each layer in turn. */
+  readonly #newRows: readonly string[]
   readonly #chunkBlock: number
   readonly #exactThreads: number
 
@@ -72,6 +88,9 @@ export class SamplingModel {
     this.#tables = tables
     const { num_hidden_layers: layers, num_key_value_heads: heads, head_dim: headDim } = architecture
     this.floatsPerPosition = 2 * layers * heads * headDim
+    this.#newRows = Array.from({ length: layers }, (_, layer) => cacheNames(layer)).flatMap(
+      ({ newKey, newValue }) => [newKey, newValue],
+    )
   }
 
   /** @throws RuntimeFault the runtime refuses the graphs */
@@ -109,9 +128,19 @@ export class SamplingModel {
     return fuseWeights(this.architecture, weights, this.#exactThreads)
   }
 
-  /** One decode step over the first `width` slots. @returns `token`, `probability` [width, 1], new keys and values */
-  decode(batch: Batch, width: number, weights: FusedWeights): Promise<StepResults> {
-    return this.#sessions.decode.run({ ...batch.decodeFeeds(width), ...this.#tables, ...weights })
+  /**
+   * One decode step over the first `width` slots.
+   * @returns what each of them drew, and the rows that `Batch.appendDecoded` takes
+   */
+  async decode(
+    batch: Batch,
+    width: number,
+    weights: FusedWeights,
+  ): Promise<Draws & { readonly rows: readonly Float32Array[] }> {
+    const feeds = { ...batch.decodeFeeds(width), ...this.#tables, ...weights }
+    const results = await this.#sessions.decode.run(feeds)
+    const rows = this.#newRows.map((name) => results[name]?.data as Float32Array)
+    return { ...drawsOf(results), rows }
   }
 
   /**

@@ -19,13 +19,12 @@ import {
   type SampledTokens,
   type SamplingRequest,
 } from '../engines/engine.ts'
-import type { Tensor } from '../graph/runtime.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { Batch } from './batch.ts'
 import { capacityFor } from './capacity.ts'
 import type { FusedWeights } from './fused-weights.ts'
 import { type Job, jobOf } from './job.ts'
-import { type PrefillRow, SamplingModel } from './model.ts'
+import { type Draws, drawsOf, type PrefillRow, SamplingModel } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
 import { RunningBatch } from './running-batch.ts'
 import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
@@ -290,6 +289,7 @@ export class Sampler {
     })
     const results = await loaded.shared.model.prefill(batch, rows, group.fresh, loaded.weights)
     if (loaded.running.length === 0) return // unloaded meanwhile
+    const draws = drawsOf(results)
     let drawn = 0
     for (const [row, { slot, tokens, draw }] of rows.entries()) {
       batch.appendPrefilled(slot, row, tokens.length, results)
@@ -298,7 +298,7 @@ export class Sampler {
       running.startDecoding(slot)
       batch.inverseTemperatures[slot] = draw.inverseTemperature
       batch.greedy[slot] = draw.greedy ? 1 : 0
-      this.#accept(loaded, running, slot, results, drawn++)
+      this.#accept(loaded, running, slot, draws, drawn++)
     }
   }
 
@@ -309,22 +309,16 @@ export class Sampler {
     if (loaded.running.length === 0) return // unloaded meanwhile
     for (let slot = 0; slot < width; slot++) {
       if (!running.isDecoding(slot)) continue
-      batch.appendDecoded(slot, results)
+      batch.appendDecoded(slot, results.rows)
       this.#accept(loaded, running, slot, results, slot)
     }
   }
 
   /** Takes the token drawn for a slot; the request ends or gets its next decode step's inputs. */
-  #accept(
-    loaded: LoadedVersion,
-    running: RunningBatch,
-    slot: number,
-    results: Readonly<Record<string, Tensor>>,
-    place: number,
-  ): void {
+  #accept(loaded: LoadedVersion, running: RunningBatch, slot: number, draws: Draws, place: number): void {
     const job = running.jobAt(slot)
-    const token = (results.token as Tensor).data[place] as number
-    const probability = (results.probability as Tensor).data[place] as number
+    const token = draws.tokens[place] as number
+    const probability = draws.probabilities[place] as number
     const result = job.accept(token, Math.log(probability))
     this.#sampled++
     if (result === undefined) {

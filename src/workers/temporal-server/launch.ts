@@ -48,7 +48,7 @@ const dynamicSettings = [
   'matching.numTaskqueueWritePartitions=1',
   // By default a quarter of a million executions, ended ones too, fill the memory that the collector is given.
   'history.cacheSizeBasedLimit=true',
-  `history.hostLevelCacheMaxSizeBytes=${128 * megabyte}`,
+  `history.hostLevelCacheMaxSizeBytes=${32 * megabyte}`,
   `history.eventsHostLevelCacheMaxSizeBytes=${16 * megabyte}`,
   `history.eventsCacheMaxSizeBytes=${16 * megabyte}`,
 ] as const
