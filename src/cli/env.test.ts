@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import { alfworld } from '../envs/alfworld/definition.ts'
 import type { ToolSpec } from '../envs/environment.ts'
+import { findEnvironment } from '../envs/registry.ts'
 import { envCommand, play, readAction, replay } from './env.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
@@ -14,7 +14,7 @@ function tool(name: string, argument: string): ToolSpec {
 }
 
 test('replay answers line by line, in order, with JSON Lines alone', async () => {
-  const task = await alfworld.open({})
+  const task = await findEnvironment('alfworld').open({})
   const lines = Array.from({ length: 40 }, (_, index) =>
     index % 7 === 3 ? '{broken' : JSON.stringify({ instance: `test/${index}`, actions: [{ content: 'hm' }] }),
   )
@@ -33,7 +33,7 @@ test('replay answers line by line, in order, with JSON Lines alone', async () =>
 })
 
 test('a split or an instance that does not exist is a wrong call that names the flag', async () => {
-  const task = await alfworld.open({})
+  const task = await findEnvironment('alfworld').open({})
   const env = envCommand().exitOverride()
   await expect(replay(task, 'moon', Readable.from([]), new PassThrough())).rejects.toThrow(/--split.*train/)
   await expect(
@@ -42,7 +42,7 @@ test('a split or an instance that does not exist is a wrong call that names the 
 })
 
 test('a person plays a game to its end, and may ask what can be done', async () => {
-  const task = await alfworld.open({})
+  const task = await findEnvironment('alfworld').open({})
   const commands = (await task.demonstrate?.('test/2'))?.actions.map(
     (action) => action.tool_calls?.[0]?.arguments.action,
   )
@@ -58,7 +58,7 @@ test('a person plays a game to its end, and may ask what can be done', async () 
 })
 
 test('a person who stops typing leaves the game', async () => {
-  const task = await alfworld.open({})
+  const task = await findEnvironment('alfworld').open({})
   const output = new PassThrough()
   await play(task, { seed: 1 }, Readable.from(['look\n']), output)
   output.end()

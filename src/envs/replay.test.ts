@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { alfworld } from './alfworld/definition.ts'
 import type { Task } from './environment.ts'
+import { findEnvironment } from './registry.ts'
 import type { ReplayedLine } from './replay.ts'
 import { linesOf, replayLines, resolverFor } from './replay.ts'
 
@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 let task: Task
 beforeAll(async () => {
-  task = await alfworld.open({})
+  task = await findEnvironment('alfworld').open({})
 })
 afterAll(() => task.close())
 
