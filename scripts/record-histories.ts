@@ -30,7 +30,7 @@ async function playEverything(home: string): Promise<void> {
     by: 'recorder',
     log: console.error,
     createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: createCopyingTrainer,
+    createTrainer: () => createCopyingTrainer(),
     findEnvironment: () => definition,
   })
   try {

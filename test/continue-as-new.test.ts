@@ -25,7 +25,7 @@ beforeAll(async () => {
     roles: 'all',
     log: () => undefined,
     createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: createCopyingTrainer,
+    createTrainer: () => createCopyingTrainer(),
     findEnvironment: () => definition,
   })
   const suites = [{ name: 'few', task: 'echo', episodes: 2 }]

@@ -72,7 +72,7 @@ beforeAll(async () => {
           return actionsIn(context, chat) % 3 === 2 ? look : look.slice(0, 30)
         }),
       ),
-    createTrainer: createCopyingTrainer,
+    createTrainer: () => createCopyingTrainer(),
   })
   const config = tinyConfig(
     {

@@ -80,7 +80,7 @@ beforeAll(async () => {
     roles: 'all',
     log: () => undefined,
     createEngine: () => Promise.resolve(createSpeakingEngine(listen)),
-    createTrainer: createCopyingTrainer,
+    createTrainer: () => createCopyingTrainer(),
     findEnvironment: (name) => tasks[name as Name].definition,
   })
   store = await openStore(homeAt(home).storeFile)

@@ -92,7 +92,7 @@ beforeAll(async () => {
     log: () => undefined,
     findEnvironment: () => leaking,
     createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: createCopyingTrainer,
+    createTrainer: () => createCopyingTrainer(),
     metrics: { port: 0, host: '127.0.0.1', token: planted.token },
   })
   try {

@@ -69,13 +69,14 @@ interface Dependencies {
   readonly home: Home
   readonly store: Store
   readonly runs: OpenRuns
-  readonly trainer: Trainer
+  /** The trainer whose steps take so many threads. */
+  readonly trainerOf: (threads: number) => Trainer
   readonly log: (line: string) => void
 }
 
 export type TrainingActivities = ReturnType<typeof createTrainingActivities>
 
-export function createTrainingActivities({ home, store, runs, trainer, log }: Dependencies) {
+export function createTrainingActivities({ home, store, runs, trainerOf, log }: Dependencies) {
   return failing({
     /** Tokenizer, first weights and demonstrations of a run. */
     async preparePolicy({ run }: { readonly run: RunId }): Promise<void> {
@@ -111,7 +112,7 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
       const { tokens } = await readUpdateBatch(file)
       const totalSteps = Math.max(chunks, Math.ceil((tokens.length * epochs) / batchTokens))
       const firstStep = Math.floor((totalSteps * chunk) / chunks)
-      await trainer.warmStart(
+      await trainerOf(config.policy.threads).warmStart(
         {
           demonstrationsFile: file,
           fromCheckpointDir: chunk === 0 ? firstDir(opened) : warmDir(opened, chunk),
@@ -151,7 +152,7 @@ export function createTrainingActivities({ home, store, runs, trainer, log }: De
       const trained =
         batch === null
           ? noUpdate
-          : await trainer.update(
+          : await trainerOf(config.policy.threads).update(
               {
                 batchFile,
                 fromCheckpointDir: base,

@@ -31,7 +31,6 @@ import { isSynchronous } from '../learning/admission.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
-import type { Trainer } from '../policy/trainer/trainer.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { taskQueues } from '../workflows/task-queues.ts'
@@ -41,6 +40,7 @@ import { dataConverter } from './payload-encryption.ts'
 import { logged } from './runtime.ts'
 import { observe } from './telemetry/observation.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
+import { type CreateTrainer, createTrainers } from './trainers.ts'
 import { type BuiltWorkflows, workflowBundle } from './workflow-bundle.ts'
 import { withoutWatchdog } from './workflow-thread.ts'
 
@@ -55,8 +55,8 @@ export interface RoleWorkerOptions {
   readonly log: (line: string) => void
   /** The engine of a run; the embedded one by default. */
   readonly createEngine?: (config: RunConfig) => Promise<Engine>
-  /** The trainer of the process; the embedded one by default. */
-  readonly createTrainer?: () => Trainer
+  /** The process's trainer for runs that ask for so many threads; the embedded one by default. */
+  readonly createTrainer?: CreateTrainer
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: (name: string) => EnvironmentDefinition
   /** Workflows kept in memory. */
@@ -93,7 +93,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   const store = await openStore(home.storeFile)
   const runs = createOpenRuns({ home, store, findEnvironment: options.findEnvironment })
   const serving = createServing({ runs, createEngine: options.createEngine ?? embeddedEngine, log })
-  const trainer = (options.createTrainer ?? embeddedTrainer)()
+  const trainers = createTrainers(options.createTrainer ?? ((threads) => createTrainer({ threads })))
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
@@ -179,7 +179,9 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await Worker.create({
         ...common,
         taskQueue: taskQueues.trainer,
-        activities: heartbeating(createTrainingActivities({ home, store, runs, trainer, log })),
+        activities: heartbeating(
+          createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log }),
+        ),
         maxConcurrentActivityTaskExecutions: 1, // one update at a time: they share the cores
       }),
     )
@@ -208,7 +210,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       await running.catch((error: unknown) => log(`a worker ended with an error: ${String(error)}`))
       await closeSessions()
       await serving.closeAll()
-      await trainer.close()
+      await trainers.closeAll()
       await runs.close()
       await native.close()
       await store.close()
@@ -230,8 +232,4 @@ function embeddedEngine(config: RunConfig): Promise<Engine> {
   // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
   const exact = isSynchronous(config.rollout)
   return createEmbeddedEngine({ threads, contextLength, maxBatch: 64, exact })
-}
-
-function embeddedTrainer(): Trainer {
-  return createTrainer({ threads: 2 })
 }
