@@ -22,7 +22,7 @@ import type { Figure } from './figure.ts'
 const run = runId('scheduled')
 const everySeconds = 60
 const firings = 6
-const episodes = 60
+const episodes = 24
 /** Updates before the first firing counts: caches are filled and episodes out of step. */
 const updatesBefore = 3
 
@@ -70,13 +70,21 @@ export async function bench(): Promise<Figure[]> {
   }
 }
 
-/** The household games with a short warm start; so small a learning rate that episodes stay as long as they are. */
+/**
+ * The household games with a short warm start, after which some are won: so each update makes a version to
+ * evaluate. The learning rate is so small that episodes stay as long as they are.
+ */
 function config(): RunConfig {
-  const settings = { difficulty: 'easy' }
   return configSchema.parse({
-    tasks: [{ task: 'alfworld', turnLimit: 10, settings }],
+    tasks: [{ task: 'alfworld', turnLimit: 10 }],
     rollout: { groupSize: 8, groupsPerUpdate: 16, maxTokensPerTurn: 24 },
-    warmStart: { demonstrations: 300, epochs: 4, batchTokens: 1024, learningRate: 0.001 },
+    warmStart: {
+      demonstrations: 900,
+      epochs: 2,
+      batchTokens: 1024,
+      learningRate: 0.001,
+      observationWeight: 0.3,
+    },
     learning: { learningRate: 1e-6, microBatchTokens: 2048 },
     training: { updates: 10_000 },
     evaluation: { every: 0, suites: [{ name: 'held_out', task: 'alfworld', split: 'test', episodes }] },
@@ -128,7 +136,8 @@ async function watch(session: TrainingSession, directory: string): Promise<reado
         const fired: Firing[] = []
         for (const { scheduledAt, action } of recentActions.slice(0, firings)) {
           const evaluation = client.workflow.getHandle(action.workflow.workflowId)
-          await evaluation.result()
+          if ((await evaluation.result()) === null)
+            throw new Error(`${action.workflow.workflowId} found no new version: nothing was evaluated`)
           const { startTime, closeTime } = await evaluation.describe()
           fired.push({
             scheduled: scheduledAt.getTime(),
