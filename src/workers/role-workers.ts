@@ -42,7 +42,7 @@ import { observe } from './telemetry/observation.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import { type CreateTrainer, createTrainers } from './trainers.ts'
 import { type BuiltWorkflows, workflowBundle } from './workflow-bundle.ts'
-import { withoutWatchdog } from './workflow-thread.ts'
+import { withLeanThreads } from './workflow-thread.ts'
 
 /** Roles a process can take on. */
 export const roles = ['orchestrator', 'environment', 'policy', 'trainer'] as const
@@ -129,7 +129,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       : undefined
   const build = (await knowsBuilds(native)) ? workflows?.build : undefined
   const workflowWorker = (taskQueue: string, activities: Activities, own: Partial<WorkerOptions>) =>
-    withoutWatchdog(async () =>
+    withLeanThreads(async () =>
       Worker.create({
         ...common,
         ...(build === undefined ? {} : workerOf(build)),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import threads, { Worker } from 'node:worker_threads'
 import { afterAll, expect, it } from 'vitest'
-import { withoutWatchdog } from './workflow-thread.ts'
+import { withLeanThreads } from './workflow-thread.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-thread-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -23,6 +23,7 @@ async function answerOf(path: string): Promise<unknown> {
   const file = join(folder, path)
   mkdirSync(join(file, '..'), { recursive: true })
   writeFileSync(file, code)
+  writeFileSync(join(file, '../vm-shared.js'), 'exports.globalHandlers = {}')
   const thread = new threads.Worker(file)
   try {
     return await new Promise((resolve, reject) => {
@@ -37,12 +38,12 @@ async function answerOf(path: string): Promise<unknown> {
 const workflowThread = 'node_modules/@temporalio/worker/lib/workflow/workflow-worker-thread.js'
 
 it('a workflow thread that starts while a worker is being created has no watchdog', async () => {
-  expect(await withoutWatchdog(() => answerOf(workflowThread))).toBe('no limit')
+  expect(await withLeanThreads(() => answerOf(workflowThread))).toBe('no limit')
 })
 
 it('other threads, and threads that start later, are as they were', async () => {
   const before = threads.Worker
-  expect(await withoutWatchdog(() => answerOf('other.js'))).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT')
+  expect(await withLeanThreads(() => answerOf('other.js'))).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT')
   expect(await answerOf(workflowThread)).toBe('ERR_SCRIPT_EXECUTION_TIMEOUT')
   expect(threads.Worker).toBe(before)
   expect(Worker).toBe(before)
