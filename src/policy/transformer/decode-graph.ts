@@ -6,8 +6,7 @@
  * the past is never copied to be extended.
  *
  * Invariants
- * - The draw is made in the graph from the uniform of its row: a row's token depends on nothing else.
- * - A token of probability zero is never drawn, and its probability is that at the row's temperature.
+ * - The draw is made in the graph from the uniform of its row (see `drawing.ts`).
  * - Places masked out have no influence: garbage there changes nothing.
  * - Weights are inputs, in the form that `fuseWeights` gives (the query projection carries the scale).
  * - Where results must be exact, how many rows a step has changes no row's sums, as long as there are two
@@ -15,6 +14,7 @@
  */
 import { Graph, microsoft, type Value } from '../graph/graph.ts'
 import type { Architecture } from './architecture.ts'
+import { drawToken } from './drawing.ts'
 
 /** Added to the score of a place that must not be seen; finite, so that idle rows stay free of NaN. */
 export const maskedScore = -1e9
@@ -336,46 +336,17 @@ function norm(graph: Graph, a: Architecture, x: Value, name: string): Value {
   })
 }
 
-/**
- * Draws a token after each hidden state.
- *
- * With p = softmax(logits / T) and c its cumulative sum, the token is the number of i with cᵢ ≤ u·c_last;
- * where `greedy` is set it is the most likely one. Inputs per row: `inverse_temperature`, `uniform`
- * in [0, 1), `greedy` [count, 1].
- *
- * The probability leaves without its logarithm: the runtime's differs in the last bit by the row's place.
- */
+/** Draws a token after each hidden state. Inputs per row: `inverse_temperature`, `uniform`, `greedy` [count, 1]. */
 function sample(graph: Graph, a: Architecture, hidden: Value, embedding: Value, count: string): void {
-  const vocabulary = a.vocab_size
+  const { vocab_size: vocabulary } = a
   const weight = a.tie_word_embeddings ? embedding : graph.input('head', [vocabulary, a.hidden_size])
   const normed = norm(graph, a, hidden, 'final_norm')
   const logits = graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
   const column = [count, 1] as const
-  const inverse = graph.input('inverse_temperature', column)
-  const uniform = graph.input('uniform', column)
-  const greedy = graph.input('greedy', column, { type: 'bool' })
-  const scaled = graph.operation('Mul', [logits, inverse], logits.dims)
-  const probabilities = graph.operation('Softmax', [scaled], logits.dims, { attributes: { axis: -1 } })
-  const cumulative = graph.operation('CumSum', [probabilities, graph.constant('int64', [], [1])], logits.dims)
-  const last = graph.constant('int64', [1, 1], [vocabulary - 1])
-  const total = graph.operation('Gather', [cumulative, graph.integers(vocabulary - 1)], column, {
-    attributes: { axis: 1 },
-  })
-  const threshold = graph.operation('Mul', [uniform, total], column)
-  const below = graph.operation('LessOrEqual', [cumulative, threshold], logits.dims, { type: 'bool' })
-  const ones = graph.operation('Cast', [below], logits.dims, { attributes: { to: 1 } })
-  const counted = graph.operation('ReduceSum', [ones, graph.integers(1)], column, {
-    attributes: { keepdims: 1 },
-  })
-  const asIndex = graph.operation('Cast', [counted], column, { attributes: { to: 7 }, type: 'int64' })
-  const drawn = graph.operation('Min', [asIndex, last], column, { type: 'int64' })
-  const likeliest = graph.operation('ArgMax', [logits], column, {
-    attributes: { axis: 1, keepdims: 1 },
-    type: 'int64',
-  })
-  const token = graph.operation('Where', [greedy, likeliest, drawn], column, { type: 'int64' })
-  const probability = graph.operation('GatherElements', [probabilities, token], column, {
-    attributes: { axis: 1 },
+  const { token, probability } = drawToken(graph, logits, {
+    inverseTemperature: graph.input('inverse_temperature', column),
+    uniform: graph.input('uniform', column),
+    greedy: graph.input('greedy', column, { type: 'bool' }),
   })
   graph.output('token', graph.operation('Cast', [token], column, { attributes: { to: 6 }, type: 'int32' }))
   graph.output('probability', probability)
