@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { environments } from '../registry.ts'
 import { loadEnvironment, loadEnvironments } from './loading.ts'
 
 let folder: string
@@ -10,6 +11,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-external-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const taken = environments[0]?.name ?? ''
 
 /** Writes files and gives the path of the first. */
 function written(...files: readonly (readonly [string, string])[]): string {
@@ -71,9 +74,9 @@ describe('a module that cannot be used is named with what to do', () => {
     ],
     [
       'taken.mjs',
-      `export const mine = ${environment('alfworld')}`,
+      `export const mine = ${environment(taken)}`,
       'name_taken',
-      /"alfworld", and Perdure has one/,
+      new RegExp(`"${taken}", and Perdure has one`),
     ],
     [
       'twice.mjs',
