@@ -58,7 +58,7 @@ async function draw(rows: readonly Row[], greedy = false): Promise<Drawn> {
   })
   return {
     tokens: Array.from(results.token?.data as BigInt64Array, Number),
-    probabilities: [...(results.probability?.data as Float32Array)],
+    probabilities: Array.from(results.probability?.data as Float32Array),
   }
 }
 
