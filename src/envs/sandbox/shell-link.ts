@@ -5,6 +5,7 @@
  * - A command that is out of time, or says far more than is kept, is interrupted; a shell that then does not
  *   answer is given up (`lost`), so `ask` always settles.
  * - An interrupt that was asked for has arrived before the next command is sent.
+ * - The answer to a command is no part of what the command said, also when it was interrupted.
  * - What background processes say between two commands is dropped.
  */
 import { randomBytes } from 'node:crypto'
@@ -38,9 +39,13 @@ export interface ShellLink {
   close(): void
 }
 
-interface Pending {
+/** What is heard on both streams until an answer. */
+interface Heard {
   readonly stdout: AnswerStream
   readonly stderr: AnswerStream
+}
+
+interface Pending extends Heard {
   readonly check: () => void
 }
 
@@ -71,30 +76,32 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
   connection.on('end', onEnd)
   connection.write(prologue)
 
-  /** Sends a text and waits for its answer on both streams, the end of the connection, or `isEnough`. */
+  /**
+   * Sends a text and waits for its answer on both streams, the end of the connection, or the signal.
+   * @param mostBytes how much may be said before that is enough
+   * @returns whether it was
+   */
   async function exchange(
     text: string,
-    word: string,
-    outputBytes: number,
+    heard: Heard,
     signal: AbortSignal,
-  ): Promise<{ stdout: AnswerStream; stderr: AnswerStream; flooded: boolean }> {
-    const stdout = new AnswerStream(word, outputBytes)
-    const stderr = new AnswerStream(word, outputBytes)
+    mostBytes = Number.POSITIVE_INFINITY,
+  ): Promise<boolean> {
     const settled = Promise.withResolvers<boolean>()
-    const isFlood = () => stdout.bytes + stderr.bytes > 2 * outputBytes + floodBytes
     const check = () => {
-      if (closed || (stdout.answer !== undefined && stderr.answer !== undefined)) settled.resolve(false)
-      else if (isFlood()) settled.resolve(true)
+      if (closed || isAnswered(heard)) settled.resolve(false)
+      else if (heard.stdout.bytes + heard.stderr.bytes > mostBytes) settled.resolve(true)
     }
-    pending = { stdout, stderr, check }
+    pending = { ...heard, check }
     const onAbort = () => settled.resolve(false)
+    if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     check()
     if (text !== '' && !closed && !connection.write(text))
       await Promise.race([once(connection, 'drain').catch(() => undefined), ended.promise, settled.promise])
     const flooded = await settled.promise
     signal.removeEventListener('abort', onAbort)
-    return { stdout, stderr, flooded }
+    return flooded
   }
 
   return {
@@ -107,22 +114,19 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
       const { deadlineMs = defaultDeadlineMs, outputBytes = defaultOutputBytes } = options
       const word = randomBytes(12).toString('hex')
       const text = requestText({ word, script, ...options })
-      const { stdout, stderr, flooded } = await exchange(
-        text,
-        word,
-        outputBytes,
-        AbortSignal.timeout(deadlineMs),
-      )
-      const answered = stdout.answer !== undefined && stderr.answer !== undefined
+      const heard = listen(word, outputBytes)
+      const deadline = AbortSignal.timeout(deadlineMs)
+      const flooded = await exchange(text, heard, deadline, 2 * outputBytes + floodBytes)
+      const answered = isAnswered(heard)
       const timedOut = !answered && !flooded && !closed
       let lost = false
       if (!answered && !closed) {
         interruptsAsked += 1
-        lost = !(await interrupted(interruptsAsked))
+        lost = !(await interrupted(heard, interruptsAsked))
       }
       pending = undefined
-      const output = { stdout: stdout.end(), stderr: stderr.end() }
-      const status = answered ? (stdout.answer?.status ?? 0) : timedOut ? outOfTimeStatus : 137
+      const output = { stdout: heard.stdout.end(), stderr: heard.stderr.end() }
+      const status = answered ? (heard.stdout.answer?.status ?? 0) : timedOut ? outOfTimeStatus : 137
       return {
         answer: {
           exitCode: status,
@@ -140,17 +144,31 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
     },
   }
 
-  /** Interrupts, and waits until the shell has said that it saw it. @returns false when it did not */
-  async function interrupted(count: number): Promise<boolean> {
+  /**
+   * Interrupts, and waits until the shell has said that it saw it.
+   * @param heard of the command in hand, whose answer ends what it said
+   * @returns false when it did not
+   */
+  async function interrupted(heard: Heard, count: number): Promise<boolean> {
     const patience = AbortSignal.timeout(graceMs)
     await interrupt()
+    await exchange('', heard, patience)
     // The answer of the command in hand may come before the signal: ask until the count is right.
-    while (!patience.aborted && !closed) {
+    let last = heard
+    while (isAnswered(last)) {
+      if ((last.stdout.answer?.interrupts ?? 0) >= count) return true
       const word = randomBytes(12).toString('hex')
-      const { stdout, stderr } = await exchange(echoText(word), word, 0, patience)
-      if (stdout.answer !== undefined && stderr.answer !== undefined && stdout.answer.interrupts >= count)
-        return true
+      last = listen(word, 0)
+      await exchange(echoText(word), last, patience)
     }
     return false
   }
+}
+
+function listen(word: string, outputBytes: number): Heard {
+  return { stdout: new AnswerStream(word, outputBytes), stderr: new AnswerStream(word, outputBytes) }
+}
+
+function isAnswered({ stdout, stderr }: Heard): boolean {
+  return stdout.answer !== undefined && stderr.answer !== undefined
 }

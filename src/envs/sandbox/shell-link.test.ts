@@ -1,0 +1,90 @@
+import { Duplex } from 'node:stream'
+import { expect, test } from 'vitest'
+import { linkShell } from './shell-link.ts'
+
+type Stream = 'stdout' | 'stderr'
+
+/** The other end of a link: reads what is sent, and says what a test tells it to say. */
+class Shell extends Duplex {
+  #read = ''
+  #asked = Promise.withResolvers<string>()
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#read += chunk.toString()
+    const word = /answer ([0-9a-f]{24}) /.exec(this.#read)?.[1]
+    if (word !== undefined) {
+      this.#read = ''
+      this.#asked.resolve(word)
+    }
+    done()
+  }
+
+  /** The word of the next request. */
+  async word(): Promise<string> {
+    const word = await this.#asked.promise
+    this.#asked = Promise.withResolvers<string>()
+    return word
+  }
+
+  say(stream: Stream, text: string): void {
+    const header = Buffer.alloc(8)
+    header[0] = stream === 'stdout' ? 1 : 2
+    header.writeUInt32BE(Buffer.byteLength(text), 4)
+    this.push(Buffer.concat([header, Buffer.from(text)]))
+  }
+
+  answer(word: string, status: number, interrupts: number): void {
+    for (const stream of ['stdout', 'stderr'] as const)
+      this.say(stream, `\n${word} ${status} ${interrupts}\n`)
+  }
+}
+
+/** An interrupt: when it is asked for, and when it has been sent. */
+function createInterrupt() {
+  const asked = Promise.withResolvers<void>()
+  const sent = Promise.withResolvers<void>()
+  const interrupt = (): Promise<void> => {
+    asked.resolve()
+    return sent.promise
+  }
+  return { asked: asked.promise, send: sent.resolve, interrupt }
+}
+
+const late = { exitCode: 124, stderr: '', timedOut: true }
+
+test('the answer to an interrupted command is no part of what it said, in whatever pieces it comes', async () => {
+  for (let cut = 0; cut <= 30; cut++) {
+    const shell = new Shell()
+    const { asked, send, interrupt } = createInterrupt()
+    const link = linkShell(shell, interrupt)
+    const result = link.ask('printf begun; sleep 1000', { deadlineMs: 10 })
+    const word = await shell.word()
+    shell.say('stdout', 'begun')
+    await asked
+    const answer = `\n${word} 137 1\n`
+    shell.say('stdout', answer.slice(0, cut))
+    send()
+    await new Promise(setImmediate)
+    shell.say('stdout', answer.slice(cut))
+    shell.say('stderr', answer)
+    expect(await result).toMatchObject({ lost: false, answer: { ...late, stdout: 'begun' } })
+    link.close()
+  }
+})
+
+test('an interrupt that comes after the answer is waited for before the next command', async () => {
+  const shell = new Shell()
+  const { asked, send, interrupt } = createInterrupt()
+  const link = linkShell(shell, interrupt)
+  const result = link.ask('true', { deadlineMs: 10 })
+  const word = await shell.word()
+  await asked
+  shell.answer(word, 0, 0)
+  send()
+  shell.answer(await shell.word(), 0, 0)
+  shell.answer(await shell.word(), 0, 1)
+  expect(await result).toMatchObject({ lost: false, answer: { ...late, stdout: '' } })
+  link.close()
+})
