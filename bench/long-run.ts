@@ -42,7 +42,7 @@ interface Reading {
 }
 
 /**
- * Runs the benchmark; half an hour on two cores.
+ * Runs the benchmark; half an hour to an hour on two cores.
  * @param options `--episodes N`, `--readings FILE` (a JSON line per update)
  */
 export async function bench(options: {

@@ -39,7 +39,7 @@ interface Firing {
   readonly ended: number
 }
 
-/** Runs the benchmark, about seven minutes. */
+/** Runs the benchmark, about ten minutes. */
 export async function bench(): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   const turns: Turn[] = []

@@ -1,12 +1,11 @@
 /** The stack of a running workflow, asked for through the real server: kept only where somebody wants it. */
-import { Client, Connection } from '@temporalio/client'
 import { afterEach, expect, it, vi } from 'vitest'
-import { connect } from '../src/workers/connection.ts'
 import { openSession } from '../src/workers/training-session.ts'
 import { createEchoTask } from './echo-task.ts'
-import { RunGates, untilProgress } from './held-runs.ts'
+import { withClient } from './executions.ts'
+import { createHeldEngine, RunGates, untilProgress } from './held-runs.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import { createCopyingTrainer, tinyConfig } from './tiny-run.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -20,13 +19,7 @@ async function stackOfWaitingRun(): Promise<string> {
       home,
       roles: 'all',
       log: () => undefined,
-      createEngine: () =>
-        Promise.resolve(
-          createSpeakingEngine(async (request) => {
-            await gates.pass(request.cacheKey)
-            return sayYesOrNo(request)
-          }),
-        ),
+      createEngine: () => Promise.resolve(createHeldEngine(gates)),
       createTrainer: () => createCopyingTrainer(),
       findEnvironment: () => definition,
     })
@@ -34,7 +27,9 @@ async function stackOfWaitingRun(): Promise<string> {
     try {
       await session.start('asked', tinyConfig({ training: { updates: 1 } }))
       await untilProgress(session, 'asked', ({ phase }) => phase === 'training')
-      const answer = await askForStack(home, 'asked')
+      const answer = await withClient(home, ({ workflow }) =>
+        workflow.getHandle('asked').query<string>('__stack_trace'),
+      )
       gate.open()
       await session.result('asked')
       return answer
@@ -44,17 +39,6 @@ async function stackOfWaitingRun(): Promise<string> {
     }
   } finally {
     removeHome(home)
-  }
-}
-
-async function askForStack(home: string, workflow: string): Promise<string> {
-  const { options, namespace, close } = await connect(home)
-  const connection = await Connection.connect(options ?? {})
-  try {
-    return await new Client({ connection, namespace }).workflow.getHandle(workflow).query('__stack_trace')
-  } finally {
-    await connection.close()
-    await close()
   }
 }
 

@@ -15,26 +15,36 @@ export interface Execution extends RecordedExecution {
   readonly type: string
 }
 
-/** Every execution that the server of a home keeps, each link of a chain by itself. */
-export async function fetchHistories(home: string): Promise<readonly Execution[]> {
+/** Asks the server of a home. */
+export async function withClient<Result>(
+  home: string,
+  use: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const connection = await connect(home)
   const client = new Client({
     connection: await Connection.connect(connection.options ?? {}),
     namespace: connection.namespace,
   })
   try {
-    const executions: Execution[] = []
-    for await (const { workflowId, runId, type } of client.workflow.list())
-      executions.push({
-        workflowId,
-        type,
-        history: await client.workflow.getHandle(workflowId, runId).fetchHistory(),
-      })
-    return executions
+    return await use(client)
   } finally {
     await client.connection.close()
     await connection.close()
   }
+}
+
+/** Every execution that the server of a home keeps, each link of a chain by itself. */
+export function fetchHistories(home: string): Promise<readonly Execution[]> {
+  return withClient(home, async ({ workflow }) => {
+    const executions: Execution[] = []
+    for await (const { workflowId, runId, type } of workflow.list())
+      executions.push({
+        workflowId,
+        type,
+        history: await workflow.getHandle(workflowId, runId).fetchHistory(),
+      })
+    return executions
+  })
 }
 
 /** Replays all. @returns the failures, empty when every execution replays */

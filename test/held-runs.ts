@@ -1,7 +1,8 @@
 /** Runs that are held at a step until a test lets them go on, and what they say of themselves meanwhile. */
+import type { Engine } from '../src/policy/engines/engine.ts'
 import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
 import { eventually } from './perdure-process.ts'
-import { createGate, type Gate } from './tiny-run.ts'
+import { createGate, createSpeakingEngine, type Gate, sayYesOrNo } from './tiny-run.ts'
 
 /** Gates of one kind of step, by the name of the run that waits at them. */
 export class RunGates {
@@ -18,6 +19,14 @@ export class RunGates {
   async pass(path: string): Promise<void> {
     await [...this.#gates].find(([run]) => isOf(run, path))?.[1].passed
   }
+}
+
+/** An engine whose turns wait at the gates of their runs. */
+export function createHeldEngine(gates: RunGates): Engine {
+  return createSpeakingEngine(async (request) => {
+    await gates.pass(request.cacheKey)
+    return sayYesOrNo(request)
+  })
 }
 
 /** Whether an id or a folder belongs to a run. */

@@ -10,9 +10,9 @@ import { openSession, type TrainingSession } from '../src/workers/training-sessi
 import type { TrainingState } from '../src/workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
-import { isOf, RunGates, untilProgress } from './held-runs.ts'
+import { createHeldEngine, isOf, RunGates, untilProgress } from './held-runs.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import { createCopyingTrainer, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const { definition } = createEchoTask()
@@ -29,13 +29,7 @@ beforeAll(async () => {
     roles: 'all',
     log: () => undefined,
     by: 'ada',
-    createEngine: () =>
-      Promise.resolve(
-        createSpeakingEngine(async (request) => {
-          await turnGates.pass(request.cacheKey)
-          return sayYesOrNo(request)
-        }),
-      ),
+    createEngine: () => Promise.resolve(createHeldEngine(turnGates)),
     createTrainer: () =>
       createCopyingTrainer(async ({ fromCheckpointDir: from, toCheckpointDir: to, optimizer }) => {
         updates.push({ from, to, learningRate: optimizer.learningRate })

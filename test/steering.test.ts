@@ -10,9 +10,9 @@ import { openSession, type TrainingSession } from '../src/workers/training-sessi
 import { evaluateNow, setLearning, setTaskMix } from '../src/workflows/messages.ts'
 import type { TrainingState } from '../src/workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
-import { isOf, RunGates, untilProgress } from './held-runs.ts'
+import { createHeldEngine, isOf, RunGates, untilProgress } from './held-runs.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import { createCopyingTrainer, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const { definition, sessions } = createEchoTask()
@@ -34,13 +34,7 @@ beforeAll(async () => {
     home,
     roles: 'all',
     log: () => undefined,
-    createEngine: () =>
-      Promise.resolve(
-        createSpeakingEngine(async (request) => {
-          await turnGates.pass(request.cacheKey)
-          return sayYesOrNo(request)
-        }),
-      ),
+    createEngine: () => Promise.resolve(createHeldEngine(turnGates)),
     createTrainer: () =>
       createCopyingTrainer(async ({ toCheckpointDir }) => {
         updatesStarted.push(toCheckpointDir)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AnswerStream } from './answer-stream.ts'
 import { createFrameReader } from './frames.ts'
+import { frame } from './testing-frame.ts'
 
 const word = 'c0ffee'
 
@@ -53,12 +54,6 @@ describe('the answer of a command', () => {
 })
 
 test('frames are told apart in whatever pieces they come', () => {
-  const frame = (stream: number, text: string) => {
-    const header = Buffer.alloc(8)
-    header[0] = stream
-    header.writeUInt32BE(text.length, 4)
-    return Buffer.concat([header, Buffer.from(text)])
-  }
   const bytes = Buffer.concat([frame(1, 'out'), frame(2, 'wrong'), frame(1, ''), frame(1, ' more')])
   for (let size = 1; size <= bytes.length; size++) {
     const heard = { stdout: '', stderr: '' }

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
 import { linkShell } from './shell-link.ts'
+import { frame } from './testing-frame.ts'
 
 type Stream = 'stdout' | 'stderr'
 
@@ -29,10 +30,7 @@ class Shell extends Duplex {
   }
 
   say(stream: Stream, text: string): void {
-    const header = Buffer.alloc(8)
-    header[0] = stream === 'stdout' ? 1 : 2
-    header.writeUInt32BE(Buffer.byteLength(text), 4)
-    this.push(Buffer.concat([header, Buffer.from(text)]))
+    this.push(frame(stream === 'stdout' ? 1 : 2, text))
   }
 
   answer(word: string, status: number, interrupts: number): void {
