@@ -6,11 +6,12 @@
  * - Works under any Node from 20 on: a Node that cannot run TypeScript hands over to the project's own,
  *   with the same terminal, signals and exit code.
  * - In a checkout the sources run; the published package runs what was built from them.
+ * - What Node has compiled it finds again in the user's cache, where that can be written.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { constants } from 'node:os'
+import module, { createRequire } from 'node:module'
+import { constants, homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -20,6 +21,9 @@ const isCheckout = existsSync(source)
 
 if (isCheckout && !existsSync(join(root, 'node_modules', '.bin', 'node'))) setUp()
 if (isRecentEnough(process.versions.node)) {
+  module.enableCompileCache(
+    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure', 'compiled'),
+  )
   await import(pathToFileURL(isCheckout ? source : join(root, 'dist', 'cli', 'main.js')).href)
 } else handOver(projectNode())
 
