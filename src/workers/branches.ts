@@ -18,7 +18,7 @@ import type { branch } from '../workflows/branch.ts'
 import { branchFacts } from '../workflows/details.ts'
 import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
-import { evaluationPriority, taskQueues } from '../workflows/task-queues.ts'
+import { evaluationPriority, taskQueues, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import { SessionFault } from './session-fault.ts'
 
 export interface BranchWish {
@@ -121,6 +121,7 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
       await client.workflow.start<typeof branch>('branch', {
         workflowId: plan.branch,
         taskQueue: taskQueues.orchestrator,
+        workflowTaskTimeout,
         args: [plan],
         priority: evaluationPriority,
         staticSummary: `${task} · from turn ${plan.episode.from.turn} · version ${plan.version} · ${plan.samples.length} samples`,

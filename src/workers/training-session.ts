@@ -24,7 +24,7 @@ import { diskSpace } from '../storage/disk-use.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { progress, type RunPhase, type RunProgress, searchAttributes } from '../workflows/messages.ts'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { taskQueues, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
 import { initialState, progressOf, type TrainingState } from '../workflows/training-state.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
@@ -144,6 +144,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       workflowId: state.run,
       workflowIdConflictPolicy,
       taskQueue: taskQueues.orchestrator,
+      workflowTaskTimeout,
       args: [state],
       staticSummary: `training run ${state.run}`,
       typedSearchAttributes: [{ key: searchAttributes.run, value: state.run }],

@@ -20,12 +20,7 @@ import { episodeQueue } from './dispatch.ts'
 import { episode } from './episode.ts'
 import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
-
-/**
- * How long a dead worker keeps an episode that it was playing. A living one asks for more time at four fifths
- * of it, while an environment steps; one that is too late costs a replay.
- */
-const taskTimeout = '5 seconds'
+import { workflowTaskTimeout } from './task-queues.ts'
 
 /** Which sample of which group, evaluation or branch, and how often to try. */
 export interface Sample {
@@ -67,7 +62,7 @@ async function playAttempt(
     return await executeChild(episode, {
       workflowId: id,
       ...(taskQueue === undefined ? {} : { taskQueue }),
-      workflowTaskTimeout: taskTimeout,
+      workflowTaskTimeout,
       args: [own],
       staticSummary: episodeSummary(own),
       staticDetails: episodeFacts(own, workflowInfo().namespace),

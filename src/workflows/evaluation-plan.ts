@@ -10,7 +10,7 @@ import { evaluationId, type RunId } from '../identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { evaluationFacts } from './details.ts'
 import { type EpisodePlan, type EvaluationPlan, searchAttributes } from './messages.ts'
-import { evaluationPriority } from './task-queues.ts'
+import { evaluationPriority, workflowTaskTimeout } from './task-queues.ts'
 
 /** Episodes of an evaluation that are played at once: enough to fill the engine's batches. */
 const concurrency = 64
@@ -91,6 +91,7 @@ export function evaluationStart(plan: EvaluationPlan, namespace: string) {
     workflowId: plan.evaluation,
     args,
     priority: evaluationPriority,
+    workflowTaskTimeout,
     staticSummary: evaluationSummaryLine(plan),
     staticDetails: evaluationFacts(plan, namespace),
     typedSearchAttributes: [

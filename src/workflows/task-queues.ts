@@ -1,5 +1,5 @@
 /**
- * Task queues: one per role, and what goes first within one.
+ * Task queues: one per role, what goes first within one, and how long a worker may hold what it took.
  *
  * Invariants
  * - A role's work is polled for by workers of that role alone.
@@ -13,6 +13,12 @@ export const taskQueues = {
   policy: 'perdure-policy',
   trainer: 'perdure-trainer',
 } as const
+
+/**
+ * How long a dead worker keeps a workflow that it had a task of. A living one asks for more time at four fifths
+ * of it, while an environment steps; one that is too late costs a replay.
+ */
+export const workflowTaskTimeout = '5 seconds'
 
 /** Priority of an evaluation with all its episodes and turns; the lowest, training has the one in the middle. */
 export const evaluationPriority = { priorityKey: 5 } as const

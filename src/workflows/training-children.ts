@@ -16,6 +16,7 @@ import { episodeRules, evaluationPlan, evaluationStart, playedOnce } from './eva
 import { hearEvaluation } from './gates.ts'
 import { type GroupPlan, searchAttributes } from './messages.ts'
 import { rolloutGroup } from './rollout-group.ts'
+import { workflowTaskTimeout } from './task-queues.ts'
 import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
 
 /** Starts as many groups as the staleness bound allows. */
@@ -50,6 +51,7 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<v
     startChild(rolloutGroup, {
       workflowId: plan.group,
       workflowIdReusePolicy: playedOnce,
+      workflowTaskTimeout,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
