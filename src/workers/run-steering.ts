@@ -6,6 +6,7 @@
  * - A call returns when the run has taken the order, or says why it has not.
  */
 import { hostname, userInfo } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Client,
   type WorkflowExecutionDescription,
@@ -30,7 +31,7 @@ import {
   stop,
 } from '../workflows/messages.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
-import { isDeadline } from './call-status.ts'
+import { isDeadline, isNotReady } from './call-status.ts'
 import { SessionFault } from './session-fault.ts'
 
 export type { AuditEntry } from '../storage/audit.ts'
@@ -74,6 +75,8 @@ interface Dependencies {
 /** Longer than a busy worker needs to answer; after it nobody is there. */
 export const answerDeadlineMs = 15_000
 
+const askedAgainAfterMs = 200
+
 export function createRunSteering(dependencies: Dependencies): RunSteering {
   const { client, store, known, describe, goodVersion, by = whoami() } = dependencies
   const handleOf = (run: string) => client.workflow.getHandle<typeof trainingRun>(runId(run))
@@ -82,6 +85,7 @@ export function createRunSteering(dependencies: Dependencies): RunSteering {
   async function steer<T>(
     run: string,
     send: (handle: WorkflowHandle<typeof trainingRun>) => Promise<T>,
+    until = Date.now() + answerDeadlineMs,
   ): Promise<T> {
     await known(run)
     const description = await describe(run)
@@ -91,10 +95,15 @@ export function createRunSteering(dependencies: Dependencies): RunSteering {
         `run ${run} is not running; \`perdure resume ${run}\` goes on with it`,
       )
     try {
-      return await client.withDeadline(Date.now() + answerDeadlineMs, () => send(handleOf(run)))
+      return await client.withDeadline(until, () => send(handleOf(run)))
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError)
         throw new SessionFault('refused', error.cause?.message ?? error.message, { cause: error })
+      // It was not taken in: the run's task failed meanwhile, as it does when the run is just ending.
+      if (isNotReady(error) && Date.now() < until) {
+        await delay(askedAgainAfterMs)
+        return steer(run, send, until)
+      }
       if (!isDeadline(error)) throw error
       const message = `no worker answers for run ${run}; start one with \`perdure resume ${run}\` or \`perdure worker\``
       throw new SessionFault('no_workers', message, { cause: error })
