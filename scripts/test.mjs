@@ -6,7 +6,8 @@
  * - The exit code is 0 exactly when nothing failed.
  * - A run that ends without a report counts as a failure.
  *
- * With arguments (`npm test -- src/learning`) only those tests run.
+ * With arguments (`npm test -- src/learning`) only those tests run. `npm test -- --chaos` makes ten faults of each
+ * kind after all the rest.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,7 +19,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = join(root, 'node_modules', '.bin')
 const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` }
 
-const filters = process.argv.slice(2)
+const isChaotic = process.argv.includes('--chaos')
+const filters = process.argv.slice(2).filter((argument) => argument !== '--chaos')
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
 const failed = tests.failed + checks.failed
@@ -65,6 +67,9 @@ function runChecks() {
       ['--config', '.dependency-cruiser.mjs', 'src', 'test', 'bench', 'scripts'],
     ],
     ['unused code', 'knip', []],
+    ...(isChaotic
+      ? [['ten faults of each kind', 'node', ['bench/chaos/run.ts', '--each', '10', '--deployments', '4']]]
+      : []),
   ]
   let failed = 0
   for (const [name, command, args] of checks) {

@@ -4,7 +4,7 @@
  * Invariants
  * - A fault strikes when the one before is recovered from, so that each recovery is its own.
  * - What was finished at any fault is compared with what is there at the end.
- * - Nothing of it outlives it: processes, disk and folders go, unless they are asked to be kept.
+ * - No process of it outlives it.
  */
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../src/config/loader.ts'
@@ -15,31 +15,31 @@ import { connect } from '../../src/workers/connection.ts'
 import { SessionFault } from '../../src/workers/session-fault.ts'
 import { openSession, type TrainingSession } from '../../src/workers/training-session.ts'
 import { auditFinished, auditRun, type Findings, noFindings, redoneWork } from './audit.ts'
+import type { Containers } from './containers.ts'
 import { Deployment } from './deployment.ts'
-import { type FaultKind, faults, obstacleOf, type Victim } from './faults.ts'
-import { openGround } from './ground.ts'
+import { type FaultKind, faults, type Means, obstacleOf, type Victim } from './faults.ts'
+import type { Ground } from './ground.ts'
 import { type Execution, Histories } from './history.ts'
 import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import { Observer } from './observer.ts'
 import { employ } from './operator.ts'
-import { type PlannedFault, planFaults } from './plan.ts'
+import type { PlannedFault } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
-import type { Played as Made } from './report.ts'
+import type { Played as Made, Recovered } from './report.ts'
 import { eventually } from './waiting.ts'
 
 export interface CampaignOptions {
-  readonly faults: number
+  /** Those to come; others may take from it too. */
+  readonly plan: PlannedFault<FaultKind>[]
+  readonly ground: Ground
+  /** With an engine part of the episodes live in containers. */
+  readonly containers: Containers | string
+  /** Of the runs. */
   readonly seed: number
-  /** Of the plan of faults, where it is not that of the runs. */
-  readonly planSeed?: number | undefined
-  readonly kinds: readonly FaultKind[]
-  /** Folder for everything; one of its own by default. */
-  readonly folder?: string | undefined
-  readonly keep?: boolean | undefined
   /** A synchronous run of a fixed length, whose last checkpoint is told. */
   readonly deterministic?: boolean | undefined
-  /** Updates of a deterministic run; by default one for each fault. */
+  /** Updates of a deterministic run. */
   readonly updates?: number | undefined
   /** Told what happens. */
   readonly tell: (line: string) => void
@@ -48,6 +48,8 @@ export interface CampaignOptions {
 
 /** Faults after which a run ends and another begins. */
 const faultsPerRun = 25
+/** Of an episode, that of the example too. */
+const turnLimit = 10
 /** Updates of a deterministic run at least; a fault may strike in each. */
 const fewestUpdates = 3
 /** A machine of two busy cores starts processes, imitates demonstrations and samples the first turn. */
@@ -61,19 +63,15 @@ export interface Played extends Made {
 
 /** Plays the faults and audits. @throws ChaosFault when the deployment does not go on */
 export async function campaign(options: CampaignOptions): Promise<Played> {
-  const { tell, signal } = options
-  using ground = openGround(options)
-  const { places, disk } = ground
-  if (options.keep === true) tell(`Everything is kept in ${ground.folder}`)
-  const kinds = options.kinds.filter((kind) => {
-    const obstacle = obstacleOf(kind, { disk })
-    if (obstacle !== undefined) tell(`Skipped: ${kind}, ${obstacle}`)
-    return obstacle === undefined
-  })
-  const plan = planFaults(options.planSeed ?? options.seed, options.faults, kinds)
-  await using deployment = new Deployment(places)
+  const { plan, tell, signal, containers } = options
+  const { places, disk, clock } = options.ground
+  const environment = {
+    ...(typeof clock === 'string' ? {} : clock.environment),
+    ...(typeof containers === 'string' ? {} : containers.environment),
+  }
+  await using deployment = new Deployment(places, environment)
 
-  const records: { kind: string; seconds: number }[] = []
+  const records: Recovered[] = []
   const findings: Findings[] = []
   const redone = { turns: 0, updates: 0 }
   let checkpoint: LastCheckpoint | undefined
@@ -84,16 +82,23 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     await using operator = employ(session, places.home)
     deployment.startAll()
     const remembered = new Map<string, string>()
-    for (const [index, part] of parts(
-      plan,
-      options.deterministic === true ? plan.length : faultsPerRun,
-    ).entries()) {
-      const run = runId(`chaos-${index + 1}`)
-      await session.start(run, configuration(options, part.length))
+    const mostPerRun = options.deterministic === true ? Number.POSITIVE_INFINITY : faultsPerRun
+    const means = { disk, clock, containers }
+    for (let number = 1; number === 1 || plan.some((fault) => isPossible(fault, means)); number++) {
+      const run = runId(`chaos-${number}`)
+      await session.start(run, configuration(options))
       operator.watch(run)
-      const victim: Victim = { deployment, observer, run, disk, signal }
-      for (const fault of part)
-        records.push(...(await playFault(victim, histories, fault, remembered, options)))
+      const victim: Victim = { deployment, observer, run, ...means, turnLimit, signal }
+      for (let made = 0; made < mostPerRun; made++) {
+        const fault = takeFault(plan, means)
+        if (fault === undefined) break
+        const record = await playFault(victim, histories, fault, remembered, options)
+        if (record !== undefined) records.push(record)
+        else if (options.deterministic !== true) {
+          plan.unshift(fault)
+          break
+        }
+      }
       if (options.deterministic !== true) await stop(session, victim)
       const executions = await executionsOfEnded(victim, histories)
       await using store = await openStore(homeAt(places.home).storeFile)
@@ -108,6 +113,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     }
     findings.push(auditFinished(remembered, observer.finished()))
     await deployment.close()
+    findings.push({ ...noFindings(), left: [...(await containersLeft(containers, observer))] })
   }
   findings.push({ ...noFindings(), left: [...remainsOf(places)] })
   for (const found of findings)
@@ -116,6 +122,21 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
   if (deployment.crashes > 0)
     tell(`${deployment.crashes} processes ended by themselves and were started again`)
   return { records, findings, redone, checkpoint }
+}
+
+function isPossible({ kind }: PlannedFault<FaultKind>, means: Means): boolean {
+  return obstacleOf(kind, means) === undefined
+}
+
+/** Takes the first fault that can be made here. */
+function takeFault(plan: PlannedFault<FaultKind>[], means: Means): PlannedFault<FaultKind> | undefined {
+  const at = plan.findIndex((fault) => isPossible(fault, means))
+  return at < 0 ? undefined : plan.splice(at, 1)[0]
+}
+
+async function containersLeft(containers: Containers | string, observer: Observer) {
+  if (typeof containers === 'string') return []
+  return (await containers.of(observer.scope())).map((name) => `container ${name}`)
 }
 
 /** A client of the deployment, without workers; it looks after the server as any user does. */
@@ -135,19 +156,29 @@ async function openHistories(home: string) {
   })
 }
 
-function configuration({ deterministic, seed, updates }: CampaignOptions, faultCount: number) {
+function configuration({ deterministic, seed, updates = 0, containers }: CampaignOptions) {
   return loadConfig({
     file: fileURLToPath(new URL('../../examples/smoke.yaml', import.meta.url)),
     set: [
       'orchestration.dispatch=server',
       `seed=${seed}`,
+      ...(typeof containers === 'string'
+        ? []
+        : [
+            'tasks.0.weight=3',
+            `tasks.1.turnLimit=${turnLimit}`,
+            ...Object.entries(containers.task).map(([key, value]) => `tasks.1.${key}=${value}`),
+          ]),
       ...(deterministic === true
         ? [
             'rollout.maxStaleness=0',
-            `training.updates=${Math.max(fewestUpdates, updates ?? faultCount)}`,
+            `training.updates=${Math.max(fewestUpdates, updates)}`,
             'evaluation.suites=[]',
           ]
         : [
+            'rollout.groupSize=2', // small updates come often, and faults strike between and within them
+            'rollout.groupsPerUpdate=2',
+            'rollout.maxStaleness=1', // who waits for what was broken does not play on for long
             'training.updates=100000', // until the last fault
             'orchestration.historyEvents=600', // continues as new now and then
           ]),
@@ -155,31 +186,31 @@ function configuration({ deterministic, seed, updates }: CampaignOptions, faultC
   })
 }
 
-/** Waits for the fault's turn, makes it, and waits for the recovery. */
+/** Waits for the fault's turn, makes it, and waits for the recovery; undefined where the run has ended before. */
 async function playFault(
   victim: Victim,
   histories: Histories,
   { number, kind, afterTurns, choice }: PlannedFault<FaultKind>,
   remembered: Map<string, string>,
-  { tell, faults: count }: CampaignOptions,
-): Promise<readonly { kind: string; seconds: number }[]> {
+  { tell }: CampaignOptions,
+): Promise<Recovered | undefined> {
   const { observer, run, signal } = victim
   const before = observer.turns()
   const patience = { seconds: startSeconds, signal }
   const mayStrike = () => observer.turns() >= before + afterTurns || observer.hasEnded(run)
   await eventually(`${afterTurns} turns before fault ${number}`, () => mayStrike() || undefined, patience)
   if (observer.hasEnded(run)) {
-    tell(`${number}/${count} ${kind}: the run has ended before`)
-    return []
+    tell(`${number} ${kind}: the run has ended before (${observer.standing(run)})`)
+    return undefined
   }
   const struck = await faults[kind].strike(victim, choice)
   for (const [key, digest] of struck.finished) if (!remembered.has(key)) remembered.set(key, digest)
   const seconds = await recovery(victim, histories, kind, struck)
   const note = struck.inTheMiddle ? '' : ', though not at its moment'
   tell(
-    `${number}/${count} ${kind}: recovered in ${seconds.toFixed(1)} s${note}; ${struck.open.size} episodes open, update ${observer.updates(run)}`,
+    `${number} ${kind}: recovered in ${seconds.toFixed(1)} s${note}; ${struck.open.size} episodes open, update ${observer.updates(run)}`,
   )
-  return [{ kind, seconds }]
+  return { kind, seconds }
 }
 
 /** Ends a run after the update in hand. */
@@ -206,10 +237,4 @@ async function executionsOfEnded(
   const isQuiet = async () => ((await histories.running()) === 0 ? true : undefined)
   await eventually(`what run ${run} began to end`, isQuiet, patience)
   return histories.executions()
-}
-
-/** The plan in parts, one for each run; one at least. */
-function parts<T>(plan: readonly T[], size: number): readonly (readonly T[])[] {
-  const count = Math.max(1, Math.ceil(plan.length / Math.max(1, size)))
-  return Array.from({ length: count }, (_, index) => plan.slice(index * size, (index + 1) * size))
 }

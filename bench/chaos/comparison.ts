@@ -5,19 +5,21 @@
  * - The run is the same each time; only the faults differ, by the seed of their plan.
  * - What cannot be compared (a run that does not go on, or has no checkpoint) is not equal.
  */
-import { type CampaignOptions, campaign, type Played } from './campaign.ts'
+import type { Played } from './campaign.ts'
+import { type FleetOptions, fleet } from './fleet.ts'
 import { type Report, reportOf } from './report.ts'
 import { ChaosFault } from './waiting.ts'
 
 /** Plays them one after the other. @throws ChaosFault when the undisturbed run does not go on */
-export async function comparison(options: CampaignOptions, runs: number): Promise<Report> {
+export async function comparison(given: Omit<FleetOptions, 'deployments'>, runs: number): Promise<Report> {
+  const options: FleetOptions = { ...given, deployments: 1, deterministic: true, updates: given.faults }
   const { tell } = options
   tell('The run undisturbed')
-  const calm = { ...options, faults: 0, updates: options.faults, folder: folderOf(options, 'undisturbed') }
-  const first = await campaign(calm)
-  const undisturbed = first.checkpoint?.sha256 ?? null
-  tell(`version ${first.checkpoint?.version ?? 'none'}, ${undisturbed ?? 'no checkpoint'}`)
-  const played = [first]
+  const calm = { ...options, faults: 0, folder: folderOf(options, 'undisturbed') }
+  const [first] = await fleet(calm)
+  const undisturbed = first?.checkpoint?.sha256 ?? null
+  tell(`version ${first?.checkpoint?.version ?? 'none'}, ${undisturbed ?? 'no checkpoint'}`)
+  const played = first === undefined ? [] : [first]
   const disturbed: (string | null)[] = []
   for (let number = 1; number <= runs; number++) {
     tell(`The run with faults, ${number} of ${runs}`)
@@ -34,9 +36,9 @@ export async function comparison(options: CampaignOptions, runs: number): Promis
 }
 
 /** A campaign; undefined where the deployment did not go on, which must not cost what the others found. */
-async function goingOn(options: CampaignOptions): Promise<Played | undefined> {
+async function goingOn(options: FleetOptions): Promise<Played | undefined> {
   try {
-    return await campaign(options)
+    return (await fleet(options))[0]
   } catch (error) {
     if (!(error instanceof ChaosFault)) throw error
     options.tell(error.message)
@@ -45,6 +47,6 @@ async function goingOn(options: CampaignOptions): Promise<Played | undefined> {
 }
 
 /** A folder for each run, beside one another. */
-function folderOf({ folder }: CampaignOptions, name: string): string | undefined {
+function folderOf({ folder }: FleetOptions, name: string): string | undefined {
   return folder === undefined ? undefined : `${folder}-${name}`
 }

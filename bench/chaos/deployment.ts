@@ -14,6 +14,9 @@ import type { Role } from '../../src/workers/training-session.ts'
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url))
 
+/** Who breaks it at a moment that passes in milliseconds must not wait for a core. */
+const niceness = 5
+
 /** The processes of a deployment, by name. */
 export const members = {
   orchestrator: 'orchestrator',
@@ -40,10 +43,13 @@ export class Deployment implements AsyncDisposable {
   /** Processes that ended by themselves. */
   crashes = 0
   readonly #children = new Map<Member, ChildProcess>()
+  readonly #environment: Readonly<Record<string, string>>
   #isClosing = false
 
-  constructor(places: Places) {
+  /** @param environment what its processes are started with beside that of this one */
+  constructor(places: Places, environment: Readonly<Record<string, string>> = {}) {
     this.places = places
+    this.#environment = environment
     for (const folder of Object.values(places)) mkdirSync(folder, { recursive: true })
   }
 
@@ -56,12 +62,22 @@ export class Deployment implements AsyncDisposable {
     if (this.#children.has(member) || this.#isClosing) return
     const log = openSync(this.logOf(member), 'a')
     const child = spawn(
-      process.execPath,
-      [program, 'worker', '--role', members[member], '--home', this.places.home],
+      'nice',
+      [
+        '-n',
+        String(niceness),
+        process.execPath,
+        program,
+        'worker',
+        '--role',
+        members[member],
+        '--home',
+        this.places.home,
+      ],
       {
         detached: true,
         stdio: ['ignore', log, log],
-        env: { ...process.env, NO_COLOR: '1', TMPDIR: this.places.temporary },
+        env: { ...process.env, NO_COLOR: '1', TMPDIR: this.places.temporary, ...this.#environment },
       },
     )
     closeSync(log)

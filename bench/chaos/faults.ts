@@ -11,18 +11,28 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runId } from '../../src/identity.ts'
 import { homeAt } from '../../src/storage/home.ts'
+import type { MovableClock } from './clock.ts'
+import type { Containers } from './containers.ts'
 import { type Deployment, type Member, memberNames } from './deployment.ts'
 import type { SmallDisk } from './disk.ts'
 import type { Observer } from './observer.ts'
 import { within } from './waiting.ts'
 
+/** What some faults need; where it is not to be had, why. */
+export interface Means {
+  /** The disk of the home. */
+  readonly disk: SmallDisk | string
+  readonly clock: MovableClock | string
+  readonly containers: Containers | string
+}
+
 /** What a fault is made to. */
-export interface Victim {
+export interface Victim extends Means {
   readonly deployment: Deployment
   readonly observer: Observer
   readonly run: string
-  /** The disk of the home; else why it has none of its own. */
-  readonly disk: SmallDisk | string
+  /** Turns after which an episode of the run ends. */
+  readonly turnLimit: number
   readonly signal: AbortSignal
 }
 
@@ -41,13 +51,16 @@ export interface Struck {
 interface Fault {
   readonly summary: string
   /** Why it cannot be made here. */
-  obstacle?(victim: Pick<Victim, 'disk'>): string | undefined
+  obstacle?(means: Means): string | undefined
   /** @param choice uniform in [0, 1) */
   strike(victim: Victim, choice: number): Promise<Struck>
 }
 
-/** Longer than every heartbeat timeout and every hold on a task. */
-const frozenMs = 25_000
+/** Longer than every heartbeat timeout and every hold on a task, so that others have taken it over. */
+const frozenMs = 15_000
+/** Longer than anybody goes by the clock as last read, and than a hold on a task. */
+const clockMovedMs = 8_000
+const clockSeconds = 3_600
 /** A supervisor needs a moment to see that a process is gone. */
 const supervisorMs = 300
 /** How long a fault looks out for its moment. */
@@ -90,7 +103,7 @@ export const faults = {
   'kill-seal': killing(
     'kill -9 of both environment workers while a trajectory is sealed',
     () => ['environment-1', 'environment-2'],
-    (victim) => polled(victim, () => victim.observer.isSealing()),
+    (victim) => polled(victim, () => victim.observer.isSealing(victim.turnLimit)),
   ),
   'freeze-orchestrator': freezing('the orchestrator', () => 'orchestrator'),
   'freeze-environment': freezing('an environment worker: hung environments', oneOfTwo),
@@ -111,7 +124,7 @@ export const faults = {
   },
   'disk-full': {
     summary: 'no room on the disk of the home for 8 s',
-    obstacle: ({ disk }) => (typeof disk === 'string' ? disk : undefined),
+    obstacle: ({ disk }) => obstacleIn(disk),
     strike: (victim) =>
       struck(victim, true, async () => {
         if (typeof victim.disk === 'string') return
@@ -137,20 +150,49 @@ export const faults = {
         }
       }),
   },
-  'container-killed': impossible(
-    'a container killed under its session',
-    'the deployment plays a task without containers; src/envs/sandbox has tests of it with an engine',
-  ),
-  'clock-jump': impossible('the clock jumps', 'processes here have no clock of their own to be moved'),
+  'container-killed': {
+    summary: 'kill -9 of a container under its session',
+    obstacle: ({ containers }) => obstacleIn(containers),
+    async strike(victim, choice) {
+      const { containers, observer, signal } = victim
+      if (typeof containers === 'string') throw new RangeError(containers)
+      const look = async () => {
+        const running = await containers.of(observer.scope())
+        return running[Math.floor(choice * running.length)]
+      }
+      const name = await within(look, { seconds: momentSeconds, signal })
+      return struck(victim, name !== undefined, async () => {
+        if (name !== undefined) await containers.kill(name)
+      })
+    },
+  },
+  'clock-jump': {
+    summary: 'the clocks of all processes but the server an hour ahead or behind, for 8 s',
+    obstacle: ({ clock }) => obstacleIn(clock),
+    strike: (victim, choice) =>
+      struck(victim, true, async () => {
+        if (typeof victim.clock === 'string') return
+        victim.clock.set(choice < 0.5 ? clockSeconds : -clockSeconds)
+        try {
+          await delay(clockMovedMs, undefined, { signal: victim.signal })
+        } finally {
+          victim.clock.set(0)
+        }
+      }),
+  },
 } as const satisfies Record<string, Fault>
 
 export type FaultKind = keyof typeof faults
 export const faultKinds = Object.keys(faults) as readonly FaultKind[]
 
 /** Why a kind cannot be made here; undefined where it can. */
-export function obstacleOf(kind: FaultKind, victim: Pick<Victim, 'disk'>): string | undefined {
+export function obstacleOf(kind: FaultKind, means: Means): string | undefined {
   const fault: Fault = faults[kind]
-  return fault.obstacle?.(victim)
+  return fault.obstacle?.(means)
+}
+
+function obstacleIn(means: object | string): string | undefined {
+  return typeof means === 'string' ? means : undefined
 }
 
 function oneOfTwo(choice: number): Member {
@@ -192,10 +234,6 @@ function freezing(who: string, choose: (choice: number) => Member): Fault {
   }
 }
 
-function impossible(summary: string, reason: string): Fault {
-  return { summary, obstacle: () => reason, strike: () => Promise.reject(new RangeError(reason)) }
-}
-
 /** Makes the fault and takes it back. A kill comes first: what is read before it would make it late. */
 async function struck(
   { observer }: Victim,
@@ -221,9 +259,8 @@ async function checkpointBegun({ deployment, run, signal }: Victim): Promise<boo
   const watcher = watch(checkpointsDir, (_, name) => {
     if (name?.endsWith('.partial') === true) resolve(true)
   })
-  const patience = delay(1000 * momentSeconds, false, { ref: false, signal })
   try {
-    return await Promise.race([promise, patience])
+    return await Promise.race([promise, delay(1000 * momentSeconds, false, { ref: false, signal })])
   } finally {
     watcher.close()
   }

@@ -1,5 +1,6 @@
 /**
- * The ground of a campaign: the folder of its home, logs and temporary files, on a disk of its own where it can be.
+ * The ground of a campaign: the folder of its home, logs and temporary files, with a disk and a clock of its own
+ * where it can have them.
  *
  * Invariants
  * - Nothing that was there before is touched: a folder with something in it is refused.
@@ -8,6 +9,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { type MovableClock, movableClock } from './clock.ts'
 import type { Places } from './deployment.ts'
 import { mountSmallDisk, type SmallDisk } from './disk.ts'
 import { ChaosFault } from './waiting.ts'
@@ -17,6 +19,8 @@ export interface Ground extends Disposable {
   readonly places: Places
   /** The disk of the home; else why it has none of its own. */
   readonly disk: SmallDisk | string
+  /** The clock of its processes; else why they have none of their own. */
+  readonly clock: MovableClock | string
 }
 
 /**
@@ -32,6 +36,7 @@ export function openGround(options: { folder?: string | undefined; keep?: boolea
   return {
     folder,
     disk,
+    clock: movableClock(folder),
     places: {
       home: join(typeof disk === 'string' ? folder : disk.folder, 'home'),
       logs: join(folder, 'logs'),

@@ -41,6 +41,12 @@ export class Observer implements Disposable {
     return status === 'done' || status === 'stopped' || status === 'failed'
   }
 
+  /** How the run stands, and why where it has failed. */
+  standing(run: string): string {
+    const { status, detail } = this.#one('select status, detail from runs where id = ?', run) ?? {}
+    return detail === null || detail === undefined ? String(status) : `${status}: ${detail}`
+  }
+
   /** True while an update is done and its version not yet published. */
   isPublishing(run: string): boolean {
     const newest = this.#one('select max(version) as version from updates where run = ?', run)?.version
@@ -53,10 +59,10 @@ export class Observer implements Disposable {
     return Number(consumed ?? 0) > this.updates(run)
   }
 
-  /** True while an episode has ended in its environment and is not sealed. */
-  isSealing(): boolean {
-    const open = 'select 1 from episodes e join observations o on o.episode = e.id'
-    return this.#one(`${open} where e.checksum is null and o.done = 1 limit 1`) !== undefined
+  /** True while an episode has ended, in its environment or at the limit of its turns, and is not sealed. */
+  isSealing(turnLimit: number): boolean {
+    const open = 'select 1 from episodes e join observations o on o.episode = e.id where e.checksum is null'
+    return this.#one(`${open} and (o.done = 1 or o.turn >= ?) limit 1`, turnLimit) !== undefined
   }
 
   /** Turns of each episode that is not sealed. */
@@ -65,6 +71,11 @@ export class Observer implements Disposable {
       'select e.id, (select count(*) from actions a where a.episode = e.id) as n from episodes e where e.checksum is null',
     )
     return new Map(rows.map(({ id, n }) => [String(id), Number(n)]))
+  }
+
+  /** Under which the leases of this home's containers stand. */
+  scope(): string {
+    return String(this.#one('select scope from lease_scope')?.scope)
   }
 
   /** Everything finished: sampled turns, sealed episodes, ended groups and their updates, with their bytes. */
@@ -85,11 +96,11 @@ export class Observer implements Disposable {
     this.#database.close()
   }
 
-  #one(sql: string, ...values: readonly string[]): Record<string, unknown> | undefined {
+  #one(sql: string, ...values: readonly (string | number)[]): Record<string, unknown> | undefined {
     return this.#all(sql, ...values)[0]
   }
 
-  #all(sql: string, ...values: readonly string[]): readonly Record<string, unknown>[] {
+  #all(sql: string, ...values: readonly (string | number)[]): readonly Record<string, unknown>[] {
     return this.#database.prepare(sql).all(...values)
   }
 }

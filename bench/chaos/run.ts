@@ -7,19 +7,21 @@
  *   undisturbed one; 2 where the call was wrong, 130 where it was interrupted.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { campaign } from './campaign.ts'
 import { comparison } from './comparison.ts'
 import { type FaultKind, faultKinds, faults } from './faults.ts'
+import { fleet } from './fleet.ts'
 import { reportOf } from './report.ts'
 
 interface Flags {
   readonly faults: number
+  readonly each?: number
   readonly seed: number
   readonly kinds: readonly FaultKind[]
   readonly home?: string
   readonly keep?: boolean
   readonly deterministic?: boolean
   readonly runs: number
+  readonly deployments: number
 }
 
 /** Exit code of a call that cannot be understood. */
@@ -32,17 +34,30 @@ const command = new Command('chaos')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : wrongCall))
   .description('Trains with a deployment of separate processes, breaks it by plan, and audits what it did.')
   .addOption(new Option('--faults <n>', 'faults to make').argParser(wholeNumber).default(10))
+  .addOption(
+    new Option('--each <n>', 'faults of each kind instead').argParser(wholeNumber).conflicts('faults'),
+  )
   .addOption(new Option('--seed <s>', 'of the plan and the runs').argParser(wholeNumber).default(1))
   .addOption(
     new Option('--kinds <kinds>', 'kinds of faults, joined by commas; all by default')
       .argParser(knownKinds)
       .default(faultKinds, 'all'),
   )
+  .addOption(
+    new Option(
+      '--deployments <n>',
+      'deployments that are broken side by side; whoever has recovered takes the next fault',
+    )
+      .argParser(wholeNumber)
+      .default(1),
+  )
   .option('--home <dir>', 'folder for homes, logs and temporary files; one of its own by default')
   .option('--keep', 'leaves that folder to be looked at')
-  .option(
-    '--deterministic',
-    'a synchronous run with and without the faults; both must end with the same weights and moments',
+  .addOption(
+    new Option(
+      '--deterministic',
+      'a synchronous run with and without the faults; both must end with the same weights and moments',
+    ).conflicts(['deployments', 'each']),
   )
   .addOption(
     new Option('--runs <n>', 'how often the deterministic run is played with faults, others each time')
@@ -57,6 +72,7 @@ ${kindLines.join('\n')}
 
 Examples:
   $ npm run chaos -- --faults 100 --seed 1
+  $ npm run chaos -- --each 10 --deployments 4
   $ npm run chaos -- --faults 10 --seed 7 --kinds kill-checkpoint,kill-publish --keep
   $ npm run chaos -- --faults 5 --seed 3 --deterministic
   $ npm run chaos -- --faults 3 --seed 1 --deterministic --runs 20`,
@@ -74,9 +90,7 @@ async function chaos(flags: Flags): Promise<number> {
   const options = { ...flags, folder: flags.home, tell, signal: interrupted.signal }
   try {
     const report =
-      flags.deterministic === true
-        ? await comparison(options, flags.runs)
-        : reportOf([await campaign(options)])
+      flags.deterministic === true ? await comparison(options, flags.runs) : reportOf(await fleet(options))
     console.log(JSON.stringify(report))
     const { checkpoints } = report
     const isSame = checkpoints === undefined || checkpoints.equal === checkpoints.disturbed.length
