@@ -7,6 +7,8 @@
  *   a statement that is being iterated cannot run for somebody else.
  * - A transaction takes the write lock at its beginning, so it waits there and never fails midway
  *   because somebody else wrote (SQLITE_BUSY_SNAPSHOT).
+ * - What ended a transaction is what its caller hears of: SQLite takes it back by itself when the disk is full, and
+ *   to ask for that once more is no fault.
  * - Every error leaves as a StorageFault that names the file.
  */
 import { existsSync, statSync } from 'node:fs'
@@ -18,6 +20,8 @@ import { storageFaultOf } from './fault.ts'
 const busyTimeoutMs = 5_000
 /** Distinct statement texts kept prepared; lists of ids of many lengths would otherwise pile up. */
 const preparedLimit = 256
+
+const nothingDone = { changes: 0, lastInsertRowid: 0 } as const
 
 /**
  * Opens the file in WAL mode.
@@ -57,10 +61,12 @@ export function kyselyDatabase(database: DatabaseSync, file: string): SqliteData
   }
 
   function adapt(sql: string, statement: StatementSync): SqliteStatement {
+    const isDone = () => sql === 'rollback' && !database.isTransaction
     return {
       reader: statement.columns().length > 0,
       all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
-      run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
+      run: (parameters) =>
+        isDone() ? nothingDone : guarded(() => statement.run(...(parameters as SQLInputValue[]))),
       iterate: (parameters) =>
         guarded(() => database.prepare(sql).iterate(...(parameters as SQLInputValue[]))),
     }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
+import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, evaluationId, groupId, runId } from '../identity.ts'
 import { StorageFault } from './fault.ts'
@@ -267,6 +268,28 @@ describe('faults of SQLite', () => {
     insert.run([new Uint8Array(100_000)])
     expect(adapted.prepare('select count(*) as n from t').all([])).toEqual([{ n: 2 }])
     adapted.close()
+  })
+
+  it('a disk that fills within a transaction is told as full, which trying again mends', async () => {
+    const file = join(dir, 'store.db')
+    const database = openSqlite(file)
+    database.exec('create table t (a blob)')
+    database.exec('pragma max_page_count = 8')
+    const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
+    await using db = new Kysely<{ t: { a: Uint8Array } }>({ dialect })
+    const insertBoth = () =>
+      db.transaction().execute(async (transaction) => {
+        for (const length of [100, 100_000])
+          await transaction
+            .insertInto('t')
+            .values({ a: new Uint8Array(length) })
+            .execute()
+      })
+    await expect(insertBoth()).rejects.toMatchObject({ kind: 'disk_full', permanent: false })
+    expect(await db.selectFrom('t').selectAll().execute()).toEqual([])
+    database.exec('pragma max_page_count = 1000')
+    await insertBoth()
+    expect(await db.selectFrom('t').selectAll().execute()).toHaveLength(2)
   })
 
   it('a stream has a statement of its own', () => {
