@@ -20,11 +20,21 @@ export class CheckpointFault extends Error {
   }
 }
 
-/** Turns what `node:fs` threw about a file or folder into a CheckpointFault; faults pass unchanged. */
+/** Turns what `node:fs` threw when a file or folder was read into a CheckpointFault; faults pass unchanged. */
 export function fileFault(path: string, doing: string, cause: unknown): CheckpointFault {
   if (cause instanceof CheckpointFault) return cause
   const code = (cause as NodeJS.ErrnoException | undefined)?.code
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new CheckpointFault('missing', `${path}: no such file, while ${doing}`, { cause })
+  return writingFault(path, doing, cause)
+}
+
+/**
+ * Turns what `node:fs` threw when a file or folder was written into a CheckpointFault; faults pass unchanged. Where
+ * a folder went while it was written to, writing again makes it again.
+ */
+export function writingFault(path: string, doing: string, cause: unknown): CheckpointFault {
+  if (cause instanceof CheckpointFault) return cause
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code
   return new CheckpointFault('io', `${path}: ${code ?? String(cause)} while ${doing}`, { cause })
 }

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
-import { nameBeside } from './durable-file.ts'
+import { nameBeside, writeDurably } from './durable-file.ts'
 import { tinyArchitecture, tinyWeights } from './testing-policy.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
 
@@ -92,10 +92,19 @@ describe('publishCheckpoint', () => {
     const publishing = spawnSync(process.execPath, ['--input-type=module', '-e', nameBesideIn(root)])
     const living = nameBeside(join(root, '8'))
     await mkdir(living)
+    const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000) // by a clock that has jumped since
+    await utimes(living, twoHoursAgo, twoHoursAgo)
     expect(await readdir(root)).toHaveLength(2)
     expect(publishing.status).toBe(0)
     await publishCheckpoint(join(root, '1'), contentOf(1))
     expect((await readdir(root)).sort()).toEqual([basename(living), '1'])
+  })
+
+  test('a folder that goes while it is written to is a fault that writing again mends', async () => {
+    await expect(writeDurably(join(root, 'gone', 'file'), ['text'])).rejects.toMatchObject({
+      kind: 'io',
+      permanent: false,
+    })
   })
 
   test('weights that do not fit the architecture are refused and leave nothing behind', async () => {
@@ -185,6 +194,16 @@ describe('latestGoodCheckpoint', () => {
     expect(refused[0]?.fault.message).toContain('model.safetensors')
     expect((await latestGoodCheckpoint(root, 8)).found?.version).toBe(2)
     expect((await latestGoodCheckpoint(root, 1)).found).toBeUndefined()
+  })
+
+  test('one that cannot be read at the moment is not passed over', async () => {
+    for (const version of [2, 3]) await publishCheckpoint(checkpointDir(root, version), contentOf(version))
+    const model = join(root, '3', 'model.safetensors')
+    await rename(model, `${model}.away`)
+    await symlink('model.safetensors', model)
+    await expect(latestGoodCheckpoint(root)).rejects.toMatchObject({ kind: 'io', permanent: false })
+    await rename(`${model}.away`, model)
+    expect((await latestGoodCheckpoint(root)).found?.version).toBe(3)
   })
 
   test('a folder renamed to another version is passed over', async () => {

@@ -16,7 +16,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../envs/environment.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
-import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
+import { CheckpointFault, writingFault } from './checkpoint-fault.ts'
 import {
   digestFile,
   digestOf,
@@ -116,7 +116,7 @@ export async function publishCheckpoint(dir: string, content: CheckpointContent)
     return true
   } catch (cause) {
     await rm(partial, { recursive: true, force: true })
-    throw fileFault(target, 'publishing the checkpoint', cause)
+    throw writingFault(target, 'publishing the checkpoint', cause)
   }
 }
 

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
+import { CheckpointFault, fileFault, writingFault } from './checkpoint-fault.ts'
 
 /** Size and SHA-256 (lower-case hex) of a file's bytes. */
 export interface FileDigest {
@@ -30,8 +30,11 @@ export function nameBeside(path: string): string {
   return join(dirname(path), `.${basename(path)}.${writer}.partial`)
 }
 
-/** No write takes as long; what is older was left by a process of another machine, or of an earlier release. */
-const abandonedAfterMs = 60 * 60 * 1000
+/**
+ * No write takes as long, and no clock jumps so far; what is older was left by a process of another machine, or of
+ * an earlier release.
+ */
+const abandonedAfterMs = 24 * 60 * 60 * 1000
 
 const partialName = /^\..*?(?:\.([0-9a-f]{8})-(\d+)-[0-9a-f]{12}|\.[0-9a-f]{12})\.partial$/
 
@@ -94,7 +97,7 @@ export async function writeDurably(
     return digest
   } catch (cause) {
     await rm(partial, { force: true })
-    throw fileFault(file, 'writing it', cause)
+    throw writingFault(file, 'writing it', cause)
   }
 }
 

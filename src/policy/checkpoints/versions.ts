@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The latest good checkpoint is complete and valid in every byte; each newer one that was passed over
- *   is reported with its reason.
+ *   is reported with its reason. One that cannot be read at the moment is not passed over.
  * - Names that are no version (partial writes, strange files) are never looked at.
  */
 import { readdir, rename, rm } from 'node:fs/promises'
@@ -36,7 +36,8 @@ export interface LatestCheckpoint {
 /**
  * The newest complete and valid checkpoint of a folder, and why newer ones were passed over.
  * @param atMost the newest version to consider
- * @throws CheckpointFault `io`; a folder that does not exist has no checkpoints
+ * @throws CheckpointFault `io`: the system refused to read, which may pass; a folder that does not exist has no
+ *   checkpoints
  */
 export async function latestGoodCheckpoint(
   root: string,
@@ -52,7 +53,9 @@ export async function latestGoodCheckpoint(
         throw new CheckpointFault('foreign', `checkpoint ${dir}: it says that it is version ${state.version}`)
       return { found: { version, dir, state }, refused }
     } catch (cause) {
-      refused.push({ version, dir, fault: fileFault(dir, 'verifying it', cause) })
+      const fault = fileFault(dir, 'verifying it', cause)
+      if (!fault.permanent) throw fault
+      refused.push({ version, dir, fault })
     }
   }
   return { found: undefined, refused }
