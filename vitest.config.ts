@@ -9,6 +9,7 @@ export default defineConfig({
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,
+    setupFiles: ['test/own-ports.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -2,7 +2,7 @@
  * `npm test`: all tests, then types, lint, the arrows of the house and unused code.
  *
  * Invariants
- * - The last line is `N passed, N failed`: every test, and every check as one.
+ * - The last line is `N passed, N failed`: every test, and every check as one. What failed is named before it.
  * - The exit code is 0 exactly when nothing failed.
  * - A run that ends without a report counts as a failure.
  *
@@ -12,7 +12,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -23,6 +23,8 @@ const isChaotic = process.argv.includes('--chaos')
 const filters = process.argv.slice(2).filter((argument) => argument !== '--chaos')
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
+// Once more at the end, where whoever sees only that finds them.
+for (const failure of tests.failures) console.log(`✗ ${failure}`)
 const failed = tests.failed + checks.failed
 if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
 console.log(`${tests.passed + checks.passed} passed, ${failed} failed`)
@@ -37,24 +39,36 @@ function runTests() {
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
       ...filters,
     ])
-    return countTests(report, status)
+    return readReport(report, status)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function countTests(report, status) {
+function readReport(report, status) {
+  let read
   try {
-    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
-      readFileSync(report, 'utf8'),
-    )
-    // A file that does not load, or an error outside of tests, fails the run without a failed test.
-    const failed = numFailedTests === 0 && status !== 0 ? 1 : numFailedTests
-    return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests }
+    read = JSON.parse(readFileSync(report, 'utf8'))
   } catch {
     console.log('The tests ended without a report.')
-    return { passed: 0, failed: 1, skipped: 0 }
+    return { passed: 0, failed: 1, skipped: 0, failures: [] }
   }
+  const { numPassedTests, numPendingTests, numTodoTests } = read
+  const failures = read.testResults.flatMap(failuresOf)
+  // An error outside of tests fails the run without a failed test.
+  const failed = Math.max(failures.length, status === 0 ? 0 : 1)
+  return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests, failures }
+}
+
+function failuresOf({ name: file, status, message, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === 'failed')
+  const place = relative(root, file)
+  if (failed.length === 0) return status === 'failed' ? [`${place}: ${firstLine(message)}`] : []
+  return failed.map((test) => `${place}: ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
+}
+
+function firstLine(text = '') {
+  return text.split('\n', 1)[0]
 }
 
 function runChecks() {

@@ -148,7 +148,7 @@ async function checkBinary(): Promise<Check> {
 
 async function checkServer(home: string): Promise<Check> {
   const { inspectTemporal } = await import('../../workers/temporal-server/server.ts')
-  const { chooseFreePorts } = await import('../../workers/temporal-server/ports.ts')
+  const { chooseFreePorts, searchedRange } = await import('../../workers/temporal-server/ports.ts')
   const server = await inspectTemporal(home)
   if (server?.running === true) {
     const detail = `${server.users} users on 127.0.0.1:${server.record.port}, UI on http://127.0.0.1:${server.record.uiPort}`
@@ -165,8 +165,8 @@ async function checkServer(home: string): Promise<Check> {
     return {
       name: 'ports',
       state: 'wrong',
-      detail: 'no free pair from 7233 and 8233 upwards on 127.0.0.1',
-      advice: 'End programs that use them.',
+      detail: `no free pair ${searchedRange()} on 127.0.0.1`,
+      advice: 'End programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.',
     }
   return { name: 'ports', state: 'ok', detail: `${ports.port} for Temporal and ${ports.uiPort} for its UI` }
 }

@@ -18,7 +18,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { homeAt } from '../../storage/home.ts'
 import { connect } from '../connection.ts'
 import { serverPaths } from './paths.ts'
-import { isPortOpen } from './ports.ts'
+import { chooseFreePorts, isPortOpen, type ServerPorts } from './ports.ts'
 import { isAlive } from './process.ts'
 import { readRecord, writeRecord } from './record.ts'
 import { inspectTemporal, startTemporal, stopTemporal } from './server.ts'
@@ -152,17 +152,42 @@ test('the namespace keeps histories for a year and knows the search attributes',
   await way.close()
 })
 
+/** Takes the next free port of a server, or of its user interface, before anybody else does. */
+async function holdPort(which: keyof ServerPorts): Promise<AsyncDisposable & { readonly port: number }> {
+  for (;;) {
+    const { [which]: port = 0 } = (await chooseFreePorts(undefined)) ?? {}
+    const squatter = createServer().listen(port, '127.0.0.1')
+    const isHeld = await new Promise((resolve) => {
+      squatter.once('listening', () => resolve(true)).once('error', () => resolve(false))
+    })
+    if (isHeld) return Object.assign(squatter, { port })
+  }
+}
+
 test('ports in use are passed over at the first start', async () => {
-  const first = await startTemporal(home)
-  const { port = 0, uiPort = 0 } = readRecord(serverPaths(home).record) ?? {}
-  await first.close()
-  const squatter = createServer().listen(port, '127.0.0.1')
-  await once(squatter, 'listening')
-  const second = await startTemporal(home)
-  expect(second.address).not.toBe(first.address)
-  expect(second.uiUrl).not.toContain(`:${uiPort}`)
-  await second.close()
-  squatter.close()
+  await using frontend = await holdPort('port')
+  await using ui = await holdPort('uiPort')
+  const server = await startTemporal(home)
+  expect(server.address).not.toContain(`:${frontend.port}`)
+  expect(server.uiUrl).not.toContain(`:${ui.port}`)
+  await server.close()
+})
+
+test('the search for ports begins where the environment says', async () => {
+  vi.stubEnv('PERDURE_TEMPORAL_PORT', '20000')
+  const server = await startTemporal(home)
+  const port = Number(server.address.split(':')[1])
+  expect(port).toBeGreaterThanOrEqual(20_000)
+  expect(server.uiUrl).toContain(`:${port + 1000}`)
+  await server.close()
+})
+
+test.each(['0', '70000', '64600', 'seven'])('"%s" is no first port and is refused by name', async (named) => {
+  vi.stubEnv('PERDURE_TEMPORAL_PORT', named)
+  await expect(startTemporal(home)).rejects.toMatchObject({
+    kind: 'bad_settings',
+    message: expect.stringContaining(`PERDURE_TEMPORAL_PORT is "${named}"`),
+  })
 })
 
 test('a file that is no database is refused by name and left as it is', async () => {

@@ -19,7 +19,7 @@ import { obtainTemporalBinary } from './fetch-binary.ts'
 import { type FileLock, lockWithin } from './file-lock.ts'
 import { embeddedNamespace, identifyServer, launchServer, loopbackAddress } from './launch.ts'
 import { type ServerPaths, serverPaths } from './paths.ts'
-import { chooseFreePorts, isPortOpen, type ServerPorts } from './ports.ts'
+import { chooseFreePorts, isPortOpen, type ServerPorts, searchedRange } from './ports.ts'
 import { servesAnotherFile, servesFile, stopProcess } from './process.ts'
 import { readRecord, type ServerRecord, writeRecord } from './record.ts'
 import { countUsers, joinUsers } from './users.ts'
@@ -188,7 +188,7 @@ async function bringUp(paths: ServerPaths, log: (line: string) => void): Promise
     if (ports === undefined)
       throw new TemporalFault(
         'port_in_use',
-        'No free pair of ports was found from 7233 and 8233 upwards: end programs that use them.',
+        `No free pair of ports was found ${searchedRange()}: end programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.`,
       )
     try {
       return await launchOn(paths, binary, ports, log)
