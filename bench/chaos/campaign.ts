@@ -4,6 +4,7 @@
  * Invariants
  * - A fault strikes when the one before is recovered from, so that each recovery is its own.
  * - What was finished at any fault is compared with what is there at the end.
+ * - A fault whose run has ended by itself is made in the next one. Runs that end before any fault end the campaign.
  * - No process of it outlives it.
  */
 import { fileURLToPath } from 'node:url'
@@ -27,7 +28,7 @@ import type { PlannedFault } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
 import type { Played as Made, Recovered } from './report.ts'
-import { eventually } from './waiting.ts'
+import { ChaosFault, eventually } from './waiting.ts'
 
 export interface CampaignOptions {
   /** Those to come; others may take from it too. */
@@ -95,6 +96,8 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
         const record = await playFault(victim, histories, fault, remembered, options)
         if (record !== undefined) records.push(record)
         else if (options.deterministic !== true) {
+          if (made === 0)
+            throw new ChaosFault(`${run} ended by itself before any fault: ${observer.standing(run)}`)
           plan.unshift(fault)
           break
         }

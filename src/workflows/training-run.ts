@@ -20,6 +20,7 @@ import { refreshPool } from '../learning/cross-policy.ts'
 import { settleOrders } from './audit-trail.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
+import { patiently } from './patience.ts'
 import { restoreVersion } from './rollback.ts'
 import { listen } from './steering.ts'
 import { admitGroups, reattachChildren, startEvaluations } from './training-children.ts'
@@ -69,12 +70,14 @@ async function warmStart(state: TrainingState): Promise<void> {
   enter(state, 'warm_start')
   const { run, config } = state
   if (state.warmStart === null) {
-    await trainingActivities.preparePolicy({ run })
+    await patiently(() => trainingActivities.preparePolicy({ run }))
     state.warmStart = { done: 0, total: config.warmStart.demonstrations === 0 ? 0 : config.warmStart.chunks }
   }
   while (state.warmStart.done < state.warmStart.total && !state.stopRequested) {
     const chunk = state.warmStart.done
-    await unlessStoppedNow(state, () => trainingActivities.imitateDemonstrations({ run, chunk }))
+    await unlessStoppedNow(state, () =>
+      patiently(() => trainingActivities.imitateDemonstrations({ run, chunk })),
+    )
     if (state.stopNow) return
     state.warmStart.done += 1
     setCurrentDetails(describe(state))
@@ -105,7 +108,10 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
       learning: state.learning,
       waitedSeconds,
     })
-  const [update] = await Promise.all([unlessStoppedNow(state, updating), settleOrders(state)])
+  const [update] = await Promise.all([
+    unlessStoppedNow(state, () => patiently(updating)),
+    settleOrders(state),
+  ])
   if (update === undefined) return
   state.step += 1
   settleBatch(state, update.groups)

@@ -52,7 +52,7 @@ async function answer(message: TrainerCall): Promise<void> {
 
 function kindOf(cause: unknown): TrainerFault['kind'] {
   if (cause instanceof TrainerFault) return cause.kind
-  if (cause instanceof CheckpointFault) return cause.kind === 'io' ? 'backend' : 'bad_checkpoint'
+  if (cause instanceof CheckpointFault) return cause.kind === 'io' ? 'storage' : 'bad_checkpoint'
   return cause instanceof RuntimeFault ? 'backend' : 'crashed'
 }
 

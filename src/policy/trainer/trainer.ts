@@ -127,7 +127,8 @@ export interface Trainer {
 /** The trainer could not finish the update. */
 export class TrainerFault extends Error {
   override readonly name = 'TrainerFault'
-  readonly kind: 'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'crashed' | 'backend'
+  /** `storage`: a file could be neither read nor written, for instance because the disk is full. */
+  readonly kind: 'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'crashed' | 'storage' | 'backend'
   readonly permanent: boolean
 
   constructor(kind: TrainerFault['kind'], message: string, options?: { cause?: unknown }) {

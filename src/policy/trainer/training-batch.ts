@@ -10,14 +10,14 @@ import type { UpdateBatch } from './batch.ts'
 import { readUpdateBatch } from './batch-file.ts'
 import { TrainerFault } from './trainer.ts'
 
-/** Reads a batch that fits the policy. @throws TrainerFault `bad_batch`; `backend` when the disk fails */
+/** Reads a batch that fits the policy. @throws TrainerFault `bad_batch`; `storage` when the disk fails */
 export async function readTrainingBatch(file: string, architecture: Architecture): Promise<UpdateBatch> {
   let batch: UpdateBatch
   try {
     batch = await readUpdateBatch(file)
   } catch (cause) {
     if (!(cause instanceof CheckpointFault)) throw cause
-    throw new TrainerFault(cause.kind === 'io' ? 'backend' : 'bad_batch', cause.message, { cause })
+    throw new TrainerFault(cause.kind === 'io' ? 'storage' : 'bad_batch', cause.message, { cause })
   }
   checkVocabulary(batch.tokens, architecture, file)
   return batch
