@@ -175,12 +175,19 @@ export function auditFinished(remembered: Finished, now: Finished): Findings {
   return findings
 }
 
-/** What was begun again: turns with their episodes, and updates. */
+/** What was begun again. */
+export interface RedoneWork {
+  /** By episode. */
+  readonly turns: ReadonlyMap<string, number>
+  readonly updates: number
+}
+
+/** Counts attempts beyond the first. */
 export async function redoneWork(
   run: RunId,
   store: Store,
   executions: readonly Execution[],
-): Promise<{ readonly turns: ReadonlyMap<string, number>; readonly updates: number }> {
+): Promise<RedoneWork> {
   const turns = new Map<string, number>()
   let updates = 0
   const add = (episode: string, count: number) => {

@@ -7,15 +7,12 @@
  * - A fault whose run has ended by itself is made in the next one. Runs that end before any fault end the campaign.
  * - No process of it outlives it.
  */
-import { fileURLToPath } from 'node:url'
-import { loadConfig } from '../../src/config/loader.ts'
-import { runId } from '../../src/identity.ts'
 import { homeAt } from '../../src/storage/home.ts'
 import { openStore } from '../../src/storage/store.ts'
 import { connect } from '../../src/workers/connection.ts'
 import { SessionFault } from '../../src/workers/session-fault.ts'
 import { openSession, type TrainingSession } from '../../src/workers/training-session.ts'
-import { auditFinished, auditRun, type Findings, noFindings, redoneWork } from './audit.ts'
+import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'
 import { Deployment } from './deployment.ts'
 import { type FaultKind, faults, type Means, obstacleOf, type Victim } from './faults.ts'
@@ -29,19 +26,13 @@ import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
 import type { Played as Made, Recovered } from './report.ts'
 import { ChaosFault, eventually } from './waiting.ts'
+import { configuration, nameOf, turnLimit, type Workload } from './workload.ts'
 
-export interface CampaignOptions {
+/** A deterministic campaign has one run, whose last checkpoint is told. */
+export interface CampaignOptions extends Omit<Workload, 'number' | 'home'> {
   /** Those to come; others may take from it too. */
   readonly plan: PlannedFault<FaultKind>[]
   readonly ground: Ground
-  /** With an engine part of the episodes live in containers. */
-  readonly containers: Containers | string
-  /** Of the runs. */
-  readonly seed: number
-  /** A synchronous run of a fixed length, whose last checkpoint is told. */
-  readonly deterministic?: boolean | undefined
-  /** Updates of a deterministic run. */
-  readonly updates?: number | undefined
   /** Told what happens. */
   readonly tell: (line: string) => void
   readonly signal: AbortSignal
@@ -49,10 +40,6 @@ export interface CampaignOptions {
 
 /** Faults after which a run ends and another begins. */
 const faultsPerRun = 25
-/** Of an episode, that of the example too. */
-const turnLimit = 10
-/** Updates of a deterministic run at least; a fault may strike in each. */
-const fewestUpdates = 3
 /** A machine of two busy cores starts processes, imitates demonstrations and samples the first turn. */
 const startSeconds = 600
 const patienceSeconds = 400
@@ -83,17 +70,18 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     await using operator = employ(session, places.home)
     deployment.startAll()
     const remembered = new Map<string, string>()
+    const met = new Map<string, number>()
     const mostPerRun = options.deterministic === true ? Number.POSITIVE_INFINITY : faultsPerRun
     const means = { disk, clock, containers }
     for (let number = 1; number === 1 || plan.some((fault) => isPossible(fault, means)); number++) {
-      const run = runId(`chaos-${number}`)
-      await session.start(run, configuration(options))
+      const run = nameOf(number)
+      await session.start(run, configuration({ ...options, number, home: places.home }))
       operator.watch(run)
       const victim: Victim = { deployment, observer, run, ...means, turnLimit, signal }
       for (let made = 0; made < mostPerRun; made++) {
         const fault = takeFault(plan, means)
         if (fault === undefined) break
-        const record = await playFault(victim, histories, fault, remembered, options)
+        const record = await playFault(victim, histories, fault, { remembered, met }, options)
         if (record !== undefined) records.push(record)
         else if (options.deterministic !== true) {
           if (made === 0)
@@ -109,9 +97,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
       const again = await redoneWork(run, store, executions)
       redone.turns += [...again.turns.values()].reduce((sum, turns) => sum + turns, 0)
       redone.updates += again.updates
-      tell(
-        `${run}: ${observer.updates(run)} updates, at most ${Math.max(0, ...again.turns.values())} turns of one episode done again`,
-      )
+      tell(`${run}: ${observer.updates(run)} updates, ${againWords(again, met)}`)
       if (options.deterministic === true) checkpoint = await lastCheckpoint(places.home, run)
     }
     findings.push(auditFinished(remembered, observer.finished()))
@@ -159,34 +145,19 @@ async function openHistories(home: string) {
   })
 }
 
-function configuration({ deterministic, seed, updates = 0, containers }: CampaignOptions) {
-  return loadConfig({
-    file: fileURLToPath(new URL('../../examples/smoke.yaml', import.meta.url)),
-    set: [
-      'orchestration.dispatch=server',
-      `seed=${seed}`,
-      ...(typeof containers === 'string'
-        ? []
-        : [
-            'tasks.0.weight=3',
-            `tasks.1.turnLimit=${turnLimit}`,
-            ...Object.entries(containers.task).map(([key, value]) => `tasks.1.${key}=${value}`),
-          ]),
-      ...(deterministic === true
-        ? [
-            'rollout.maxStaleness=0',
-            `training.updates=${Math.max(fewestUpdates, updates)}`,
-            'evaluation.suites=[]',
-          ]
-        : [
-            'rollout.groupSize=2', // small updates come often, and faults strike between and within them
-            'rollout.groupsPerUpdate=2',
-            'rollout.maxStaleness=1', // who waits for what was broken does not play on for long
-            'training.updates=100000', // until the last fault
-            'orchestration.historyEvents=600', // continues as new now and then
-          ]),
-    ],
-  })
+function againWords(again: RedoneWork, met: ReadonlyMap<string, number>): string {
+  const turns = [...again.turns]
+  const most = Math.max(0, ...turns.map(([, count]) => count))
+  const perFault = Math.max(0, ...turns.map(([episode, count]) => count / (met.get(episode) ?? 1)))
+  return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met, and ${again.updates} updates in all`
+}
+
+/** What is gathered over the faults of a campaign. */
+interface Gathered {
+  /** All that was finished at one of them. */
+  readonly remembered: Map<string, string>
+  /** Faults that each episode met: it was open when they struck, or when they were recovered from. */
+  readonly met: Map<string, number>
 }
 
 /** Waits for the fault's turn, makes it, and waits for the recovery; undefined where the run has ended before. */
@@ -194,7 +165,7 @@ async function playFault(
   victim: Victim,
   histories: Histories,
   { number, kind, afterTurns, choice }: PlannedFault<FaultKind>,
-  remembered: Map<string, string>,
+  { remembered, met }: Gathered,
   { tell }: CampaignOptions,
 ): Promise<Recovered | undefined> {
   const { observer, run, signal } = victim
@@ -209,6 +180,8 @@ async function playFault(
   const struck = await faults[kind].strike(victim, choice)
   for (const [key, digest] of struck.finished) if (!remembered.has(key)) remembered.set(key, digest)
   const seconds = await recovery(victim, histories, kind, struck)
+  for (const episode of new Set([...struck.open.keys(), ...observer.openEpisodes().keys()]))
+    met.set(episode, (met.get(episode) ?? 0) + 1)
   const note = struck.inTheMiddle ? '' : ', though not at its moment'
   tell(
     `${number} ${kind}: recovered in ${seconds.toFixed(1)} s${note}; ${struck.open.size} episodes open, update ${observer.updates(run)}`,

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -9,6 +9,7 @@ import { asFloat32, parseSafetensors, readSafetensors, type Tensor, writeSafeten
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perdure-safetensors-'))
+  return () => rm(folder, { recursive: true, force: true })
 })
 
 const sample = new Map<string, Tensor>([

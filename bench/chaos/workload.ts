@@ -1,0 +1,74 @@
+/**
+ * The workload: the runs that a deployment trains while it is broken.
+ *
+ * Invariants
+ * - A run is a function of its seed and number; deterministic runs are those of the example as it stands.
+ * - A run ends with the last fault made in it, a deterministic one after its updates.
+ */
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from '../../src/config/loader.ts'
+import type { RunConfig } from '../../src/config/schema.ts'
+import { type RunId, runId } from '../../src/identity.ts'
+import { homeAt } from '../../src/storage/home.ts'
+import type { Containers } from './containers.ts'
+
+export interface Workload {
+  readonly seed: number
+  /** Of the run in its deployment, from 1. */
+  readonly number: number
+  readonly home: string
+  /** With an engine part of the episodes live in containers. */
+  readonly containers: Containers | string
+  readonly deterministic?: boolean | undefined
+  /** Updates of a deterministic run. */
+  readonly updates?: number | undefined
+}
+
+/** Of an episode, that of the example too. */
+export const turnLimit = 10
+/** Updates of a deterministic run at least; a fault may strike in each. */
+const fewestUpdates = 3
+
+export function nameOf(number: number): RunId {
+  return runId(`chaos-${number}`)
+}
+
+/** What a run is started with. */
+export function configuration(workload: Workload): RunConfig {
+  const { seed, number, home, containers, deterministic, updates = 0 } = workload
+  return loadConfig({
+    file: fileURLToPath(new URL('../../examples/smoke.yaml', import.meta.url)),
+    set: [
+      'orchestration.dispatch=server',
+      `seed=${seed}`,
+      ...(number === 1 ? [] : startedFrom(homeAt(home).run(nameOf(1)).checkpointDir(0))),
+      ...(typeof containers === 'string' ? [] : alsoInContainers(containers)),
+      ...(deterministic === true
+        ? [
+            'rollout.maxStaleness=0',
+            `training.updates=${Math.max(fewestUpdates, updates)}`,
+            'evaluation.suites=[]',
+          ]
+        : [
+            'rollout.groupSize=2', // small updates come often, and faults strike between and within them
+            'rollout.groupsPerUpdate=2',
+            'rollout.maxStaleness=1', // who waits for what was broken does not play on for long
+            'training.updates=100000', // until the last fault
+            'orchestration.historyEvents=600', // continues as new now and then
+          ]),
+    ],
+  })
+}
+
+/** What the first run learnt from demonstrations need not be learnt again. */
+function startedFrom(checkpoint: string): readonly string[] {
+  return [`policy.from=${checkpoint}`, 'warmStart.demonstrations=0']
+}
+
+function alsoInContainers({ task }: Containers): readonly string[] {
+  return [
+    'tasks.0.weight=3',
+    `tasks.1.turnLimit=${turnLimit}`,
+    ...Object.entries(task).map(([key, value]) => `tasks.1.${key}=${value}`),
+  ]
+}
