@@ -70,7 +70,7 @@ export default {
       to: { pathNot: ['^src/learning/', '^src/identity\\.ts$'] },
     },
     only('storage', ['learning', 'identity.ts', 'envs/environment.ts', 'envs/lease.ts']),
-    only('envs', ['learning', 'identity.ts', 'listening.ts', 'reason.ts']),
+    only('envs', ['learning', 'identity.ts', 'listening.ts', 'reason.ts', 'cache-folder.ts']),
     only('config', ['learning', 'identity.ts']),
     only('datasets', []),
     only('policy', [

@@ -7,15 +7,16 @@
  * - Every kind replays the histories of every other, and is the same build.
  * - A build's id follows from the code alone: the same code is the same build wherever it lies.
  */
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BundleOptions, bundleWorkflowCode } from '@temporalio/worker'
+import { cacheFolder } from '../cache-folder.ts'
 import { type BundleSources, bundleCache } from './bundle-cache.ts'
 import { failureConverterPath } from './payload-encryption.ts'
-import { cacheFolder } from './temporal-server/paths.ts'
 
 /** Workflow code as a worker takes it. */
 export interface BuiltWorkflows {

@@ -5,13 +5,14 @@
  * - Both engines play the same commands, and every state of both must be equal, else the benchmark fails.
  * - A step includes its observation and its list of admissible commands; starting a game is measured apart.
  */
+
 import { execFile, spawn } from 'node:child_process'
 import { access, mkdir, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Figure } from '../../../bench/figure.ts'
+import { cacheFolder } from '../../cache-folder.ts'
 import { seedOf, uniforms } from '../../identity.ts'
 import { reasonOf } from '../../reason.ts'
 import { openDataset } from './dataset.ts'
@@ -162,8 +163,7 @@ async function textworld(plays: readonly Play[]): Promise<Reference> {
 
 /** The Python of a virtual environment with TextWorld and ALFWorld, made in the user's cache when first needed. */
 async function referencePython(): Promise<string> {
-  const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache')
-  const folder = path.join(cache, 'perdure', 'textworld')
+  const folder = path.join(cacheFolder(), 'textworld')
   const python = path.join(folder, 'bin', 'python')
   const run = promisify(execFile)
   if (

@@ -9,9 +9,9 @@
  */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolder } from '../../cache-folder.ts'
 import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 
@@ -43,15 +43,10 @@ export interface Installation {
  */
 export async function install(folder: string | undefined, python: string | undefined): Promise<Installation> {
   const interpreter = await findPython(python)
-  const base = path.resolve(folder ?? cacheFolder(), 'bfcl')
+  const base = path.resolve(folder ?? path.join(cacheFolder(), 'environments'), 'bfcl')
   const site = path.join(base, `bfcl-eval-${bfclVersion}`)
   if (!(await exists(site))) await setUp(interpreter, base, site)
   return { python: interpreter, site }
-}
-
-function cacheFolder(): string {
-  const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache')
-  return path.join(cache, 'perdure', 'environments')
 }
 
 async function findPython(named: string | undefined): Promise<string> {

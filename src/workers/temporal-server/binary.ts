@@ -5,12 +5,13 @@
  * - What is returned has answered `--version` as Temporal's command does, and is recent enough.
  * - Order: `PERDURE_TEMPORAL_CLI`, then the PATH, then the cache folder.
  */
+
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolder } from '../../cache-folder.ts'
 import { TemporalFault } from './fault.ts'
-import { cacheFolder } from './paths.ts'
 
 const run = promisify(execFile)
 

@@ -1,5 +1,4 @@
-/** Where the embedded server keeps its things: in the home directory, and the binary in the user's cache. */
-import { homedir } from 'node:os'
+/** Where the embedded server keeps its things in the home directory. */
 import { join } from 'node:path'
 import { homeAt } from '../../storage/home.ts'
 
@@ -27,10 +26,4 @@ export function serverPaths(home: string): ServerPaths {
     startLock: join(locks, 'temporal-start'),
     users: join(locks, 'temporal-users'),
   }
-}
-
-/** `$XDG_CACHE_HOME/perdure`, else `~/.cache/perdure`. */
-export function cacheFolder(): string {
-  const base = process.env.XDG_CACHE_HOME
-  return join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'perdure')
 }
