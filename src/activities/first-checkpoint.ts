@@ -4,9 +4,12 @@
  * Invariants
  * - The same configuration gives the same bytes.
  */
+import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
+import { Chat } from '../policy/chat/chat.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
-import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import { type ChatFormat, publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { readPretrained } from '../policy/checkpoints/pretrained.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
@@ -24,14 +27,28 @@ export async function firstCheckpoint(
   else await fromScratch(dir, config, episodes)
 }
 
+/** What cannot be talked to is refused here: later each turn would fail of it. */
 async function fromPretrained(dir: string, folder: string): Promise<void> {
-  const { architecture, weights, tokenizer } = await readPretrained(folder)
+  const { architecture, weights, tokenizer, chat } = await readPretrained(folder)
+  refuseMisfit(folder, chat, tokenizer)
   await publishCheckpoint(dir, {
     architecture,
     weights,
     tokenizer,
-    state: { version: 0, step: 0, chat: 'hermes', facts: { kind: 'pretrained' } },
+    state: { version: 0, step: 0, chat, facts: { kind: 'pretrained' } },
   })
+}
+
+/** @throws CheckpointFault `foreign` */
+function refuseMisfit(folder: string, chat: ChatFormat, tokenizer: string): void {
+  const file = join(folder, 'tokenizer.json')
+  try {
+    new Chat(chat, Tokenizer.parse(tokenizer, file))
+  } catch (cause) {
+    if (!(cause instanceof CheckpointFault)) throw cause
+    const advice = 'name the folder of a checkpoint of a run, or of a policy that was published for chats'
+    throw new CheckpointFault('foreign', `${file} does not fit: ${cause.message}; ${advice}`, { cause })
+  }
 }
 
 async function fromScratch(

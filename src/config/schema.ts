@@ -206,7 +206,9 @@ const policySchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Folder with a Hugging Face checkpoint to start from; its own shape and tokenizer count then.'),
+    .describe(
+      'Folder to start from: a checkpoint of a run, or a Hugging Face checkpoint; its own shape and tokenizer count then.',
+    ),
   hiddenSize: z.int().min(8).max(16_384).default(128).describe('Width of the policy; a multiple of `heads`.'),
   layers: count(128).default(4).describe('Decoder layers.'),
   heads: count(256).default(4).describe('Attention heads; hiddenSize / heads must be even.'),

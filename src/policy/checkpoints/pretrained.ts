@@ -1,17 +1,19 @@
 /**
- * A policy from a Hugging Face folder: `config.json`, `tokenizer.json` and `model.safetensors`, or its
- * shards with `model.safetensors.index.json`.
+ * A policy from a folder: a checkpoint of a run, or a Hugging Face folder with `config.json`, `tokenizer.json` and
+ * `model.safetensors`, or its shards with `model.safetensors.index.json`.
  *
  * Invariants
  * - The files are only read; BF16 and F16 weights are widened exactly to Float32.
+ * - A checkpoint of a run is checked against its manifest, and goes on in the chat format that it learnt.
  * - A tensor that the architecture has no place for means that another model is in the folder: refused.
  * - Shard names lead nowhere outside the folder.
  */
+import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import type { Architecture } from '../transformer/architecture.ts'
+import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { parseArchitecture } from './architecture-config.ts'
-import { weightsFrom } from './checkpoint.ts'
+import { type ChatFormat, manifestFile, readCheckpoint, weightsFrom } from './checkpoint.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
 import { readWhole } from './durable-file.ts'
 import { readSafetensors, type Tensor } from './safetensors.ts'
@@ -19,18 +21,26 @@ import { readSafetensors, type Tensor } from './safetensors.ts'
 /** A policy as its publisher gives it. */
 export interface PretrainedPolicy {
   readonly architecture: Architecture
-  readonly weights: Map<string, Float32Array>
+  readonly weights: Weights
   /** The text of `tokenizer.json`. */
   readonly tokenizer: string
+  /** A policy of others speaks Hermes' format. */
+  readonly chat: ChatFormat
 }
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) })
 
 /**
- * Reads a Hugging Face folder.
+ * Reads a checkpoint of a run, or a Hugging Face folder.
  * @throws CheckpointFault `missing`, `corrupt`, `foreign` (unsupported model), `io`
  */
 export async function readPretrained(dir: string): Promise<PretrainedPolicy> {
+  if (!existsSync(join(dir, manifestFile))) return readHuggingFace(dir)
+  const { architecture, weights, tokenizer, state } = await readCheckpoint(dir)
+  return { architecture, weights, tokenizer, chat: state.chat }
+}
+
+async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
   const configFile = join(dir, 'config.json')
   const architecture = parseArchitecture(await readText(configFile), configFile)
   const tokenizer = await readText(join(dir, 'tokenizer.json'))
@@ -42,7 +52,7 @@ export async function readPretrained(dir: string): Promise<PretrainedPolicy> {
         'foreign',
         `${dir}: tensor "${name}" has no place in the architecture of config.json`,
       )
-  return { architecture, weights, tokenizer }
+  return { architecture, weights, tokenizer, chat: 'hermes' }
 }
 
 function isRedundant(name: string, architecture: Architecture): boolean {
