@@ -154,7 +154,12 @@ describe('a run that ended badly', () => {
   it('says why, and goes on with the very batch that failed', async () => {
     badUpdates.set('failing', 2)
     await session.start('failing', tinyConfig())
-    await expect(session.result('failing')).rejects.toThrow()
+    await expect(session.result('failing')).rejects.toMatchObject({
+      kind: 'run_failed',
+      message: expect.stringMatching(
+        /^run failing failed: .*the loss is not finite.*`perdure resume failing`/s,
+      ),
+    })
     const failed = await store.runs.get(runId('failing'))
     expect(failed).toMatchObject({
       status: 'failed',

@@ -36,6 +36,7 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   schedule_exists: exitCodes.wrongCall,
   not_running: exitCodes.failed,
   no_workers: exitCodes.failed,
+  run_failed: exitCodes.failed,
   refused: exitCodes.failed,
 }
 

@@ -19,6 +19,7 @@ export function stateToGoOnFrom(state: TrainingState, config: RunConfig): Traini
     stopNow: false,
     paused: false,
     pauseReason: null,
+    fruitless: 0,
   }
 }
 

@@ -20,6 +20,8 @@ export class SessionFault extends Error {
     | 'schedule_exists'
     | 'not_running'
     | 'no_workers'
+    /** The run ended without a result; the message says why. */
+    | 'run_failed'
     /** The run heard an order that it cannot follow. */
     | 'refused'
 

@@ -13,6 +13,7 @@ import {
   Connection,
   WorkflowExecutionAlreadyStartedError,
   type WorkflowExecutionDescription,
+  WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client'
 import { definitionOf } from '../activities/open-runs.ts'
@@ -83,9 +84,14 @@ export interface TrainingSession extends RunSteering, RunEvaluations, RunBranche
   resume(run: string): Promise<void>
   /** Where the run stands, from its workflow or, where no worker answers, from the store. */
   progress(run: string): Promise<RunProgress>
-  /** Settles when the run ends. */
+  /** Settles when the run ends. @throws SessionFault `run_failed`, with the reason */
   result(run: string): Promise<RunProgress>
   close(): Promise<void>
+}
+
+/** What failed first, where nothing was written down of it. */
+function firstReasonOf(error: Error): string {
+  return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
 }
 
 /** Phases in which a run writes nothing any more. */
@@ -319,10 +325,20 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       const answer = await progressWithoutDisk(run)
       if (endedPhases.has(answer.phase)) return answer
       const warning = diskWarning(home.dir, await diskSpace(home.dir), config.retention)
-      return warning === undefined ? answer : { ...answer, warning }
+      const warnings = [answer.warning, warning].filter((each) => each !== undefined)
+      return warnings.length === 0 ? answer : { ...answer, warning: warnings.join('; ') }
     },
 
-    result: (run) => client.withAbortSignal(closing.signal, () => handleOf(run).result()),
+    async result(run) {
+      try {
+        return await client.withAbortSignal(closing.signal, () => handleOf(run).result())
+      } catch (error) {
+        if (!(error instanceof WorkflowFailedError)) throw error
+        const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
+        const advice = `once that is mended, \`perdure resume ${run}\` goes on with it`
+        throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })
+      }
+    },
 
     ...steering,
 

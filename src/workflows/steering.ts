@@ -83,6 +83,7 @@ async function turn(
   const { by, reason } = order ?? {}
   state.paused = paused
   state.pauseReason = paused ? (reason ?? null) : null
+  if (!paused) state.fruitless = 0 // whoever lets it go on has mended what it failed of
   if (state.phase === 'training' || state.phase === 'paused') state.phase = paused ? 'paused' : 'training'
   const what = paused ? 'pause' : 'continue'
   await enterOrders(state, [

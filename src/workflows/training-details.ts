@@ -7,7 +7,7 @@
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow'
 import { evaluationId, groupId } from '../identity.ts'
 import { figure, listLink, table, workflowLink } from './links.ts'
-import type { TrainingState } from './training-state.ts'
+import { fruitlessWords, holdOffSeconds, type TrainingState } from './training-state.ts'
 
 /** The latest of them are shown; the store has all. */
 const shownEvaluations = 10
@@ -33,6 +33,7 @@ export function describeRun(state: TrainingState, namespace: string): string {
   ]
   if (state.pauseReason !== null) parts.push(`Paused: ${state.pauseReason}`)
   if (state.message !== undefined) parts.push(`Failed: ${state.message}`)
+  if (holdOffSeconds(state) > 0) parts.push(`Held off: ${fruitlessWords(state)}`)
   if (warmStart !== null && warmStart.done < warmStart.total)
     parts.push(`Warm start: part ${warmStart.done} of ${warmStart.total}`)
   const tasks = Object.entries(state.success)

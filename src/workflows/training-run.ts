@@ -19,6 +19,7 @@ import {
 import { refreshPool } from '../learning/cross-policy.ts'
 import { settleOrders } from './audit-trail.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
+import { holdOff } from './hold-off.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
 import { patiently } from './patience.ts'
 import { restoreVersion } from './rollback.ts'
@@ -48,6 +49,7 @@ export async function trainingRun(carried: TrainingState): Promise<RunProgress> 
     await warmStart(state)
     while (state.step < state.config.training.updates && !state.stopRequested) {
       await rollBack(state)
+      await holdOff(state)
       await admitGroups(state)
       const waitedSeconds = await waitForBatch(state)
       if (!mayUpdate(state)) continue

@@ -7,6 +7,7 @@ import {
   batchIsReady,
   currentState,
   giveUpOverdue,
+  holdOffSeconds,
   initialState,
   keptVersions,
   progressOf,
@@ -82,6 +83,24 @@ describe('the state of a training run', () => {
     receiveGroup(state, report(state, 0, 0))
     expect(state.ready).toHaveLength(0)
     expect(roomForGroups(state)).toBe(1)
+  })
+
+  it('starts groups less and less often while none of a round ends with a result, and at once after the first', () => {
+    const state = stateWith(2, 1)
+    const held: number[] = []
+    for (let number = 0; number < 64; number++) {
+      admit(state)
+      receiveGroup(state, report(state, number, 0))
+      held.push(holdOffSeconds(state))
+    }
+    // A round is at least eight groups.
+    expect(held.slice(0, 7).every((seconds) => seconds === 0)).toBe(true)
+    expect([7, 15, 23, 31, 55, 63].map((at) => held[at])).toEqual([10, 20, 40, 80, 600, 600])
+    expect(progressOf(state).warning).toContain('the last 64 groups ended without a result')
+    admit(state)
+    receiveGroup(state, report(state, 64))
+    expect(holdOffSeconds(state)).toBe(0)
+    expect(progressOf(state).warning).toBeUndefined()
   })
 
   it('counts a second report of the same evaluation once', () => {

@@ -80,6 +80,8 @@ export interface TrainingState {
   pinned: number[]
   /** Groups given up because they would have grown too old. */
   givenUp: number
+  /** Groups in a row that ended without a result. */
+  fruitless: number
   /** Orders taken so far, and those that wait for the update in hand. */
   orders: number
   unsettled: AuditEntry[]
@@ -124,6 +126,7 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     lineStart: 0,
     pinned: [],
     givenUp: 0,
+    fruitless: 0,
     orders: 0,
     unsettled: [],
     reattach: false,
@@ -199,10 +202,33 @@ export function giveUpOverdue(state: TrainingState): readonly GroupInFlight[] {
 export function receiveGroup(state: TrainingState, report: GroupReport): void {
   const before = state.inFlight.length
   state.inFlight = state.inFlight.filter((group) => group.number !== report.number)
-  if (state.inFlight.length === before || report.episodes.length === 0) return
+  if (state.inFlight.length === before) return
+  state.fruitless = report.episodes.length === 0 ? state.fruitless + 1 : 0
+  if (report.episodes.length === 0) return
   state.ready.push({ group: report.group, number: report.number, version: report.version })
   state.episodes += report.episodes.length
   state.tokens += report.episodes.reduce((sum, episode) => sum + episode.tokens, 0)
+}
+
+/** Fewer groups without a result are no sign of anything. */
+const leastFruitless = 8
+const firstHoldOffSeconds = 10
+const longestHoldOffSeconds = 600
+
+/**
+ * How long no group is started, after as many in a row have ended without a result as may be on their way at once.
+ * @returns 0 while groups may start; doubled with each further round of such groups
+ */
+export function holdOffSeconds(state: TrainingState): number {
+  const { maxStaleness, groupsPerUpdate } = rolloutSettings(state)
+  const round = Math.max(leastFruitless, (maxStaleness + 1) * groupsPerUpdate)
+  const rounds = Math.floor(state.fruitless / round)
+  return rounds === 0 ? 0 : Math.min(longestHoldOffSeconds, firstHoldOffSeconds * 2 ** (rounds - 1))
+}
+
+/** What holds a run off, in words. */
+export function fruitlessWords({ run, fruitless }: TrainingState): string {
+  return `the last ${fruitless} groups ended without a result, so new ones start less often; their episodes say why, and once it is mended \`perdure continue ${run}\` starts them at once`
 }
 
 /** Takes in a finished evaluation, once. @returns whether it was not known before */
@@ -255,6 +281,8 @@ export function progressOf(state: TrainingState): RunProgress {
     evaluations: state.evaluations,
     startedAt: state.startedAt,
     ...(state.message === undefined ? {} : { message: state.message }),
+    // A stored state of an earlier release has not counted them.
+    ...(state.fruitless > 0 && holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),
     // A stored state of an earlier release has no reason.
     ...(state.paused && typeof state.pauseReason === 'string' ? { pauseReason: state.pauseReason } : {}),
   }
