@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { auditFinished, auditRun, type Findings } from '../bench/chaos/audit.ts'
+import { auditFinished, auditRun, type Findings, redoneWork } from '../bench/chaos/audit.ts'
 import { Deployment } from '../bench/chaos/deployment.ts'
 import { faultKinds } from '../bench/chaos/faults.ts'
 import type { Execution } from '../bench/chaos/history.ts'
@@ -165,6 +165,19 @@ describe('the audit', () => {
     expect(doubled).toEqual(['group planted/g0 is in updates 1 and 3'])
     expect(lost).toContain('update 2 of run planted is missing, 3 follows')
     expect(left).toEqual(['1 episodes of run planted are not sealed'])
+  })
+
+  it('counts a turn that was tried three times as one turn with two attempts beyond the first', async () => {
+    const tried = (workflowId: string, type: string, activity: string): Execution => ({
+      workflowId,
+      type,
+      status: 'COMPLETED',
+      again: new Map([[activity, { activities: 1, attempts: 2 }]]),
+    })
+    const played = [tried(episode(0), 'episode', 'sampleAction'), tried(run, 'trainingRun', 'updatePolicy')]
+    const { turns, turnsOf, updates } = await redoneWork(run, store, played)
+    expect({ turns, updates }).toEqual({ turns: 2, updates: 2 })
+    expect(turnsOf).toEqual(new Map([[episode(0), 1]]))
   })
 
   it('finds what was finished and is gone, or was done again', () => {

@@ -15,7 +15,7 @@ import { homeAt } from '../../src/storage/home.ts'
 import { isUpdateMetrics, readMetrics } from '../../src/storage/metrics.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { TrainingState } from '../../src/workflows/training-state.ts'
-import type { Execution } from './history.ts'
+import type { Again, Execution } from './history.ts'
 import type { Finished } from './observer.ts'
 
 /** What an audit found, each a sentence. */
@@ -175,36 +175,42 @@ export function auditFinished(remembered: Finished, now: Finished): Findings {
   return findings
 }
 
+const none: Again = { activities: 0, attempts: 0 }
+
 /** What was begun again. */
 export interface RedoneWork {
-  /** By episode. */
-  readonly turns: ReadonlyMap<string, number>
+  /** Attempts at turns beyond the first. */
+  readonly turns: number
+  /** How many of its turns were begun again, by episode. */
+  readonly turnsOf: ReadonlyMap<string, number>
+  /** Attempts at updates beyond the first. */
   readonly updates: number
 }
 
-/** Counts attempts beyond the first. */
 export async function redoneWork(
   run: RunId,
   store: Store,
   executions: readonly Execution[],
 ): Promise<RedoneWork> {
-  const turns = new Map<string, number>()
-  let updates = 0
-  const add = (episode: string, count: number) => {
-    if (count > 0) turns.set(episode, (turns.get(episode) ?? 0) + count)
+  const turnsOf = new Map<string, number>()
+  let [turns, updates] = [0, 0]
+  const add = (episode: string, { activities, attempts }: Again) => {
+    turns += attempts
+    if (activities > 0) turnsOf.set(episode, (turnsOf.get(episode) ?? 0) + activities)
   }
   for (const { workflowId, type, again } of executions) {
     if (type === 'episode' && workflowId.startsWith(`${run}/`))
-      add(workflowId, again.get('sampleAction') ?? 0)
-    if (workflowId === run) updates += again.get('updatePolicy') ?? 0
+      add(workflowId, again.get('sampleAction') ?? none)
+    if (workflowId === run) updates += (again.get('updatePolicy') ?? none).attempts
   }
   let after: EpisodeId | '' = ''
   for (;;) {
     const page = await store.episodes.page(run, after, 200)
     // What an attempt has played that ended without a reward is played again by the next one.
-    for (const { id, seal } of page) if (seal.outcome === 'infrastructure_error') add(id, seal.turns)
+    for (const { id, seal } of page)
+      if (seal.outcome === 'infrastructure_error') add(id, { activities: seal.turns, attempts: seal.turns })
     const last = page.at(-1)
-    if (last === undefined) return { turns, updates }
+    if (last === undefined) return { turns, turnsOf, updates }
     after = last.id
   }
 }

@@ -95,7 +95,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
       await using store = await openStore(homeAt(places.home).storeFile)
       findings.push(await auditRun(run, { home: places.home, store, executions }))
       const again = await redoneWork(run, store, executions)
-      redone.turns += [...again.turns.values()].reduce((sum, turns) => sum + turns, 0)
+      redone.turns += again.turns
       redone.updates += again.updates
       tell(`${run}: ${observer.updates(run)} updates, ${againWords(again, met)}`)
       if (options.deterministic === true) checkpoint = await lastCheckpoint(places.home, run)
@@ -145,11 +145,11 @@ async function openHistories(home: string) {
   })
 }
 
-function againWords(again: RedoneWork, met: ReadonlyMap<string, number>): string {
-  const turns = [...again.turns]
+function againWords({ turnsOf, updates }: RedoneWork, met: ReadonlyMap<string, number>): string {
+  const turns = [...turnsOf]
   const most = Math.max(0, ...turns.map(([, count]) => count))
   const perFault = Math.max(0, ...turns.map(([episode, count]) => count / (met.get(episode) ?? 1)))
-  return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met, and ${again.updates} updates in all`
+  return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met, and ${updates} updates in all`
 }
 
 /** What is gathered over the faults of a campaign. */

@@ -12,8 +12,15 @@ export interface Execution {
   readonly workflowId: string
   readonly type: string
   readonly status: string
-  /** Attempts beyond the first of each activity, by its type. */
-  readonly again: ReadonlyMap<string, number>
+  /** What of it was begun again, by the type of the activity. */
+  readonly again: ReadonlyMap<string, Again>
+}
+
+export interface Again {
+  /** Activities with more than one attempt. */
+  readonly activities: number
+  /** Their attempts beyond the first. */
+  readonly attempts: number
 }
 
 type ExecutionInfo = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'type' | 'status'>
@@ -65,14 +72,15 @@ export class Histories {
   async #read({ workflowId, runId, type, status }: ExecutionInfo): Promise<Execution> {
     const { events } = await this.#client.workflow.getHandle(workflowId, runId).fetchHistory()
     const types = new Map<string, string>()
-    const again = new Map<string, number>()
+    const again = new Map<string, Again>()
     for (const event of events ?? []) {
       const { activityTaskScheduledEventAttributes: scheduled, activityTaskStartedEventAttributes: started } =
         event
       if (scheduled != null) types.set(String(event.eventId), scheduled.activityType?.name ?? '')
-      if (started == null) continue
+      if (started == null || (started.attempt ?? 1) < 2) continue
       const name = types.get(String(started.scheduledEventId)) ?? ''
-      again.set(name, (again.get(name) ?? 0) + (started.attempt ?? 1) - 1)
+      const { activities, attempts } = again.get(name) ?? { activities: 0, attempts: 0 }
+      again.set(name, { activities: activities + 1, attempts: attempts + (started.attempt ?? 1) - 1 })
     }
     return { workflowId, type, status: status.name, again }
   }
