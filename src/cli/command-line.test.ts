@@ -1,6 +1,6 @@
 /** The command line as a process: help, exit codes, dry run, what stands on which stream. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -31,6 +31,15 @@ function perdure(...words: string[]): Promise<Ended> {
     )
   })
 }
+
+test('a run that cannot open its home says why and ends', { timeout: 60_000 }, async () => {
+  const home = join(folder, 'damaged')
+  mkdirSync(home)
+  writeFileSync(join(home, 'store.db'), 'this is not a database, it is a sentence')
+  const { code, stderr } = await perdure('train', join(root, 'examples/smoke.yaml'), '--home', home)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/store\.db: it is damaged/)
+})
 
 const commands = [
   ...['train', 'resume', 'status', 'runs', 'pause', 'continue', 'stop', 'eval', 'export', 'env', 'worker'],

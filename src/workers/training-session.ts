@@ -101,16 +101,24 @@ const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed']
 export async function openSession(options: SessionOptions): Promise<TrainingSession> {
   const home = createHome(options.home)
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
+  // What cannot be opened ends the session, and with it what was opened before.
+  await using opened = new AsyncDisposableStack()
+  const metricsPort =
+    wanted.length === 0 ? undefined : (sdkMetricsPort() ?? (await portForSdk(options.metrics)))
   const telemetry = wanted.length === 0 ? undefined : await tellOfWork()
-  const connection = await connect(home.dir, { log: options.log }).catch(async (error: unknown) => {
-    await telemetry?.close()
-    throw error
-  })
+  opened.defer(() => telemetry?.close())
+  const connection = await connect(home.dir, { log: options.log })
+  opened.defer(() => connection.close())
   const store = await openStore(home.storeFile)
+  opened.defer(() => store.close())
+  // As late as can be: a runtime that is installed and never used keeps the process alive.
+  if (wanted.length > 0)
+    installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort })
   const workers =
     telemetry === undefined
       ? undefined
       : await startRoleWorkers({ ...options, roles: wanted, connection, telemetry })
+  opened.defer(() => workers?.close())
   const clientConnection = await Connection.connect(connection.options ?? {})
   const converter = dataConverter()
   const client = new Client({
@@ -205,8 +213,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
   async function tellOfWork(): Promise<Telemetry> {
     const isOrchestrator = wanted.includes('orchestrator')
-    const metricsPort = sdkMetricsPort() ?? (await portForSdk(options.metrics))
-    const telemetry = await startTelemetry(
+    return startTelemetry(
       {
         metrics: options.metrics,
         roles: wanted,
@@ -216,8 +223,6 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       },
       metricsPort,
     )
-    installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort })
-    return telemetry
   }
 
   /** Of the runs that have not ended; one that does not answer is left out. */
@@ -289,6 +294,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   })
   const evaluations = createRunEvaluations({ client, store, home, known: stored, goodVersion, by })
 
+  opened.move() // it is open: from now on `close` ends it, in its own order
   return {
     uiUrl: connection.uiUrl,
     stopped: workers?.stopped ?? new Promise(() => {}),
