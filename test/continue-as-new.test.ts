@@ -4,11 +4,11 @@ import { runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
 import { openStore } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
 import { createEchoTask } from './echo-task.ts'
 import { type Execution, fetchHistories, replay } from './executions.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import { openTinySession, tinyConfig } from './tiny-run.ts'
 
 const run = runId('long')
 const home = temporaryHome()
@@ -20,14 +20,7 @@ let progress: RunProgress
 let executions: readonly Execution[]
 
 beforeAll(async () => {
-  session = await openSession({
-    home,
-    roles: 'all',
-    log: () => undefined,
-    createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: () => createCopyingTrainer(),
-    findEnvironment: () => definition,
-  })
+  session = await openTinySession(home, definition)
   const suites = [{ name: 'few', task: 'echo', episodes: 2 }]
   await session.start(
     run,

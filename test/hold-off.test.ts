@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runId } from '../src/identity.ts'
 import { homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import type { TrainingSession } from '../src/workers/training-session.ts'
 import { backendFault, createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import { openTinySession, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
 const run = runId('away')
@@ -23,14 +23,7 @@ let session: TrainingSession
 let store: Store
 
 beforeAll(async () => {
-  session = await openSession({
-    home,
-    roles: 'all',
-    log: () => undefined,
-    createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: () => createCopyingTrainer(),
-    findEnvironment: () => definition,
-  })
+  session = await openTinySession(home, definition)
   store = await openStore(homeAt(home).storeFile)
 })
 

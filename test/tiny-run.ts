@@ -3,6 +3,7 @@
  * script and the trainer copies weights, so that a test waits for nothing but what it tests.
  */
 import { configSchema, type RunConfig } from '../src/config/schema.ts'
+import type { EnvironmentDefinition } from '../src/envs/environment.ts'
 import { parseEpisodeId } from '../src/identity.ts'
 import type { Chat } from '../src/policy/chat/chat.ts'
 import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
@@ -10,6 +11,7 @@ import { publishCheckpoint, readCheckpoint } from '../src/policy/checkpoints/che
 import type { Engine, SamplingRequest } from '../src/policy/engines/engine.ts'
 import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
 import type { Trainer, UpdateRequest } from '../src/policy/trainer/trainer.ts'
+import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
 
 type Section = Readonly<Record<string, unknown>>
 
@@ -106,4 +108,16 @@ export interface Gate {
 export function createGate(): Gate {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { passed: promise, open: resolve }
+}
+
+/** A session whose policy says yes or no, with all workers and one task. */
+export function openTinySession(home: string, definition: EnvironmentDefinition): Promise<TrainingSession> {
+  return openSession({
+    home,
+    roles: 'all',
+    log: () => undefined,
+    createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
+    createTrainer: () => createCopyingTrainer(),
+    findEnvironment: () => definition,
+  })
 }

@@ -187,6 +187,7 @@ export interface RedoneWork {
   readonly updates: number
 }
 
+/** Counts attempts beyond the first, and the turns that had them. */
 export async function redoneWork(
   run: RunId,
   store: Store,
