@@ -10,8 +10,10 @@ import {
   parseEpisodeId,
   runId,
   seedOf,
+  seedOfWork,
   uniforms,
   updateId,
+  withinRun,
   yieldsToTraining,
 } from './identity.ts'
 
@@ -85,6 +87,33 @@ describe('a seed', () => {
     )
   })
 
+  it('of work depends on the seed, on what it is within its run and on the purpose, but not on the run’s name', () => {
+    const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/).map(runId)
+    const number = fc.nat(1000)
+    fc.assert(
+      fc.property(name, name, fc.nat(), number, number, number, (one, other, seed, group, sample, turn) => {
+        const works = (of: typeof run) => {
+          const episode = episodeId(groupId(of, group), sample, 0)
+          const evaluation = evaluationId(of, 'held_out', group, seed)
+          const branched = episodeId(branchId(episode, turn, 3), 0, 0)
+          return [of, groupId(of, group), episode, evaluation, episodeId(evaluation, sample, 0), branched]
+        }
+        const seeds = (of: typeof run) => works(of).map((work) => seedOfWork(seed, work, turn))
+        expect(seeds(one)).toEqual(seeds(other))
+        expect(new Set(seeds(one)).size).toBe(6)
+        expect(seedOfWork(seed, works(one)[2] ?? one, turn)).not.toBe(
+          seedOfWork(seed, works(one)[2] ?? one, turn + 1),
+        )
+      }),
+    )
+    expect(withinRun(episodeId(groupId(run, 3), 0, 1))).toBe('g3/s0/a1')
+  })
+
+  it('of work cannot be made with the run’s name in it', () => {
+    // @ts-expect-error an id is no part of a seed
+    expect(seedOf(1, groupId(run, 3))).not.toBe(seedOfWork(1, groupId(run, 3)))
+  })
+
   it('gives uniforms in [0, 1) whose mean and neighbours look random', () => {
     const next = uniforms(seedOf(1, 'demo/g3'))
     const values = Array.from({ length: 20_000 }, next)
@@ -100,7 +129,7 @@ describe('a seed', () => {
   })
 
   it('of neighbouring identities gives unrelated first draws', () => {
-    const firsts = Array.from({ length: 2000 }, (_, i) => uniforms(seedOf(1, groupId(run, i)))())
+    const firsts = Array.from({ length: 2000 }, (_, i) => uniforms(seedOfWork(1, groupId(run, i)))())
     expect(Math.abs(firsts.reduce((sum, value) => sum + value, 0) / 2000 - 0.5)).toBeLessThan(0.03)
     expect(new Set(firsts).size).toBe(2000)
   })

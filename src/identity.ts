@@ -6,6 +6,7 @@
  * - Equal work has equal ids, in whatever process and however often it is asked for.
  * - An id tells its ancestors: `parseEpisodeId` gives back what `episodeId` was given.
  * - Seeds come from identities and the run's seed alone, never from clock or process.
+ * - A run's name is no part of a seed: runs of one configuration and seed draw alike, whatever they are called.
  * - This module is pure and safe inside workflows.
  */
 
@@ -28,6 +29,8 @@ export type EpisodeId = Branded<'EpisodeId'>
 export type ScheduleId = Branded<'ScheduleId'>
 /** `<run>/u<step>`: one update of the policy. */
 export type UpdateId = Branded<'UpdateId'>
+/** Every name that begins with a run's. */
+export type WorkId = RunId | ParentId | EpisodeId | ScheduleId | UpdateId
 
 const runNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
@@ -141,11 +144,32 @@ export function parseEpisodeId(id: string): EpisodeAncestry {
 }
 
 /**
- * A 32-bit seed from an identity and a purpose (FNV-1a over the UTF-16 units, then the finalizer of
+ * What an id says within its run; nothing for the run itself.
+ * @example withinRun(groupId(runId('demo'), 3)) // 'g3'
+ */
+export function withinRun(id: WorkId): string {
+  const end = id.indexOf('/')
+  return end === -1 ? '' : id.slice(end + 1)
+}
+
+/** A part of a seed; the compiler refuses ids, whose seeds `seedOfWork` makes. */
+type SeedPart = number | (string & { readonly [brand]?: never })
+
+/**
+ * The seed of a run's work: from its identity within the run, so that the run's name changes no draw.
+ * @param purpose what is drawn, where more than one thing is drawn for the same work
+ * @example seedOfWork(1, episode, 'versions')
+ */
+export function seedOfWork(runSeed: number, id: WorkId, ...purpose: readonly SeedPart[]): number {
+  return seedOf(runSeed, withinRun(id), ...purpose)
+}
+
+/**
+ * A 32-bit seed from names and a purpose (FNV-1a over the UTF-16 units, then the finalizer of
  * MurmurHash3 so that neighbouring ids give unrelated seeds).
  * @returns integer in [0, 2^32)
  */
-export function seedOf(runSeed: number, ...parts: readonly (string | number)[]): number {
+export function seedOf(runSeed: number, ...parts: readonly SeedPart[]): number {
   let hash = 0x811c9dc5 ^ runSeed
   for (const unit of parts.join('\u0000')) {
     hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193)

@@ -1,25 +1,34 @@
-/** A synchronous run is a function of its configuration: the same bytes, whatever the timing and whatever failed. */
+/**
+ * A synchronous run is a function of its configuration: the same bytes, whatever it is called, whatever the timing and
+ * whatever failed.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfig } from '../src/config/loader.ts'
 import { type Environment, type EnvironmentDefinition, EnvironmentFault } from '../src/envs/environment.ts'
 import { findEnvironment } from '../src/envs/registry.ts'
-import { parseEpisodeId, runId } from '../src/identity.ts'
+import { parseEpisodeId, runId, yieldsToTraining } from '../src/identity.ts'
 import { manifestFile } from '../src/policy/checkpoints/checkpoint.ts'
 import { homeAt } from '../src/storage/home.ts'
+import { readMetrics } from '../src/storage/metrics.ts'
 import { openStore } from '../src/storage/store.ts'
 import { openSession } from '../src/workers/training-session.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 
-const run = runId('same')
 const updates = 2
-const undisturbed = temporaryHome()
-const disturbed = temporaryHome()
+const undisturbed = { home: temporaryHome(), run: runId('one') }
+const disturbed = { home: temporaryHome(), run: runId('other-20260101-120000') }
 
 beforeAll(async () => {
-  const set = ['rollout.maxStaleness=0', `training.updates=${updates}`, 'evaluation.suites=[]']
-  for (const [home, find] of [
+  const set = [
+    'rollout.maxStaleness=0',
+    `training.updates=${updates}`,
+    'evaluation.suites.0.episodes=4',
+    'evaluation.suites.0.samples=2',
+    'evaluation.suites.0.temperature=1',
+  ]
+  for (const [{ home, run }, find] of [
     [undisturbed, findEnvironment],
     [disturbed, (name: string) => failing(findEnvironment(name))],
   ] as const) {
@@ -31,7 +40,7 @@ beforeAll(async () => {
 }, 180_000)
 
 afterAll(() => {
-  for (const home of [undisturbed, disturbed]) removeHome(home)
+  for (const { home } of [undisturbed, disturbed]) removeHome(home)
 })
 
 /** The third session of each instance breaks at its second step, and nobody can play it up to there again. */
@@ -77,9 +86,12 @@ function breaking(environment: Environment, breaks: (instance: string) => boolea
 }
 
 it('episodes of the disturbed run failed, and new attempts took their places in its updates', async () => {
-  await using store = await openStore(homeAt(disturbed).storeFile)
+  const { home, run } = disturbed
+  await using store = await openStore(homeAt(home).storeFile)
   const episodes = await store.episodes.page(run, '', 1000)
-  const failed = episodes.filter(({ seal }) => seal.outcome === 'infrastructure_error')
+  const failed = episodes.filter(
+    ({ id, seal }) => seal.outcome === 'infrastructure_error' && !yieldsToTraining(id),
+  )
   expect(failed.length).toBeGreaterThan(0)
   for (const { seal } of failed) expect(seal.turns).toBeGreaterThan(0)
   const groups = await store.groups.list(run, { consumed: true })
@@ -88,9 +100,9 @@ it('episodes of the disturbed run failed, and new attempts took their places in 
 })
 
 it.each(Array.from({ length: updates + 1 }, (_, version) => version))(
-  'two runs of one seed with η = 0, one with infrastructure failures, have the same weights and moments in version %i',
+  'two runs of one seed and two names with η = 0, one with infrastructure failures, have the same weights and moments in version %i',
   (version) => {
-    const [one, other] = [undisturbed, disturbed].map((home) => {
+    const [one, other] = [undisturbed, disturbed].map(({ home, run }) => {
       const manifest = join(homeAt(home).run(run).checkpointDir(version), manifestFile)
       const { files } = JSON.parse(readFileSync(manifest, 'utf8'))
       return [files['model.safetensors'].sha256, files['optimizer.safetensors'].sha256]
@@ -98,3 +110,14 @@ it.each(Array.from({ length: updates + 1 }, (_, version) => version))(
     expect(one).toEqual(other)
   },
 )
+
+it('their metrics have the same lines but for times', () => {
+  const [one, other] = [undisturbed, disturbed].map(
+    ({ home, run }) =>
+      readMetrics(homeAt(home).run(run).metricsFile)
+        .map((line) => JSON.stringify({ ...line, time: '', seconds: {} }))
+        .sort(), // an evaluation is entered when it ends, whichever update is done by then
+  )
+  expect(one).toHaveLength(updates + 2) // evaluated before and after
+  expect(one).toEqual(other)
+})

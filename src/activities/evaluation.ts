@@ -4,7 +4,7 @@
  * Invariants
  * - A result is recorded once, in the store and in the run's metrics.
  */
-import { type EvaluationId, type RunId, seedOf } from '../identity.ts'
+import { type EvaluationId, type RunId, seedOfWork, withinRun } from '../identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { isSuccess } from '../learning/reward.ts'
 import { suiteStatistics } from '../learning/suite-statistics.ts'
@@ -39,7 +39,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const { suite, version, success, n } = summary
       await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
       const episodes = await store.episodes.list(id)
-      const found = statisticsOf(episodes, samples, seedOf(config.seed, id, 'intervals'))
+      const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
       const ended = Date.now()
       await store.evaluations.complete(id, {
         success,
@@ -50,7 +50,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       })
       const { interval, passAt } = found
       await appendMetrics(directory.metricsFile, {
-        evaluation: id,
+        evaluation: withinRun(id),
         version,
         suite,
         success,

@@ -9,7 +9,7 @@
  */
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
-import { type GroupId, type RunId, seedOf } from '../identity.ts'
+import { type GroupId, type RunId, seedOfWork } from '../identity.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
 import { openChat } from '../policy/chat/checkpoint-chat.ts'
@@ -126,7 +126,7 @@ export function createTrainingActivities({ home, store, runs, trainerOf, log }: 
           warmUpSteps: Math.ceil(totalSteps * warmUpShare),
           optimizer: { ...adamwOf(config), learningRate },
           microBatchTokens: config.learning.microBatchTokens,
-          seed: seedOf(config.seed, run, 'warm start'),
+          seed: seedOfWork(config.seed, run, 'warm start'),
         },
         (done, total) => heartbeat({ phase: 'imitation', done, total }),
       )

@@ -52,7 +52,7 @@ const updateSchema = z.looseObject({
 })
 
 const evaluationSchema = z.looseObject({
-  /** The evaluation's id. */
+  /** The evaluation's id within the run; files of older versions have the run's name before it. */
   evaluation: z.string().min(1),
   version: count,
   suite: z.string().min(1),
@@ -172,7 +172,9 @@ function tolerantly(text: string): MetricsLine | undefined {
 function keyOf(line: MetricsLine | undefined): string | undefined {
   if (line === undefined) return undefined
   if (isUpdateMetrics(line)) return `step ${line.step}`
-  return isEvaluationMetrics(line) ? `evaluation ${line.evaluation}` : `rollback ${line.version}`
+  return isEvaluationMetrics(line)
+    ? `evaluation ${line.evaluation.split('/').at(-1)}`
+    : `rollback ${line.version}`
 }
 
 function schemaOf(line: MetricsLine) {

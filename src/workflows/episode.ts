@@ -17,7 +17,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow'
 import type { TurnResult } from '../activities/environment.ts'
-import { firstAttemptOf, seedOf, uniforms, yieldsToTraining } from '../identity.ts'
+import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
@@ -65,7 +65,7 @@ function openingOf(plan: EpisodePlan) {
 async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
   const { sampleAction } = samplingActivities(plan.dispatch, { yields: yieldsToTraining(plan.episode) })
   const drawing = plan.attemptsDrawAlike === true ? firstAttemptOf(plan.episode) : plan.episode
-  const draw = uniforms(seedOf(plan.seed, drawing, 'versions'))
+  const draw = uniforms(seedOfWork(plan.seed, drawing, 'versions'))
   const opening = openingOf(plan)
   const { episode, from } = plan
   if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
@@ -84,7 +84,7 @@ async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
           version,
           temperature: plan.temperature,
           maxTokens: plan.maxTokensPerTurn,
-          seed: seedOf(plan.seed, drawing, turn),
+          seed: seedOfWork(plan.seed, drawing, turn),
         },
       ],
     )
