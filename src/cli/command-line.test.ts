@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createProgram } from './program.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createProgram, runCommandLine } from './program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 let folder: string
@@ -39,6 +39,41 @@ test('a run that cannot open its home says why and ends', { timeout: 60_000 }, a
   const { code, stderr } = await perdure('train', join(root, 'examples/smoke.yaml'), '--home', home)
   expect(code).toBe(1)
   expect(stderr).toMatch(/store\.db: it is damaged/)
+})
+
+describe('an empty text', () => {
+  /** Every command with a value that may be given to it, and the words of that call. */
+  const calls = createProgram()
+    .commands.flatMap((command) => (command.commands.length === 0 ? [command] : command.commands))
+    .flatMap((command) => {
+      const name = command.parent?.parent ? [command.parent.name(), command.name()] : [command.name()]
+      const flags = command.options
+        .filter(({ required }) => required)
+        .map(({ long }) => [...name, long ?? '', ''])
+      const takesArguments =
+        command.registeredArguments.length > 0 && !command.options.some(({ mandatory }) => mandatory)
+      return [...flags, ...(takesArguments ? [[...name, '']] : [])]
+    })
+
+  test.each(calls.map((words) => [words.join(' '), words] as const))('is no value: %s', async (_, words) => {
+    const said: string[] = []
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0)
+    try {
+      expect(await runCommandLine(words)).toBe(2)
+    } finally {
+      write.mockRestore()
+    }
+    const named = words.at(-2)?.startsWith('--') ? words.at(-2) : 'argument'
+    expect(said.join('')).toContain(named)
+  })
+
+  test('is no value of a variable either', async () => {
+    vi.stubEnv('PERDURE_HOME', '')
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    expect(await runCommandLine(['runs'])).toBe(2)
+    write.mockRestore()
+    vi.unstubAllEnvs()
+  })
 })
 
 const commands = [

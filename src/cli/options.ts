@@ -4,9 +4,22 @@
  * Invariants
  * - A value that cannot be used ends the command before anything started, with a message that names the flag.
  */
-import { InvalidArgumentError, Option } from 'commander'
+import { type Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { isRunName } from '../identity.ts'
 import { defaultHome } from '../storage/home.ts'
+
+/** Makes an empty text a wrong value of whatever a command is given: it mostly comes of a variable that is not set. */
+export function refuseEmptyValues({ options, registeredArguments }: Command): void {
+  const flags = options.filter(({ required, optional }) => required || optional)
+  for (const taker of [...flags, ...registeredArguments]) taker.argParser(notEmpty(taker))
+}
+
+function notEmpty({ parseArg }: Option | Argument) {
+  return (text: string, before: unknown): unknown => {
+    if (text.trim() === '') throw new InvalidArgumentError('It is empty: give a value, or leave it out.')
+    return parseArg === undefined ? text : parseArg(text, before)
+  }
+}
 
 /** `--home DIR`: where runs, the store and the embedded server's file lie. */
 export function homeOption(): Option {

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - Exit codes: 0 done, 1 the run or the check failed, 2 the call was wrong, 130 interrupted and resumable.
+ * - No flag, argument or variable of a flag takes an empty text for a value: `--home ''` is a wrong call.
  * - Modules that are slow to load are loaded by the command that needs them.
  */
 import { readFileSync } from 'node:fs'
@@ -18,6 +19,7 @@ import { envCommand } from './env.ts'
 import { evaluateCommand } from './evaluate.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
+import { refuseEmptyValues } from './options.ts'
 import { promoteCommand } from './promote.ts'
 import { scheduleCommand } from './schedule.ts'
 import { runsCommand, statusCommand } from './status.ts'
@@ -36,6 +38,7 @@ function version(): string {
 // Commands that are added as a whole take over neither the way they end nor where they write.
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent)
+  refuseEmptyValues(command)
   for (const child of command.commands) adopt(command, child)
 }
 

@@ -108,7 +108,7 @@ function setCommand(): Command {
 function settings(text: string, before: SettingsChange | undefined): SettingsChange {
   const [, key, value] = /^([\w.]+)=(.+)$/.exec(text) ?? []
   const number = value === 'none' ? null : Number(value)
-  if (key === undefined || Number.isNaN(number))
+  if (key === undefined || (number !== null && !Number.isFinite(number)))
     throw new InvalidArgumentError('Use key=value with a number or none, e.g. learning.learningRate=1e-4.')
   return { ...before, [key]: number }
 }

@@ -38,6 +38,11 @@ export class ConfigFault extends Error {
   }
 }
 
+/** The beginning of a text that may be long. */
+export function excerpt(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text
+}
+
 /** Edits (insert, delete, change, swap of neighbours) that turn one word into the other. */
 export function editDistance(from: string, to: string): number {
   const rows = Array.from({ length: from.length + 1 }, (_, row) =>

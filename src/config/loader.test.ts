@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigFault } from './fault.ts'
-import { loadConfig, parseConfig } from './loader.ts'
+import { loadConfig, parseConfig, resolveConfig } from './loader.ts'
+import type { ConfigInput } from './schema.ts'
 
 let folder: string
 beforeAll(() => {
@@ -89,6 +90,51 @@ describe('a problem names its key, its value, what is allowed, and where it came
     ])
   })
 
+  test.each([
+    ['contains itself as a section', 'seed: 1\nrollout: &a\n  groupSize: *a\n', 'rollout.groupSize', 3],
+    ['contains itself in settings', 'tasks:\n  - settings: &s\n      x: [*s]\n', 'tasks.0.settings.x.0', 3],
+    ['contains itself as a list', 'seed: 1\ntasks: &t\n  - *t\n', 'tasks.0', 3],
+    ['is a whole that contains itself', '&a\nseed: 1\nrollout: *a\n', 'rollout', 3],
+    [
+      'repeats without measure',
+      `seed: 1\na: &a [1]\n${[...'bcdefgh'].map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(',')}]`).join('\n')}`,
+      'f.',
+      7,
+    ],
+    ['is nested too deep', `seed: 1\nrollout: ${'{a: '.repeat(70)}1${'}'.repeat(70)}\n`, 'rollout.a.a.a', 2],
+    ['names no anchor', 'seed: 1\ntasks: *none\n', 'tasks', 2],
+    ['is NaN', 'learning:\n  clipLow: .nan\n', 'learning.clipLow', 2],
+    ['is infinite', 'seed: 1\nlearning: { clipLow: 1e400 }\n', 'learning.clipLow', 2],
+    ['is infinite in settings', 'tasks:\n  - settings:\n      x: -.inf\n', 'tasks.0.settings.x', 3],
+    ['is a key that is a number', 'seed: 1\n2: 3\n', '2', 2],
+    ['is a key that is a list', 'seed: 1\n? [a]\n: 1\n', '', 2],
+    [
+      'is a key that every object has',
+      'tasks:\n  - settings: { __proto__: { x: 1 } }\n',
+      'tasks.settings',
+      2,
+    ],
+  ])('what %s is named with its key and its line', (_, text, key, line) => {
+    const [problem, ...others] = faultOf({ file: fileWith(text) }).problems
+    expect(others).toEqual([])
+    expect(problem?.key.startsWith(key)).toBe(true)
+    expect(problem?.where).toMatch(new RegExp(`run\\.yaml:${line}(:\\d+)?$`))
+    if (key !== '') expect(problem?.message).toContain(`\`${key}`)
+  })
+
+  test('a program that gives what contains itself, or no finite number, hears of the key', () => {
+    const settings: Record<string, unknown> = {}
+    settings.x = { settings }
+    const faults = [{ tasks: [{ settings }] }, { learning: { clipLow: Number.NaN } }].map((given) => {
+      try {
+        return resolveConfig(given as ConfigInput)
+      } catch (error) {
+        return error
+      }
+    })
+    expect(faults).toMatchObject([{ key: 'tasks.0.settings.x.settings' }, { key: 'learning.clipLow' }])
+  })
+
   test('a file that is missing or holds no keys is named', () => {
     expect(faultOf({ file: join(folder, 'none.yaml') }).kind).toBe('unreadable_file')
     expect(faultOf({ file: fileWith('- 1\n') }).message).toContain('keys with values')
@@ -133,8 +179,16 @@ describe('--set', () => {
     expect(faultOf({ set: ['tasks.1.weight=2'] }).message).toContain('an index from 0 to 0 in `tasks`')
   })
 
-  test.each(['seed', '=3', '.a=1', 'a..b=1', '__proto__.x=1', 'seed=[1'])('%s is no KEY=VALUE', (set) => {
-    expect(faultOf({ set: [set] }).kind).toBe('bad_override')
+  test.each(['seed', '=3', '.a=1', 'a..b=1', '__proto__.x=1', 'seed=[1', 'seed=&a [*a]', 'seed=*a'])(
+    '%s is no KEY=VALUE',
+    (set) => {
+      expect(faultOf({ set: [set] }).kind).toBe('bad_override')
+    },
+  )
+
+  test.each(['.nan', '.inf', '1e400'])('the value %s is named as it was read', (value) => {
+    const { message } = faultOf({ set: [`learning.clipLow=${value}`] })
+    expect(message).toMatch(/`learning.clipLow` is (NaN|Infinity): expected number above 0, at most 1/)
   })
 
   test('no override reaches beyond its own tree', () => {

@@ -11,14 +11,26 @@
  */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Document, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Pair,
+  type YAMLMap,
+} from 'yaml'
 import type { z } from 'zod'
-import { ConfigFault, type ConfigProblem, nearest } from './fault.ts'
+import { ConfigFault, type ConfigProblem, excerpt, nearest } from './fault.ts'
 import { fieldAt, keysOf } from './fields.ts'
-import { type Override, parseOverride, type Tree, withOverride } from './overrides.ts'
+import { type Override, overridePlace, parseOverride, withOverride } from './overrides.ts'
 import { withAbsolutePaths } from './paths.ts'
 import { type ConfigInput, configSchema, type RunConfig } from './schema.ts'
 import { plainSecrets } from './secrets.ts'
+import { endlessness, type Tree } from './tree.ts'
+import { readYaml, YamlProblem } from './yaml-text.ts'
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -34,7 +46,7 @@ export interface ConfigSource {
  * @example loadConfig({ file: 'examples/smoke.yaml', set: ['training.updates=1'] })
  */
 export function loadConfig({ file, set = [] }: ConfigSource): RunConfig {
-  const source = file === undefined ? undefined : readYaml(file)
+  const source = file === undefined ? undefined : readSource(file)
   const overrides = set.map(parseOverride)
   let tree: Tree = source?.tree ?? {}
   for (const override of overrides) tree = withOverride(tree, override)
@@ -96,12 +108,29 @@ export function parseConfig(
   tree: unknown,
   whereIs: (path: readonly PropertyKey[]) => string = () => '',
 ): RunConfig {
+  refuseEndless(tree, whereIs)
   const result = configSchema.safeParse(tree, { reportInput: true })
   if (result.success) return result.data
   throw new ConfigFault(
     'bad_value',
-    result.error.issues.flatMap((issue) => problemsOf(issue, whereIs)),
+    result.error.issues.flatMap((issue) => problemsOf(issue, whereIs)).filter(isFirstOfItsKey),
   )
+}
+
+// One value may break several bounds.
+function isFirstOfItsKey({ message }: ConfigProblem, index: number, all: readonly ConfigProblem[]): boolean {
+  return all.findIndex((other) => other.message === message) === index
+}
+
+/** @throws ConfigFault of what has no end, which no schema could be held against */
+function refuseEndless(tree: unknown, whereIs: (path: readonly PropertyKey[]) => string): void {
+  const found = endlessness(tree)
+  if (found === undefined) return
+  const { path, wrong, allowed } = found
+  const key = path.join('.')
+  const where = whereIs(path)
+  const message = `${prefix(where)}\`${key}\` ${wrong}: expected ${allowed}`
+  throw new ConfigFault('bad_value', [{ key, value: undefined, allowed, where, message }])
 }
 
 interface YamlSource {
@@ -111,40 +140,51 @@ interface YamlSource {
   readonly tree: Tree
 }
 
-function fileFault(kind: ConfigFault['kind'], where: string, allowed: string, cause?: unknown): ConfigFault {
-  return new ConfigFault(
-    kind,
-    [{ key: '', value: undefined, allowed, where, message: `${where}: ${allowed}` }],
-    { cause },
-  )
+interface FilePlace {
+  readonly where: string
+  readonly key?: string
 }
 
-function readYaml(file: string): YamlSource {
+function fileFault(
+  kind: ConfigFault['kind'],
+  { where, key = '' }: FilePlace,
+  allowed: string,
+  cause?: unknown,
+): ConfigFault {
+  const at = key === '' ? where : `${where}: \`${key}\``
+  return new ConfigFault(kind, [{ key, value: undefined, allowed, where, message: `${at}: ${allowed}` }], {
+    cause,
+  })
+}
+
+function readSource(file: string): YamlSource {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
     const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
     const hint = reason === 'ENOENT' ? 'no such file' : `cannot be read (${reason})`
-    throw fileFault('unreadable_file', file, `${hint}; give the path of a YAML configuration`, cause)
+    const allowed = `${hint}; give the path of a YAML configuration`
+    throw fileFault('unreadable_file', { where: file }, allowed, cause)
   }
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const [error] = document.errors
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0])
-    throw fileFault('bad_syntax', `${file}:${line}:${col}`, `not valid YAML: ${error.message}`, error)
-  }
-  let value: unknown
-  try {
-    value = document.toJS()
-  } catch (cause) {
-    throw fileFault('bad_syntax', file, 'not valid YAML: aliases expand without end', cause)
-  }
-  if (value === null || value === undefined) return { file, document, lines, tree: {} }
+  const { document, lines, value } = parsed(file, text)
+  const source = { file, document, lines, tree: {} }
+  if (value === null || value === undefined) return source
   if (typeof value !== 'object' || Array.isArray(value))
-    throw fileFault('bad_syntax', `${file}:1`, 'a configuration is made of keys with values')
-  return { file, document, lines, tree: withoutEmpty(value as { [key: string]: unknown }) }
+    throw fileFault('bad_syntax', { where: `${file}:1` }, 'a configuration is made of keys with values')
+  refuseEndless(value, (path) => origin(path, [], source))
+  return { ...source, tree: withoutEmpty(value as { [key: string]: unknown }) }
+}
+
+function parsed(file: string, text: string): ReturnType<typeof readYaml> {
+  try {
+    return readYaml(text)
+  } catch (error) {
+    if (!(error instanceof YamlProblem)) throw error
+    const { line, column, key } = error
+    const where = `${file}:${line}:${column}`
+    throw fileFault('bad_syntax', { where, key }, `not valid YAML: ${error.message}`, error)
+  }
 }
 
 // A section whose lines are all commented out is null in YAML and means its defaults. What a task's own
@@ -180,33 +220,34 @@ function origin(
 ): string {
   const override = overrides.findLast((each) => startsWith(path, each.path) || startsWith(each.path, path))
   if (override !== undefined && (startsWith(path, override.path) || source === undefined))
-    return `--set ${override.text}`
+    return overridePlace(override.text)
   if (source === undefined) return ''
   const line = lineOf(source, path)
   if (line !== undefined) return `${source.file}:${line}`
-  return override === undefined ? source.file : `--set ${override.text}`
+  return override === undefined ? source.file : overridePlace(override.text)
 }
 
-/** Line of the key that ends the path, or of the deepest ancestor that the file holds. */
+/** Line of the key that ends the path, or of the deepest ancestor that the file holds; of an alias its own. */
 function lineOf({ document, lines }: YamlSource, path: readonly PropertyKey[]): number | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true)
-    if (!isNode(node) || node.range === undefined || node.range === null) continue
-    let offset = node.range[0]
-    visit(document, {
-      Pair(_, pair) {
-        if (isPair(pair) && pair.value === node && isNode(pair.key) && pair.key.range)
-          offset = pair.key.range[0]
-      },
-    })
-    return lines.linePos(offset).line
+  let at: unknown = document.contents
+  let offset: number | undefined
+  for (const part of path) {
+    const place = isMap(at) ? pairIn(at, part) : isSeq(at) ? at.items[Number(part)] : undefined
+    const named = isPair(place) ? place.key : place
+    if (isNode(named)) offset = named.range?.[0] ?? offset
+    at = isPair(place) ? place.value : place
   }
-  return undefined
+  return offset === undefined ? undefined : lines.linePos(offset).line
+}
+
+function pairIn({ items }: YAMLMap, part: PropertyKey): Pair | undefined {
+  return items.find(({ key }) => isScalar(key) && String(key.value) === String(part))
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > 80 ? `${text.slice(0, 77)}…` : text
+  // JSON has no word for what is no finite number.
+  if (typeof value === 'number') return String(value)
+  return excerpt(JSON.stringify(value) ?? String(value))
 }
 
 function problemsOf(
@@ -215,8 +256,16 @@ function problemsOf(
 ): readonly ConfigProblem[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((name) => unknownKey([...issue.path, name], issue.path, name, whereIs))
-  const allowed = issue.code === 'custom' ? issue.message : (fieldAt(issue.path)?.allowed ?? issue.message)
+  const allowed =
+    issue.code === 'custom' ? issue.message : (fieldAt(issue.path)?.allowed ?? allowedInside(issue))
   return [problem(issue.path, issue.input, allowed, whereIs)]
+}
+
+/** Of a value that no field declares: one of a task's own settings. */
+function allowedInside({ code, message }: z.core.$ZodIssue): string {
+  return code === 'invalid_union'
+    ? 'a text, a finite number, true, false, null, or a list or keys of these'
+    : message
 }
 
 function problem(

@@ -7,11 +7,9 @@
  * - An index may name an entry of a list or the one after the last, never leave a gap.
  * - The given tree is not changed; only own keys are ever read or written.
  */
-import { parse } from 'yaml'
-import { ConfigFault } from './fault.ts'
-
-/** A tree of plain data, as YAML gives it. */
-export type Tree = { [key: string]: unknown } | unknown[]
+import { ConfigFault, excerpt } from './fault.ts'
+import { endlessness, isTree, type Tree } from './tree.ts'
+import { readYaml } from './yaml-text.ts'
 
 /** A key with its value, as given on the command line. */
 export interface Override {
@@ -21,13 +19,15 @@ export interface Override {
   readonly text: string
 }
 
+/** Where an override stands, in words. */
+export function overridePlace(text: string): string {
+  return `--set ${excerpt(text)}`
+}
+
 function fault(text: string, key: string, allowed: string, cause?: unknown): ConfigFault {
-  const message = `--set ${text}: expected ${allowed}`
-  return new ConfigFault(
-    'bad_override',
-    [{ key, value: undefined, allowed, where: `--set ${text}`, message }],
-    { cause },
-  )
+  const where = overridePlace(text)
+  const message = `${where}: expected ${allowed}`
+  return new ConfigFault('bad_override', [{ key, value: undefined, allowed, where, message }], { cause })
 }
 
 /**
@@ -43,15 +43,17 @@ export function parseOverride(text: string): Override {
   if (segments.some((segment) => segment === '' || segment === '__proto__'))
     throw fault(text, key, 'keys joined by single dots, for example tasks.0.weight=2')
   const path = segments.map((segment) => (/^\d+$/.test(segment) ? Number(segment) : segment))
+  let value: unknown
   try {
-    return { path, value: parse(text.slice(equals + 1), { logLevel: 'error' }), text }
+    value = readYaml(text.slice(equals + 1)).value
   } catch (cause) {
-    throw fault(text, key, 'a value in YAML; quote texts that hold special characters', cause)
+    const reason = cause instanceof Error ? ` (${cause.message})` : ''
+    throw fault(text, key, `a value in YAML; quote texts that hold special characters${reason}`, cause)
   }
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null
+  const endless = endlessness(value)
+  if (endless !== undefined)
+    throw fault(text, [key, ...endless.path].join('.'), `${endless.allowed}: the value ${endless.wrong}`)
+  return { path, value, text }
 }
 
 function childOf(tree: Tree, part: string | number): unknown {
