@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -169,7 +170,8 @@ describe('the embedded engine', () => {
     inFlight.catch(() => {})
     const worker = posts.mock.contexts[0] as Worker
     posts.mockRestore()
-    await worker.terminate()
+    worker.postMessage('end')
+    await once(worker, 'exit')
     await expect(inFlight).rejects.toMatchObject({ kind: 'crashed', permanent: false })
     const again = await engine.sample(request({ version: 1 }))
     expect(again.tokens).toEqual(first.tokens)

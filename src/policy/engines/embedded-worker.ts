@@ -7,6 +7,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { endWhenAsked } from '../graph/computing-thread.ts'
 import { type Ending, Sampler } from '../sampler/sampler.ts'
 import {
   type Answer,
@@ -21,6 +22,7 @@ const port = parentPort
 const sampler = new Sampler(workerData as WorkerOptions)
 let stepping = false
 
+endWhenAsked()
 port.on('message', (message: ToWorker) => {
   switch (message.type) {
     case 'load':

@@ -7,9 +7,9 @@
  *   thread with all versions loaded again from their checkpoints.
  * - After `close` every request fails with `closed`, and the thread is gone.
  */
-import { Worker } from 'node:worker_threads'
-import '../graph/telemetry.ts'
+import type { Worker } from 'node:worker_threads'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
 import {
   type Answer,
   type FromWorker,
@@ -102,7 +102,7 @@ export class EngineThread implements Engine {
     this.#thread = undefined
     if (thread === undefined || thread.dead) return
     bury(thread, closedFault())
-    await thread.worker.terminate()
+    await endComputingThread(thread.worker)
   }
 
   async #sample(request: SamplingRequest, signal: AbortSignal | undefined): Promise<SampledTokens> {
@@ -136,7 +136,7 @@ export class EngineThread implements Engine {
   #start(): Thread {
     // Published code is JavaScript, a checkout's is TypeScript.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    const worker = new Worker(new URL(`./embedded-worker.${extension}`, import.meta.url), {
+    const worker = startComputingThread(new URL(`./embedded-worker.${extension}`, import.meta.url), {
       workerData: this.#options,
       name: 'policy engine',
     })

@@ -7,8 +7,8 @@
  * - After `close` no thread is left, and every call in hand has failed.
  */
 import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import '../graph/telemetry.ts'
+import type { Worker } from 'node:worker_threads'
+import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
 import {
   type LogprobsRequest,
   type Trainer,
@@ -64,7 +64,7 @@ class EmbeddedTrainer implements Trainer {
     const worker = this.#worker
     this.#worker = undefined
     this.#failAll(new TrainerFault('crashed', 'the trainer was closed'))
-    await worker?.terminate()
+    if (worker !== undefined) await endComputingThread(worker)
   }
 
   #call<Method extends TrainerMethod>(
@@ -84,7 +84,7 @@ class EmbeddedTrainer implements Trainer {
   #start(): Worker {
     // The same folder holds the worker's module as source and in the package, under either extension.
     const module = new URL(`./trainer-worker${extname(import.meta.url)}`, import.meta.url)
-    const worker = new Worker(module, { workerData: { threads: this.#options.threads } })
+    const worker = startComputingThread(module, { workerData: { threads: this.#options.threads } })
     worker.on('message', (report: TrainerReport) => this.#receive(report))
     worker.on('error', (cause) => this.#lose(worker, `the trainer's thread failed: ${cause}`, cause))
     worker.on('exit', (code) => this.#lose(worker, `the trainer's thread ended with code ${code}`))

@@ -7,6 +7,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { endWhenAsked } from '../graph/computing-thread.ts'
 import { RuntimeFault } from '../graph/runtime.ts'
 import { evaluateLogprobs } from './logprobs.ts'
 import { PolicyGraphs } from './policy-graphs.ts'
@@ -62,6 +63,7 @@ function textOf(cause: unknown): string {
 }
 
 let last = Promise.resolve()
+endWhenAsked()
 parentPort?.on('message', (call: TrainerCall) => {
   last = last.then(() => answer(call))
 })

@@ -1,0 +1,68 @@
+/** What happens to a process that ends a thread, or itself, while graphs run. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-computing-'))
+})
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const sibling = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
+
+/** One graph after the other, each of them long enough to be met in the middle. */
+const computing = `
+import { parentPort } from 'node:worker_threads'
+const { endWhenAsked } = await import(${sibling('./computing-thread.ts')})
+const { Graph } = await import(${sibling('./graph.ts')})
+const { createSession, tensor } = await import(${sibling('./runtime.ts')})
+endWhenAsked()
+const side = 1200
+const graph = new Graph()
+const x = graph.input('x', [side, side])
+let y = x
+for (let i = 0; i < 8; i++) y = graph.operation('MatMul', [y, x], [side, side])
+graph.output('y', y)
+const session = await createSession(graph.encode(), { threads: 1 })
+const feeds = { x: tensor('float32', new Float32Array(side * side), [side, side]) }
+for (;;) {
+  parentPort.postMessage('runs')
+  await session.run(feeds)
+}`
+
+/** The exit code of a process that does this while three threads compute. */
+function codeOf(what: string): number | null {
+  const module = join(folder, 'computing.mjs')
+  writeFileSync(module, computing)
+  const program = join(folder, 'program.mjs')
+  writeFileSync(
+    program,
+    `
+const { startComputingThread, endComputingThread } = await import(${sibling('./computing-thread.ts')})
+const threads = [1, 2, 3].map(() => startComputingThread(new URL(${JSON.stringify(pathToFileURL(module).href)}), {}))
+await Promise.all(threads.map((thread) => new Promise((resolve) => {
+  let runs = 0
+  thread.on('message', () => { if (++runs === 3) resolve() })
+})))
+${what}`,
+  )
+  const { status, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  return status
+}
+
+it('a thread that is asked to end does so between two graphs (I1)', () => {
+  expect(codeOf('await Promise.all(threads.map(endComputingThread)); process.exitCode = 3')).toBe(3)
+})
+
+it('a process that exits while graphs run keeps its exit code and aborts nothing (I2)', () => {
+  expect(codeOf('process.exit(130)')).toBe(130)
+})
