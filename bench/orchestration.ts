@@ -16,7 +16,7 @@ import { collectDemonstrations } from '../src/activities/demonstrations.ts'
 import { firstCheckpoint } from '../src/activities/first-checkpoint.ts'
 import { createOpenRuns } from '../src/activities/open-runs.ts'
 import { configSchema } from '../src/config/schema.ts'
-import { episodeId, groupId, runId } from '../src/identity.ts'
+import { episodeId, groupId, ownServer, runId } from '../src/identity.ts'
 import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
 import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
 import { createHome } from '../src/storage/home.ts'
@@ -26,7 +26,7 @@ import { startRoleWorkers } from '../src/workers/role-workers.ts'
 import { startTemporal } from '../src/workers/temporal-server/server.ts'
 import type { episode } from '../src/workflows/episode.ts'
 import { episodeRules } from '../src/workflows/evaluation-plan.ts'
-import { taskQueues } from '../src/workflows/task-queues.ts'
+import { taskQueue } from '../src/workflows/task-queues.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
 
@@ -51,7 +51,10 @@ const config = configSchema.parse({
 })
 
 /** Where episodes play. */
-const queues = { server: taskQueues.environment, local: taskQueues.orchestrator } as const
+const queues = {
+  server: taskQueue('environment', ownServer),
+  local: taskQueue('orchestrator', ownServer),
+} as const
 
 /** CPU milliseconds of the two processes. */
 interface CpuTime {
@@ -69,6 +72,7 @@ export async function bench(): Promise<Figure[]> {
     options: { address: server.address },
     uiUrl: server.uiUrl,
     embedded: true,
+    isOwn: true,
     isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
@@ -76,6 +80,7 @@ export async function bench(): Promise<Figure[]> {
     const action = await prepareRun(directory)
     const workers = await startRoleWorkers({
       connection,
+      homeName: ownServer,
       home: directory,
       roles: ['orchestrator', 'environment', 'policy'],
       log: (line) => console.error(line),

@@ -6,18 +6,49 @@ import {
   evaluationId,
   firstAttemptOf,
   groupId,
+  homeName,
   isBranchId,
+  isFleetName,
+  ownServer,
   parseEpisodeId,
+  parseWorkflowId,
   runId,
   seedOf,
   seedOfWork,
   uniforms,
   updateId,
   withinRun,
+  workflowIdOf,
   yieldsToTraining,
 } from './identity.ts'
 
 const run = runId('demo')
+
+describe('the name of a home', () => {
+  it('is another one for a copy of the home, and the same wherever a fleet sees one store', () => {
+    const original = homeName({ scope: 'f00d', place: '42' })
+    expect(homeName({ scope: 'f00d', place: '42' })).toBe(original)
+    expect(homeName({ scope: 'f00d', place: '43' })).not.toBe(original)
+    expect(homeName({ scope: 'beef', place: '42' })).not.toBe(original)
+    expect(homeName({ scope: 'f00d', fleet: 'lab' })).toMatch(/^lab-[0-9a-z]{6}$/)
+    expect(homeName({ scope: 'beef', fleet: 'lab' })).not.toBe(homeName({ scope: 'f00d', fleet: 'lab' }))
+  })
+
+  it('stands before what the server is given, and is taken off again', () => {
+    const episode = episodeId(groupId(run, 3), 0, 1)
+    expect(workflowIdOf(ownServer, episode)).toBe(episode)
+    expect(parseWorkflowId(episode)).toEqual({ home: ownServer, id: episode })
+    fc.assert(
+      fc.property(fc.uuid(), fc.nat(), (scope, place) => {
+        const home = homeName({ scope, place: String(place) })
+        expect(home).toMatch(/^[0-9a-z]{6}$/)
+        expect(parseWorkflowId(workflowIdOf(home, episode))).toEqual({ home, id: episode })
+      }),
+    )
+    expect(isFleetName('lab-1')).toBe(true)
+    for (const wrong of ['', 'a:b', 'a b', '-a', 'x'.repeat(33)]) expect(isFleetName(wrong)).toBe(false)
+  })
+})
 
 describe('an identity', () => {
   it('is equal for equal work and different for different work', () => {

@@ -1,12 +1,14 @@
 /**
- * Identities: the names of all work, used as workflow ids and storage keys alike.
+ * Identities: the names of all work, used as storage keys and, with the name of their home before them where a server
+ * is shared, as workflow ids.
  *
  * Invariants
  * - Every id is built here and nowhere else; no other module pastes an id together.
  * - Equal work has equal ids, in whatever process and however often it is asked for.
  * - An id tells its ancestors: `parseEpisodeId` gives back what `episodeId` was given.
- * - Seeds come from identities and the run's seed alone, never from clock or process.
+ * - Seeds come from identities and the run's seed alone, never from clock, process or home.
  * - A run's name is no part of a seed: runs of one configuration and seed draw alike, whatever they are called.
+ * - Homes that share a server have different names, so no workflow id of one is an id of another.
  * - This module is pure and safe inside workflows.
  */
 
@@ -31,6 +33,43 @@ export type ScheduleId = Branded<'ScheduleId'>
 export type UpdateId = Branded<'UpdateId'>
 /** Every name that begins with a run's. */
 export type WorkId = RunId | ParentId | EpisodeId | ScheduleId | UpdateId
+
+/** What tells a home's work from that of others on a server that they share; empty on a server of the home's own. */
+export type HomeName = Branded<'HomeName'>
+
+/** On a server that serves one home alone, work needs no name of its home. */
+export const ownServer = '' as HomeName
+
+const fleetPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/
+
+/** True when the text can name processes that share a store: up to 32 letters, digits, `-`, `_`. */
+export function isFleetName(text: string): boolean {
+  return fleetPattern.test(text)
+}
+
+/**
+ * The name of a home on a server that others may use too. It follows from its store and from the place where that lies,
+ * so a copy of a home has another name; processes of a fleet share theirs wherever they see the store.
+ * @param of.scope what the store is known by; @param of.place where it lies
+ * @example homeName({ scope: 'f00d', place: '42' }) // 'p3xk0a'
+ */
+export function homeName(
+  of: { readonly scope: string } & ({ readonly place: string } | { readonly fleet: string }),
+) {
+  const mark = (seedOf(0, of.scope, 'place' in of ? of.place : '') % 36 ** 6).toString(36).padStart(6, '0')
+  return ('fleet' in of ? `${of.fleet}-${mark}` : mark) as HomeName
+}
+
+/** The id under which work of a home stands on the server. @example workflowIdOf(home, groupId(run, 3)) // 'p3xk0a:demo/g3' */
+export function workflowIdOf(home: HomeName, id: string): string {
+  return home === ownServer ? id : `${home}:${id}`
+}
+
+/** Home and identity of what stands under that id on the server. */
+export function parseWorkflowId(workflowId: string): { readonly home: HomeName; readonly id: string } {
+  const [, home = '', id = workflowId] = /^([A-Za-z0-9_-]+):(.*)$/s.exec(workflowId) ?? []
+  return { home: home as HomeName, id }
+}
 
 const runNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 

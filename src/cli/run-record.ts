@@ -11,6 +11,7 @@ import { summaryOf } from '../storage/evaluations.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
+import { runExists } from '../workers/session-fault.ts'
 import type { AuditEntry, EvaluationSummary, Promotion } from '../workers/training-session.ts'
 import { CallFault } from './failure.ts'
 
@@ -61,6 +62,14 @@ export async function listRuns(directory: string): Promise<readonly RunRecord[]>
 /** One run. @throws CallFault when the home has no run of that name */
 export async function findRun(directory: string, name: string): Promise<RunRecord> {
   return lookUp(directory, name, recordOf)
+}
+
+/** @throws SessionFault `run_exists` when the home has a run of that name */
+export async function refuseTaken(directory: string, name: string): Promise<void> {
+  const home = homeAt(directory)
+  if (!existsSync(home.storeFile)) return
+  await using store = await openStore(home.storeFile, { create: false })
+  if ((await store.runs.get(runId(name))) !== undefined) throw runExists(name, home.dir)
 }
 
 /** Every order that a run has taken. @throws CallFault when the home has no run of that name */

@@ -27,6 +27,7 @@ import {
   runName,
   setOption,
 } from './options.ts'
+import { refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { watchRun } from './watch.ts'
 
@@ -75,9 +76,10 @@ Examples:
         await dryRun(config, terminal, { home: options.home, officialData: options.data })
         return
       }
+      const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
+      await refuseTaken(options.home, run)
       const checked = await checkTasks(config, { home: options.home, officialData: options.data })
       for (const notice of checked.notices) terminal.say(notice)
-      const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
       await follow(run, options, terminal, (session) => session.start(run, checked.config))
     })
 }

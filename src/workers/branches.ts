@@ -10,7 +10,17 @@ import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/c
 import type { RunConfig } from '../config/schema.ts'
 import { actionSummary } from '../envs/action-summary.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import { type BranchId, branchId, type EpisodeId, parseEpisodeId, type RunId } from '../identity.ts'
+import {
+  type BranchId,
+  branchId,
+  type EpisodeId,
+  type HomeName,
+  ownServer,
+  parseEpisodeId,
+  parseWorkflowId,
+  type RunId,
+  workflowIdOf,
+} from '../identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { isSealed, type SealedEpisode, type StoredEpisode } from '../storage/episodes.ts'
 import type { Store } from '../storage/store.ts'
@@ -18,7 +28,7 @@ import type { branch } from '../workflows/branch.ts'
 import { branchFacts } from '../workflows/details.ts'
 import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
-import { evaluationPriority, taskQueues, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import { SessionFault } from './session-fault.ts'
 
 export interface BranchWish {
@@ -59,6 +69,8 @@ export interface RunBranches {
 
 interface Dependencies {
   readonly client: Client
+  /** Under which the server knows the home's work. */
+  readonly homeName: HomeName
   readonly store: Store
   /** @throws SessionFault `unknown_run` */
   readonly known: (run: string) => Promise<{ readonly id: RunId; readonly config: RunConfig }>
@@ -69,10 +81,11 @@ interface Dependencies {
 }
 
 export function createRunBranches(dependencies: Dependencies): RunBranches {
-  const { client, store, known, goodVersion, definitionOf } = dependencies
+  const { client, homeName, store, known, goodVersion, definitionOf } = dependencies
 
   /** The recorded episode, when it can be branched off at all. */
-  async function originOf(episode: string) {
+  async function originOf(named: string) {
+    const episode = ownId(named)
     const { run } = ancestryOf(episode)
     const { config } = await known(run)
     const origin = await store.episodes.get(episode as EpisodeId)
@@ -91,6 +104,17 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
         `episodes of ${origin.task} cannot be branched, because they cannot be replayed: ${replayableBecause}`,
       )
     return { origin, config, taskIndex }
+  }
+
+  /** The id as it stands in the store, of one that may be as the UI shows it. @throws SessionFault `unknown_episode` */
+  function ownId(named: string): string {
+    const { home, id } = parseWorkflowId(named)
+    if (home === ownServer || home === homeName) return id
+    const own = homeName === ownServer ? 'has a server of its own' : `is known there as ${homeName}`
+    throw new SessionFault(
+      'unknown_episode',
+      `episode ${named} is one of another home, ${home}; this one ${own}`,
+    )
   }
 
   async function rowOf(episode: SealedEpisode): Promise<EpisodeRow> {
@@ -119,17 +143,17 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
   async function start(plan: BranchPlan, task: string): Promise<boolean> {
     try {
       await client.workflow.start<typeof branch>('branch', {
-        workflowId: plan.branch,
-        taskQueue: taskQueues.orchestrator,
+        workflowId: workflowIdOf(homeName, plan.branch),
+        taskQueue: taskQueue('orchestrator', homeName),
         workflowTaskTimeout,
         args: [plan],
         priority: evaluationPriority,
         staticSummary: `${task} · from turn ${plan.episode.from.turn} · version ${plan.version} · ${plan.samples.length} samples`,
-        staticDetails: branchFacts(plan, client.options.namespace),
+        staticDetails: branchFacts(plan, { namespace: client.options.namespace, home: homeName }),
         typedSearchAttributes: [
-          { key: searchAttributes.run, value: plan.run },
+          { key: searchAttributes.run, value: workflowIdOf(homeName, plan.run) },
           { key: searchAttributes.task, value: task },
-          { key: searchAttributes.group, value: plan.branch },
+          { key: searchAttributes.group, value: workflowIdOf(homeName, plan.branch) },
           { key: searchAttributes.version, value: plan.version },
         ],
       })
@@ -167,7 +191,7 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
         const left = missing(await store.episodes.list(parent), samples)
         if (left.length === 0) break
         isOwn = await start({ ...plan, samples: left }, task)
-        await client.workflow.getHandle<typeof branch>(parent).result()
+        await client.workflow.getHandle<typeof branch>(workflowIdOf(homeName, parent)).result()
       }
       const played = await store.episodes.list(parent)
       const rows = Array.from({ length: samples }, async (_, sample) => {

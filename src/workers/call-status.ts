@@ -4,6 +4,7 @@
  * Invariants
  * - The whole chain of causes is looked at: the client wraps what the server said.
  */
+import { WorkflowNotFoundError } from '@temporalio/common'
 
 /**
  * Status 4, or 1: the deadline passed. The client ends a call that waits to be tried again as cancelled when its
@@ -22,9 +23,13 @@ export function isNotReady(error: unknown): boolean {
   return hasCode(error, 9) || (error instanceof Error && error.cause !== undefined && isNotReady(error.cause))
 }
 
-/** Status 5: there is nothing of that name. */
+/** Status 5, or what the client makes of it for a workflow: there is nothing of that name. */
 export function isNotFound(error: unknown): boolean {
-  return hasCode(error, 5) || (error instanceof Error && error.cause !== undefined && isNotFound(error.cause))
+  return (
+    error instanceof WorkflowNotFoundError ||
+    hasCode(error, 5) ||
+    (error instanceof Error && error.cause !== undefined && isNotFound(error.cause))
+  )
 }
 
 function hasCode(error: unknown, code: number): boolean {

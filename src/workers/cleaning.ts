@@ -9,12 +9,13 @@ import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { HomeName, RunId } from '../identity.ts'
 import type { Home } from '../storage/home.ts'
 import { type LongLog, longLogs, shortenLog } from '../storage/logs.ts'
 import { planRetention, type Removal } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 import { connect } from './connection.ts'
+import { homeNameOn } from './home-name.ts'
 import {
   type EndedExecution,
   endedExecutions,
@@ -67,20 +68,24 @@ export function createCleaning(
     const old = runs.filter(({ created, config }) => created < historiesBefore(config, now))
     if (old.length === 0 || (process.env.TEMPORAL_ADDRESS === undefined && !existsSync(home.temporalFile)))
       return []
-    return withServer(async (client) => {
+    return withServer(async (client, homeName) => {
       const found: { run: RunId; executions: EndedExecution[] }[] = []
       for (const { run, config } of old)
-        found.push({ run, executions: await endedExecutions(client, run, historiesBefore(config, now)) })
+        found.push({
+          run,
+          executions: await endedExecutions(client, { run, home: homeName }, historiesBefore(config, now)),
+        })
       return found.filter(({ executions }) => executions.length > 0)
     })
   }
 
-  async function withServer<T>(use: (client: Client) => Promise<T>): Promise<T> {
+  async function withServer<T>(use: (client: Client, homeName: HomeName) => Promise<T>): Promise<T> {
     const server = await connect(home.dir, { log })
     try {
       const connection = await Connection.connect(server.options ?? {})
       try {
-        return await use(new Client({ connection, namespace: server.namespace }))
+        const client = new Client({ connection, namespace: server.namespace })
+        return await use(client, homeNameOn(server, store))
       } finally {
         await connection.close()
       }

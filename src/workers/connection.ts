@@ -14,7 +14,7 @@ import { isLoopback } from '../listening.ts'
 import { reasonOf } from '../reason.ts'
 import { TemporalFault } from './temporal-server/fault.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
-import { startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
+import { servesHome, startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
 
 const reachTimeoutMs = 10_000
 
@@ -27,6 +27,8 @@ export interface TemporalConnection {
   readonly uiUrl: string | undefined
   /** Whether the server is ours to start and stop. */
   readonly embedded: boolean
+  /** Whether it serves this home alone, named or not. */
+  readonly isOwn: boolean
   /** Whether nobody else uses the server; of one of somebody else that is not known, and false. */
   isAlone(): Promise<boolean>
   /** Leaves an embedded server; the last one stops it. May be called twice. */
@@ -42,7 +44,7 @@ export async function connect(
   options: TemporalServerOptions = {},
 ): Promise<TemporalConnection> {
   const external = externalServer()
-  if (external !== undefined) return await reachExternal(external)
+  if (external !== undefined) return await reachExternal(external, home)
   const server = await startTemporal(home, options)
   return {
     address: server.address,
@@ -50,6 +52,7 @@ export async function connect(
     options: { address: server.address },
     uiUrl: server.uiUrl,
     embedded: true,
+    isOwn: true,
     isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
@@ -84,7 +87,7 @@ export function externalServer(): ExternalServer | undefined {
   return { address, namespace: config.namespace ?? 'default', options: config.connectionOptions }
 }
 
-async function reachExternal(server: ExternalServer): Promise<TemporalConnection> {
+async function reachExternal(server: ExternalServer, home: string): Promise<TemporalConnection> {
   let connection: Connection
   try {
     connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
@@ -106,6 +109,7 @@ async function reachExternal(server: ExternalServer): Promise<TemporalConnection
     ...server,
     uiUrl: cloudUiUrl(server),
     embedded: false,
+    isOwn: servesHome(server.address, home),
     isAlone: () => Promise.resolve(false),
     close: () => Promise.resolve(),
   }

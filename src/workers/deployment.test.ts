@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NativeConnection, Worker } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { ownServer } from '../identity.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment.ts'
 import { installRuntime } from './runtime.ts'
 import { type RunningTemporal, startTemporal } from './temporal-server/server.ts'
@@ -23,9 +24,9 @@ interface Process {
 async function start(build: string, options: { shared: boolean; goneAfterMs?: number }): Promise<Process> {
   const own = await NativeConnection.connect({ address: server.address })
   const worker = await Worker.create({
-    ...workerOf(build),
+    ...workerOf(ownServer, build),
     connection: own,
-    taskQueue: taskQueues.orchestrator,
+    taskQueue: taskQueue('orchestrator', ownServer),
     workflowBundle: workflows,
   })
   const running = worker.run()
@@ -34,6 +35,7 @@ async function start(build: string, options: { shared: boolean; goneAfterMs?: nu
     ...options,
     connection: own,
     namespace: server.namespace,
+    home: ownServer,
     build,
     isAlone: () => Promise.resolve(false),
     log: (line) => said.push(line),

@@ -1,5 +1,5 @@
 /**
- * Deployment: the builds of the workflows that share a server, and the one of them on which new workflows start.
+ * Deployment: the builds of the workflows that work for a home, and the one of them on which new workflows start.
  *
  * Temporal pins a workflow, with its children, to the build of the worker that began it, and starts others on the
  * current build. Which one that is has to be said by somebody: here each process with an orchestrator does.
@@ -13,13 +13,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker'
+import { type HomeName, ownServer } from '../identity.ts'
 import { reasonOf } from '../reason.ts'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import { isDeadline, isNotFound, isNotReady } from './call-status.ts'
 import { compareVersions } from './temporal-server/binary.ts'
 
-/** The name under which the server knows all builds. */
-export const deploymentName = 'perdure'
+/** The name under which the server knows all builds that work for a home. */
+export function deploymentName(home: HomeName): string {
+  return home === ownServer ? 'perdure' : `perdure-${home}`
+}
+
 /** The first one that moves a single workflow to another build without pinning it there for good. */
 const oldestServer = '1.32.0'
 
@@ -40,6 +44,8 @@ const workflowQueue = 1
 export interface DeploymentOptions {
   readonly connection: NativeConnection
   readonly namespace: string
+  /** Whose builds these are. */
+  readonly home: HomeName
   readonly build: string
   /** Whether processes of other builds may be there, or come back. */
   readonly shared: boolean
@@ -55,6 +61,8 @@ export interface DeploymentOptions {
 /** This process's part in the deployment. */
 export interface Deployment {
   readonly build: string
+  /** What the server calls all builds of the home. */
+  readonly name: string
   /** Settles when new workflows start on this build, with false when it is closed before. */
   readonly current: Promise<boolean>
   /** Whether a worker of a build is there to go on with an execution. */
@@ -69,24 +77,25 @@ export async function knowsBuilds({ workflowService }: NativeConnection): Promis
 }
 
 /** What makes a worker one of a build. */
-export function workerOf(build: string): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+export function workerOf(home: HomeName, build: string): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   return {
     workerDeploymentOptions: {
       useWorkerVersioning: true,
-      version: { deploymentName, buildId: build },
+      version: { deploymentName: deploymentName(home), buildId: build },
       defaultVersioningBehavior: 'PINNED',
     },
   }
 }
 
 /** What the server calls a build where it lists workflows. */
-export function listedBuild(build: string): string {
-  return `${deploymentName}:${build}`
+export function listedBuild(deployment: string, build: string): string {
+  return `${deployment}:${build}`
 }
 
 /** Has new workflows start on this build, as far as its place among the others allows, until it is closed. */
 export function joinDeployment(options: DeploymentOptions): Deployment {
-  const { connection, namespace, build, shared, log } = options
+  const { connection, namespace, home, build, shared, log } = options
+  const name = deploymentName(home)
   const { everyMs = placedEveryMs, goneAfterMs = workerGoneMs } = options
   const { workflowService } = connection
   const closing = new AbortController()
@@ -108,7 +117,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
     const { pollers, versioningInfo } = await call(() =>
       workflowService.describeTaskQueue({
         namespace,
-        taskQueue: { name: taskQueues.orchestrator },
+        taskQueue: { name: taskQueue('orchestrator', home) },
         taskQueueType: workflowQueue,
       }),
     )
@@ -120,7 +129,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
     }
     const version = versioningInfo?.currentDeploymentVersion
     return {
-      current: version?.deploymentName === deploymentName ? (version.buildId ?? undefined) : undefined,
+      current: version?.deploymentName === name ? (version.buildId ?? undefined) : undefined,
       hasWorkers: (of: string) => Date.now() - (seen.get(of) ?? 0) < goneAfterMs,
     }
   }
@@ -128,7 +137,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
   /** When each build's first worker first polled. */
   async function beginnings(): Promise<ReadonlyMap<string, number>> {
     const { workerDeploymentInfo } = await call(() =>
-      workflowService.describeWorkerDeployment({ namespace, deploymentName }),
+      workflowService.describeWorkerDeployment({ namespace, deploymentName: name }),
     )
     const versions = workerDeploymentInfo?.versionSummaries ?? []
     return new Map(
@@ -159,7 +168,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
     await call(() =>
       workflowService.setWorkerDeploymentCurrentVersion({
         namespace,
-        deploymentName,
+        deploymentName: name,
         buildId: build,
         ignoreMissingTaskQueues: !shared || isDeserted,
       }),
@@ -171,7 +180,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
 
   async function sayWhatIsLeft(): Promise<void> {
     if (!shared) return
-    const query = `ExecutionStatus = "Running" AND TemporalWorkerDeploymentVersion = "${listedBuild(build)}"`
+    const query = `ExecutionStatus = "Running" AND TemporalWorkerDeploymentVersion = "${listedBuild(name, build)}"`
     const { count } = await call(() => workflowService.countWorkflowExecutions({ namespace, query }))
     if (Number(count) > 0) say(`another build is the current one: build ${build} ends what it began`)
     else say(`nothing is left of what build ${build} began: its workers can be ended`)
@@ -201,6 +210,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
   const working = work()
   return {
     build,
+    name,
     current,
     async attends(other, { workflowId, runId }) {
       // The server remembers workers that have gone, and waits for them.

@@ -14,7 +14,16 @@ import {
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
-import { parseScheduleId, type RunId, type ScheduleId, scheduledId, scheduleId } from '../identity.ts'
+import {
+  type HomeName,
+  parseScheduleId,
+  parseWorkflowId,
+  type RunId,
+  type ScheduleId,
+  scheduledId,
+  scheduleId,
+  workflowIdOf,
+} from '../identity.ts'
 import { type Promotion, readPromotion, writePromotion } from '../policy/checkpoints/promotion.ts'
 import { summaryOf } from '../storage/evaluations.ts'
 import type { Home } from '../storage/home.ts'
@@ -23,7 +32,7 @@ import type { evaluation } from '../workflows/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../workflows/evaluation-plan.ts'
 import { type EvaluationSummary, searchAttributes } from '../workflows/messages.ts'
 import type { scheduledEvaluation } from '../workflows/scheduled-evaluation.ts'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import { whoami } from './run-steering.ts'
 import { SessionFault } from './session-fault.ts'
 
@@ -83,6 +92,8 @@ export interface RunEvaluations {
 
 interface Dependencies {
   readonly client: Client
+  /** Under which the server knows the home's work. */
+  readonly homeName: HomeName
   readonly store: Store
   readonly home: Home
   /** @throws SessionFault `unknown_run` */
@@ -96,7 +107,9 @@ interface Dependencies {
 const catchupWindow = '1 minute'
 
 export function createRunEvaluations(dependencies: Dependencies): RunEvaluations {
-  const { client, store, home, known, goodVersion, by = whoami() } = dependencies
+  const { client, homeName, store, home, known, goodVersion, by = whoami() } = dependencies
+  const orchestrator = taskQueue('orchestrator', homeName)
+  const onServer = (id: string) => workflowIdOf(homeName, id)
 
   async function withSchedule(
     run: string,
@@ -105,7 +118,7 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
   ): Promise<void> {
     const { id } = await known(run)
     try {
-      await work(client.schedule.getHandle(scheduleId(id, name)))
+      await work(client.schedule.getHandle(onServer(scheduleId(id, name))))
     } catch (error) {
       if (!(error instanceof ScheduleNotFoundError)) throw error
       throw new SessionFault(
@@ -129,13 +142,13 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       await store.evaluations.insert({ ...entry, created: Date.now() })
       try {
         await client.workflow.start<typeof evaluation>('evaluation', {
-          ...evaluationStart(plan, client.options.namespace),
-          taskQueue: taskQueues.orchestrator,
+          ...evaluationStart(plan, { namespace: client.options.namespace, home: homeName }),
+          taskQueue: orchestrator,
         })
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
       }
-      return client.workflow.getHandle<typeof evaluation>(plan.evaluation).result()
+      return client.workflow.getHandle<typeof evaluation>(onServer(plan.evaluation)).result()
     },
 
     async schedule(run, { timing, name, suite: wanted, episodes, samples }) {
@@ -151,7 +164,7 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       }
       try {
         await client.schedule.create({
-          scheduleId: schedule,
+          scheduleId: onServer(schedule),
           spec:
             'every' in timing
               ? { intervals: [{ every: timing.every as '30m' }] }
@@ -159,17 +172,17 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
           action: {
             type: 'startWorkflow',
             workflowType: 'scheduledEvaluation' satisfies (typeof scheduledEvaluation)['name'],
-            workflowId: scheduledId(schedule),
-            taskQueue: taskQueues.orchestrator,
+            workflowId: onServer(scheduledId(schedule)),
+            taskQueue: orchestrator,
             args: [asked],
             staticSummary: `${suite.name} · the newest version`,
             typedSearchAttributes: [
-              { key: searchAttributes.run, value: id },
+              { key: searchAttributes.run, value: onServer(id) },
               { key: searchAttributes.suite, value: suite.name },
             ],
           },
           policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
-          typedSearchAttributes: [{ key: searchAttributes.run, value: id }],
+          typedSearchAttributes: [{ key: searchAttributes.run, value: onServer(id) }],
         })
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error
@@ -186,11 +199,12 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       const wanted = run === undefined ? undefined : (await known(run)).id
       const ours = new Set((await store.runs.list()).map(({ id }) => id))
       const found: EvaluationSchedule[] = []
-      for await (const { scheduleId: schedule } of client.schedule.list()) {
-        const parsed = parseScheduleId(schedule)
+      for await (const { scheduleId: listed } of client.schedule.list()) {
+        const { home: owner, id: schedule } = parseWorkflowId(listed)
+        const parsed = owner === homeName ? parseScheduleId(schedule) : undefined
         if (parsed === undefined || !ours.has(parsed.run) || (wanted ?? parsed.run) !== parsed.run) continue
         // The list lags behind what has been done; each by itself does not.
-        const { state, info } = await client.schedule.getHandle(schedule).describe()
+        const { state, info } = await client.schedule.getHandle(listed).describe()
         found.push({
           schedule: schedule as ScheduleId,
           ...parsed,

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
 import { configSchema } from '../config/schema.ts'
+import type { HomeName } from '../identity.ts'
 import type { Home } from '../storage/home.ts'
 import { longLogs, shortenLog } from '../storage/logs.ts'
 import { planRetention } from '../storage/retention.ts'
@@ -26,6 +27,8 @@ interface Dependencies {
   readonly home: Home
   readonly store: Store
   readonly client: Client
+  /** Under which the server knows the home's work. */
+  readonly homeName: HomeName
   readonly log: (line: string) => void
 }
 
@@ -62,7 +65,7 @@ export function keepHouse(dependencies: Dependencies): Housekeeping {
 }
 
 /** One round. @param signal ends it between two runs */
-async function tidy({ home, store, client }: Dependencies, signal: AbortSignal): Promise<void> {
+async function tidy({ home, store, client, homeName }: Dependencies, signal: AbortSignal): Promise<void> {
   const now = Date.now()
   const limits: number[] = []
   for (const { id: run, status, created, config: given } of await store.runs.list()) {
@@ -75,7 +78,7 @@ async function tidy({ home, store, client }: Dependencies, signal: AbortSignal):
     }
     const before = historiesBefore(config, now)
     if (created < before) {
-      await forgetExecutions(client, await endedExecutions(client, run, before), signal)
+      await forgetExecutions(client, await endedExecutions(client, { run, home: homeName }, before), signal)
     }
   }
   for (const long of limits.length === 0 ? [] : await longLogs(home.logsDir, Math.max(...limits)))

@@ -27,13 +27,14 @@ import { createTrajectoryActivities } from '../activities/trajectory.ts'
 import type { Activities } from '../activities/wrapping.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { HomeName } from '../identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import { compressionTo, type TemporalConnection } from './connection.ts'
 import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment.ts'
 import { dataConverter } from './payload-encryption.ts'
@@ -50,6 +51,8 @@ export type Role = (typeof roles)[number]
 
 export interface RoleWorkerOptions {
   readonly connection: TemporalConnection
+  /** Whose work the workers do. */
+  readonly homeName: HomeName
   readonly home: string
   readonly roles: readonly Role[]
   readonly log: (line: string) => void
@@ -86,7 +89,8 @@ const shutdownForceTime = '20 seconds'
 
 /** Starts the workers of the roles and returns when they poll. */
 export async function startRoleWorkers(options: RoleWorkerOptions): Promise<RoleWorkers> {
-  const { connection } = options
+  const { connection, homeName } = options
+  const queue = (role: Role) => taskQueue(role, homeName)
   const log = logged(options.log)
   const home = createHome(options.home)
   const takes = (role: Role) => options.roles.includes(role)
@@ -132,7 +136,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     withLeanThreads(async () =>
       Worker.create({
         ...common,
-        ...(build === undefined ? {} : workerOf(build)),
+        ...(build === undefined ? {} : workerOf(homeName, build)),
         taskQueue,
         ...(workflows === undefined ? {} : { workflowBundle: workflows }),
         activities: untilStopping(stopping.signal, activities),
@@ -147,7 +151,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   if (takes('orchestrator'))
     workers.push(
       await workflowWorker(
-        taskQueues.orchestrator,
+        queue('orchestrator'),
         { ...environment, ...sampling, ...trajectories },
         { enableNonLocalActivities: false },
       ),
@@ -155,7 +159,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   if (takes('environment'))
     workers.push(
       await workflowWorker(
-        taskQueues.environment,
+        queue('environment'),
         { ...environment, ...heartbeating(trajectories) },
         { maxConcurrentActivityTaskExecutions: 500 },
       ),
@@ -164,7 +168,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     workers.push(
       await Worker.create({
         ...common,
-        taskQueue: taskQueues.policy,
+        taskQueue: queue('policy'),
         activities: heartbeating({
           ...sampling,
           ...createRunActivities({ store, runs, serving }),
@@ -178,7 +182,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     workers.push(
       await Worker.create({
         ...common,
-        taskQueue: taskQueues.trainer,
+        taskQueue: queue('trainer'),
         activities: heartbeating(
           createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log }),
         ),
@@ -193,6 +197,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       ? joinDeployment({
           connection: native,
           namespace: connection.namespace,
+          home: homeName,
           build,
           shared: options.shared ?? false,
           isAlone: () => connection.isAlone(),

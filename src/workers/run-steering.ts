@@ -63,6 +63,7 @@ export interface RunSteering {
 interface Dependencies {
   readonly client: Client
   readonly store: Store
+  readonly handleOf: (run: string) => WorkflowHandle<typeof trainingRun>
   /** @throws SessionFault `unknown_run` */
   readonly known: (run: string) => Promise<{ readonly config: RunConfig }>
   readonly describe: (run: string) => Promise<WorkflowExecutionDescription | undefined>
@@ -78,8 +79,7 @@ export const answerDeadlineMs = 15_000
 const askedAgainAfterMs = 200
 
 export function createRunSteering(dependencies: Dependencies): RunSteering {
-  const { client, store, known, describe, goodVersion, by = whoami() } = dependencies
-  const handleOf = (run: string) => client.workflow.getHandle<typeof trainingRun>(runId(run))
+  const { client, store, handleOf, known, describe, goodVersion, by = whoami() } = dependencies
 
   /** Sends a message that the run must answer. */
   async function steer<T>(

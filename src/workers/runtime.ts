@@ -8,6 +8,7 @@
  */
 import { Context } from '@temporalio/activity'
 import { DefaultLogger, type LogLevel, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
+import { parseWorkflowId } from '../identity.ts'
 import { createLogFile, type LogFile } from './telemetry/log-file.ts'
 
 let log: LogFile | undefined
@@ -85,6 +86,7 @@ function tellPeople(message: string, meta: Readonly<Record<string, unknown>> | u
   if (now - (lastTold.get(message) ?? 0) < tellEveryMs) return
   lastTold.set(message, now)
   const { workflowId, turn, reason } = meta
-  const about = [workflowId, turn === undefined ? undefined : `turn ${turn}`].filter(Boolean).join(', ')
+  const work = typeof workflowId === 'string' ? parseWorkflowId(workflowId).id : undefined
+  const about = [work, turn === undefined ? undefined : `turn ${turn}`].filter(Boolean).join(', ')
   tell(`${about}: ${message}${reason === undefined ? '' : ` (${reason})`}`)
 }

@@ -30,3 +30,11 @@ export class SessionFault extends Error {
     this.kind = kind
   }
 }
+
+/** The fault of starting a run whose name is taken. */
+export function runExists(run: string, home: string): SessionFault {
+  return new SessionFault(
+    'run_exists',
+    `run ${run} exists in ${home}; go on with \`perdure resume ${run}\`, or name another with --run`,
+  )
+}

@@ -9,12 +9,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
-import { type RunId, runId } from '../identity.ts'
+import { type HomeName, parseWorkflowId, type RunId, runId } from '../identity.ts'
 import { reasonOf } from '../reason.ts'
 import { searchAttributes } from '../workflows/messages.ts'
-import { taskQueues } from '../workflows/task-queues.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import { isNotFound } from './call-status.ts'
-import { type Deployment, deploymentName, listedBuild } from './deployment.ts'
+import { type Deployment, listedBuild } from './deployment.ts'
 import { type RecordedExecution, replayFaults } from './replay.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 
@@ -32,6 +32,8 @@ const terminateExisting = 3
 
 export interface TakeoverOptions {
   readonly client: Client
+  /** Whose work is taken over. */
+  readonly home: HomeName
   readonly deployment: Deployment
   readonly workflows: BuiltWorkflows
   /** Whether processes of other builds may come back: what they left is then left to them for a while. */
@@ -86,7 +88,7 @@ export function keepTakingOver(options: TakeoverOptions): Takeover {
   async function round(patient: boolean): Promise<void> {
     const found = new Set<string>()
     for (const [build, left] of Map.groupBy(await listLeft(options), (each) => each.build)) {
-      const asked = left.find(({ taskQueue }) => taskQueue === taskQueues.orchestrator) ?? left[0]
+      const asked = left.find((each) => each.taskQueue === taskQueue('orchestrator', options.home)) ?? left[0]
       if (asked === undefined || (await deployment.attends(build, asked))) continue
       if (signal.aborted) return
       if (patient && !alone.has(build)) found.add(build)
@@ -123,13 +125,14 @@ export function keepTakingOver(options: TakeoverOptions): Takeover {
 }
 
 async function listLeft({ client, deployment }: TakeoverOptions): Promise<readonly Left[]> {
-  const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${deploymentName}" AND TemporalWorkerDeploymentVersion != "${listedBuild(deployment.build)}"`
+  const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${deployment.name}" AND TemporalWorkerDeploymentVersion != "${listedBuild(deployment.name, deployment.build)}"`
+  const prefix = listedBuild(deployment.name, '')
   const left: Left[] = []
   for await (const execution of client.workflow.list({ query })) {
     const { workflowId, runId, type, taskQueue } = execution
     const [listed] = execution.searchAttributes.TemporalWorkerDeploymentVersion ?? []
-    if (typeof listed !== 'string' || !listed.startsWith(listedBuild(''))) continue
-    const build = listed.slice(listedBuild('').length)
+    if (typeof listed !== 'string' || !listed.startsWith(prefix)) continue
+    const build = listed.slice(prefix.length)
     const parent = execution.parentExecution?.workflowId ?? undefined
     left.push({ workflowId, runId, type, taskQueue, build, parent })
   }
@@ -155,9 +158,11 @@ async function takeOver(options: TakeoverOptions, from: string, left: readonly L
     await inParallel(
       recorded.filter(({ workflowId, type }) => again.has(workflowId) && remedies[type] === remedy),
       (each) =>
-        remedy === 'relaunch' ? options.relaunch(runId(each.workflowId)) : end(client, each, remedy),
+        remedy === 'relaunch'
+          ? options.relaunch(runId(parseWorkflowId(each.workflowId).id))
+          : end(client, each, remedy),
     )
-  await inParallel(moved, (each) => move(client, each, deployment.build))
+  await inParallel(moved, (each) => move(client, each, deployment))
   if (moved.length > 0)
     log(
       `build ${deployment.build} goes on with what build ${from} began: ${listed(moved.map(({ workflowId }) => workflowId))}`,
@@ -183,13 +188,15 @@ function withDescendants(recorded: readonly Recorded[], faulty: ReadonlySet<stri
 }
 
 /** Its next task goes to this build, which it belongs to from then on. */
-async function move(client: Client, { workflowId, runId }: Left, buildId: string): Promise<void> {
+async function move(client: Client, { workflowId, runId }: Left, to: Deployment): Promise<void> {
   await unlessEnded(() =>
     client.workflowService.updateWorkflowExecutionOptions({
       namespace: client.options.namespace,
       workflowExecution: { workflowId, runId },
       workflowExecutionOptions: {
-        versioningOverride: { oneTime: { targetDeploymentVersion: { deploymentName, buildId } } },
+        versioningOverride: {
+          oneTime: { targetDeploymentVersion: { deploymentName: to.name, buildId: to.build } },
+        },
       },
       updateMask: { paths: ['versioning_override'] },
     }),

@@ -7,7 +7,7 @@
  */
 import type { Client } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import { type HomeName, type RunId, workflowIdOf } from '../identity.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { isNotFound } from './call-status.ts'
 
@@ -30,8 +30,12 @@ export function historiesBefore({ retention }: RunConfig, now: number): number {
 }
 
 /** Executions of a run that ended before a time. @param before milliseconds since the epoch */
-export async function endedExecutions(client: Client, run: RunId, before: number): Promise<EndedExecution[]> {
-  const query = `${searchAttributes.run.name} = "${run}" AND ExecutionStatus != "Running" AND CloseTime < "${new Date(before).toISOString()}"`
+export async function endedExecutions(
+  client: Client,
+  { run, home }: { readonly run: RunId; readonly home: HomeName },
+  before: number,
+): Promise<EndedExecution[]> {
+  const query = `${searchAttributes.run.name} = "${workflowIdOf(home, run)}" AND ExecutionStatus != "Running" AND CloseTime < "${new Date(before).toISOString()}"`
   const ended: EndedExecution[] = []
   for await (const { workflowId, runId, historySize = 0 } of client.workflow.list({ query }))
     ended.push({ workflowId, runId, bytes: historySize })

@@ -19,13 +19,13 @@ import {
 import { definitionOf } from '../activities/open-runs.ts'
 import { inHome, withoutHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
-import { type RunId, runId } from '../identity.ts'
+import { type RunId, runId, workflowIdOf } from '../identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { progress, type RunPhase, type RunProgress, searchAttributes } from '../workflows/messages.ts'
-import { taskQueues, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
 import { initialState, progressOf, type TrainingState } from '../workflows/training-state.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
@@ -33,13 +33,15 @@ import { isDeadline, isNotReady } from './call-status.ts'
 import { connect } from './connection.ts'
 import { diskWarning, watchDisk } from './disk-watch.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
+import { refuseFormerExecution } from './former-execution.ts'
+import { homeNameOn } from './home-name.ts'
 import { keepHouse } from './housekeeping.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
 import { answerDeadlineMs, createRunSteering, type RunSteering } from './run-steering.ts'
 import { installRuntime, sdkMetricsPort } from './runtime.ts'
-import { SessionFault } from './session-fault.ts'
+import { runExists, SessionFault } from './session-fault.ts'
 import { keepTakingOver } from './takeover.ts'
 import { type MetricsPlace, portForSdk, startTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 
@@ -111,13 +113,14 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   opened.defer(() => connection.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
+  const homeName = homeNameOn(connection, store)
   // As late as can be: a runtime that is installed and never used keeps the process alive.
   if (wanted.length > 0)
     installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort })
   const workers =
     telemetry === undefined
       ? undefined
-      : await startRoleWorkers({ ...options, roles: wanted, connection, telemetry })
+      : await startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry })
   opened.defer(() => workers?.close())
   const clientConnection = await Connection.connect(connection.options ?? {})
   const converter = dataConverter()
@@ -127,7 +130,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...(converter === undefined ? {} : { dataConverter: converter }),
   })
   const closing = new AbortController()
-  const handleOf = (run: string) => client.workflow.getHandle<typeof trainingRun>(runId(run))
+  const handleOf = (run: string) =>
+    client.workflow.getHandle<typeof trainingRun>(workflowIdOf(homeName, runId(run)))
 
   /** @throws SessionFault `unknown_run` */
   async function stored(run: string): Promise<{ id: RunId; config: RunConfig }> {
@@ -155,13 +159,13 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING' = 'FAIL',
   ): Promise<void> {
     await client.workflow.start<typeof trainingRun>('trainingRun', {
-      workflowId: state.run,
+      workflowId: workflowIdOf(homeName, state.run),
       workflowIdConflictPolicy,
-      taskQueue: taskQueues.orchestrator,
+      taskQueue: taskQueue('orchestrator', homeName),
       workflowTaskTimeout,
       args: [state],
       staticSummary: `training run ${state.run}`,
-      typedSearchAttributes: [{ key: searchAttributes.run, value: state.run }],
+      typedSearchAttributes: [{ key: searchAttributes.run, value: workflowIdOf(homeName, state.run) }],
     })
   }
 
@@ -233,13 +237,14 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   }
 
   const { by, shared = false } = options
-  const steering = createRunSteering({ client, store, known: stored, describe, goodVersion, by })
+  const steering = createRunSteering({ client, store, handleOf, known: stored, describe, goodVersion, by })
   const { deployment, workflows } = workers ?? {}
   const takeover =
     deployment === undefined || workflows === undefined
       ? undefined
       : keepTakingOver({
           client,
+          home: homeName,
           deployment,
           workflows,
           shared,
@@ -275,7 +280,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     })
     stack.defer(() => watch.close())
     if (wanted.includes('orchestrator')) {
-      const keeping = keepHouse({ home, store, client, log })
+      const keeping = keepHouse({ home, store, client, homeName, log })
       stack.defer(() => keeping.close())
     }
     return stack
@@ -283,6 +288,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
   const branches = createRunBranches({
     client,
+    homeName,
     store,
     known: stored,
     goodVersion,
@@ -292,7 +298,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       return definitionOf(entry, options.findEnvironment)
     },
   })
-  const evaluations = createRunEvaluations({ client, store, home, known: stored, goodVersion, by })
+  const evaluations = createRunEvaluations({ client, homeName, store, home, known: stored, goodVersion, by })
 
   opened.move() // it is open: from now on `close` ends it, in its own order
   return {
@@ -303,11 +309,12 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       const config = withoutHome(given, home.dir)
       const id = runId(run)
       const created = Date.now()
-      if ((await store.runs.insert({ id, config, created })) === 'already')
+      if ((await store.runs.get(id)) === undefined && (await describe(run))?.status.name === 'RUNNING')
         throw new SessionFault(
           'run_exists',
-          `run ${run} exists in ${home.dir}; go on with \`perdure resume ${run}\`, or name another with --run`,
+          `a run ${run} goes on at ${connection.address} that ${home.storeFile} does not know: name another with --run, or terminate workflow ${workflowIdOf(homeName, id)}`,
         )
+      if ((await store.runs.insert({ id, config, created })) === 'already') throw runExists(run, home.dir)
       await launch(initialState(id, config, created))
     },
 
@@ -318,6 +325,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       if (description?.status.name === 'RUNNING') return
       const state = await lastState(id, config)
       if (state.phase === 'done') return
+      const record = await store.runs.get(id)
+      if (record !== undefined) await refuseFormerExecution({ client, store, homeName }, record)
       await store.runs.setStatus(id, 'running')
       try {
         await launch(stateToGoOnFrom(state, config))

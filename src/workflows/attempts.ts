@@ -5,14 +5,7 @@
  * - An infrastructure failure leads to a new attempt under a new id, never to a result.
  * - Cancellation is passed on, never taken for a failure.
  */
-import {
-  ChildWorkflowFailure,
-  executeChild,
-  isCancellation,
-  log,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow'
+import { ChildWorkflowFailure, executeChild, isCancellation, log, sleep } from '@temporalio/workflow'
 import { episodeId, type ParentId } from '../identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { episodeFacts, episodeSummary } from './details.ts'
@@ -20,6 +13,7 @@ import { episodeQueue } from './dispatch.ts'
 import { episode } from './episode.ts'
 import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
+import { here, idHere } from './place.ts'
 import { workflowTaskTimeout } from './task-queues.ts'
 
 /** Which sample of which group, evaluation or branch, and how often to try. */
@@ -60,16 +54,16 @@ async function playAttempt(
     const taskQueue = episodeQueue(plan.dispatch)
     const own: EpisodePlan = { ...plan, episode: id }
     return await executeChild(episode, {
-      workflowId: id,
+      workflowId: idHere(id),
       ...(taskQueue === undefined ? {} : { taskQueue }),
       workflowTaskTimeout,
       args: [own],
       staticSummary: episodeSummary(own),
-      staticDetails: episodeFacts(own, workflowInfo().namespace),
+      staticDetails: episodeFacts(own, here()),
       typedSearchAttributes: [
-        { key: searchAttributes.run, value: plan.run },
+        { key: searchAttributes.run, value: idHere(plan.run) },
         { key: searchAttributes.task, value: plan.task },
-        { key: searchAttributes.group, value: of.parent },
+        { key: searchAttributes.group, value: idHere(of.parent) },
         { key: searchAttributes.version, value: of.version },
       ],
     })

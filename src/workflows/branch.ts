@@ -5,16 +5,17 @@
  * - Its episodes are its own: no update, group or evaluation ever counts them.
  * - A sample is played once per identity; asking for more samples plays only those that are missing.
  */
-import { setCurrentDetails, workflowInfo } from '@temporalio/workflow'
+import { setCurrentDetails } from '@temporalio/workflow'
 import { playSample } from './attempts.ts'
 import { describeBranch } from './details.ts'
 import type { BranchPlan, EpisodeResult } from './messages.ts'
+import { here } from './place.ts'
 
 /** Plays the samples at once. @returns their results; null where no attempt ended with a reward */
 export async function branch(plan: BranchPlan): Promise<readonly (EpisodeResult | null)[]> {
   const results = new Map<number, EpisodeResult | null>()
-  const { namespace } = workflowInfo()
-  const tell = () => setCurrentDetails(describeBranch(plan, results, namespace))
+  const place = here()
+  const tell = () => setCurrentDetails(describeBranch(plan, results, place))
   tell()
   const { maxAttempts, version, branch: parent } = plan
   return Promise.all(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { branchId, episodeId, evaluationId, groupId, runId } from '../identity.ts'
+import { branchId, episodeId, evaluationId, groupId, homeName, ownServer, runId } from '../identity.ts'
 import {
   describeBranch,
   describeEpisode,
@@ -8,10 +8,11 @@ import {
   episodeFacts,
   episodeSummary,
 } from './details.ts'
-import { listQuery, table, verbatim, workflowLink } from './links.ts'
+import { listLink, listQuery, table, verbatim, workflowLink } from './links.ts'
 import type { BranchPlan, EpisodePlan, EpisodeResult, EvaluationPlan } from './messages.ts'
 
 const run = runId('demo')
+const place = { namespace: 'default', home: ownServer }
 const group = groupId(run, 3)
 const plan: EpisodePlan = {
   episode: episodeId(group, 2, 1),
@@ -37,12 +38,12 @@ function won(episode: EpisodeResult['episode'], reward: number): EpisodeResult {
 describe('details', () => {
   it('say what an episode plays and for whom, with the way to its parents', () => {
     expect(episodeSummary(plan)).toBe('kg · train #7 · sample 2, attempt 1')
-    const facts = episodeFacts(plan, 'default')
+    const facts = episodeFacts(plan, place)
     expect(facts).toContain('[demo/g3](/namespaces/default/workflows/demo%2Fg3)')
     expect(facts).toContain('the newest version, 25 % of turns one of 1, 4, temperature 0.8')
     const from = { episode: plan.episode, turn: 5 }
     const episode = episodeId(branchId(plan.episode, 5, 9), 0, 0)
-    expect(episodeFacts({ ...plan, episode, from }, 'default')).toMatch(
+    expect(episodeFacts({ ...plan, episode, from }, place)).toMatch(
       /branch.*b5-v9.*turn 5 of \[demo\/g3\/s2/s,
     )
   })
@@ -73,22 +74,22 @@ describe('details', () => {
 
   it('of a group and a branch tell each sample with the way to it', () => {
     const results = [won(episodeId(group, 0, 1), 1), null, won(episodeId(group, 2, 0), 0.5)]
-    const text = describeGroup({ group, groupSize: 3 }, results, 'default')
+    const text = describeGroup({ group, groupSize: 3 }, results, place)
     expect(text).toContain('**2 of 3 ended** · 1 succeeded · mean reward 0.75')
-    expect(text).toContain(workflowLink('default', 'demo/g3/s0/a1', 's0'))
-    expect(text).toContain(workflowLink('default', 'demo/g3/s1/a0', 's1'))
+    expect(text).toContain(workflowLink(place, 'demo/g3/s0/a1', 's0'))
+    expect(text).toContain(workflowLink(place, 'demo/g3/s1/a0', 's1'))
     const branch = branchId(plan.episode, 5, 9)
     const samples = [{ sample: 4, attempt: 0 }]
     const branching = { branch, samples } as unknown as BranchPlan
-    expect(describeBranch(branching, new Map(), 'default')).toContain(
-      workflowLink('default', `${branch}/s4/a0`, 's4'),
+    expect(describeBranch(branching, new Map(), place)).toContain(
+      workflowLink(place, `${branch}/s4/a0`, 's4'),
     )
   })
 
   it('of an evaluation tell its share and find its episodes', () => {
     const evaluation = evaluationId(run, 'held_out', 4, 1)
     const asked = { evaluation, episodes: 5, samples: 2 } as unknown as EvaluationPlan
-    const text = describeEvaluation(asked, { ended: 8, successes: 2, rewardSum: 3 }, 'default')
+    const text = describeEvaluation(asked, { ended: 8, successes: 2, rewardSum: 3 }, place)
     expect(text).toContain('**25 % succeed**: 2 of 8 · mean reward 0.375')
     expect(text).toContain('8 of 10 episodes')
     expect(text).toContain(encodeURIComponent(`PerdureGroup="${evaluation}" AND PerdureReward<1`))
@@ -96,6 +97,15 @@ describe('details', () => {
 })
 
 describe('a link to a list', () => {
+  it('leads to the work of its own home on a server that homes share', () => {
+    const shared = { namespace: 'default', home: homeName({ scope: 'f00d', place: '42' }) }
+    const id = encodeURIComponent(`${shared.home}:demo/g3`)
+    expect(workflowLink(shared, 'demo/g3')).toBe(`[demo/g3](/namespaces/default/workflows/${id})`)
+    expect(listLink(shared, 'all', 'episode', [['run', '=', 'demo']])).toContain(
+      encodeURIComponent(`PerdureRun="${shared.home}:demo"`),
+    )
+  })
+
   it('asks by search attributes', () => {
     const query = listQuery('episode', [
       ['task', '=', 'kg'],

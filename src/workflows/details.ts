@@ -8,7 +8,7 @@
  */
 import { isBranchId, type ParentId, parseEpisodeId } from '../identity.ts'
 import type { Outcome } from '../learning/outcome.ts'
-import { figure, listLink, table, verbatim, workflowLink } from './links.ts'
+import { figure, listLink, type Place, table, verbatim, workflowLink } from './links.ts'
 import type {
   BranchPlan,
   EpisodePlan,
@@ -32,18 +32,18 @@ export function episodeSummary({ episode, task, split, position, from }: Episode
 }
 
 /** What an episode plays and for whom. */
-export function episodeFacts(plan: EpisodePlan, namespace: string): string {
+export function episodeFacts(plan: EpisodePlan, place: Place): string {
   const { episode, run, task, split, position, from, temperature } = plan
   const { parent, sample, attempt } = parseEpisodeId(episode)
   return table(
     ['episode', episode],
     [
-      ['run', workflowLink(namespace, run)],
-      [kindOf(parent), workflowLink(namespace, parent)],
+      ['run', workflowLink(place, run)],
+      [kindOf(parent), workflowLink(place, parent)],
       ['task', task],
       from === undefined
         ? ['instance', `${split} #${position}`]
-        : ['plays on from', `turn ${from.turn} of ${workflowLink(namespace, from.episode)}`],
+        : ['plays on from', `turn ${from.turn} of ${workflowLink(place, from.episode)}`],
       ['sample', `${sample}, attempt ${attempt}`],
       ['policy', `${policyOf(plan.versions)}, temperature ${figure(temperature)}`],
     ],
@@ -109,12 +109,12 @@ export function describeEpisode({ turns, reward, played, ending }: EpisodeCourse
 /** What a group plays and for whom. */
 export function groupFacts(
   { group, run, version, groupSize, quorum, episode }: GroupPlan,
-  namespace: string,
+  place: Place,
 ): string {
   return table(
     ['group', group],
     [
-      ['run', workflowLink(namespace, run)],
+      ['run', workflowLink(place, run)],
       ['task', episode.task],
       ['instance', `${episode.split} #${episode.position}`],
       ['admitted at', `version ${version}`],
@@ -128,29 +128,29 @@ export function groupFacts(
 export function describeGroup(
   { group, groupSize }: Pick<GroupPlan, 'group' | 'groupSize'>,
   results: readonly (EpisodeResult | null)[],
-  namespace: string,
+  place: Place,
 ): string {
   const rows = results.map((result, sample) => ({ sample, result }))
-  return paragraphs([tally(rows, groupSize), samplesTable(group, rows, namespace)])
+  return paragraphs([tally(rows, groupSize), samplesTable(group, rows, place)])
 }
 
 /** How far a branch has come. @param results by sample; null where no attempt ended with a reward */
 export function describeBranch(
   { branch, samples }: BranchPlan,
   results: ReadonlyMap<number, EpisodeResult | null>,
-  namespace: string,
+  place: Place,
 ): string {
   const rows = samples.map(({ sample }) => ({ sample, result: results.get(sample) ?? null }))
-  return paragraphs([tally(rows, samples.length), samplesTable(branch, rows, namespace)])
+  return paragraphs([tally(rows, samples.length), samplesTable(branch, rows, place)])
 }
 
 /** What a branch plays and for whom. */
-export function branchFacts({ branch, run, version, episode }: BranchPlan, namespace: string): string {
+export function branchFacts({ branch, run, version, episode }: BranchPlan, place: Place): string {
   return table(
     ['branch', branch],
     [
-      ['run', workflowLink(namespace, run)],
-      ['plays on from', `turn ${episode.from.turn} of ${workflowLink(namespace, episode.from.episode)}`],
+      ['run', workflowLink(place, run)],
+      ['plays on from', `turn ${episode.from.turn} of ${workflowLink(place, episode.from.episode)}`],
       ['policy', `version ${version}, temperature ${figure(episode.temperature)}`],
     ],
   )
@@ -168,12 +168,12 @@ function tally(rows: readonly SampleRow[], size: number): string {
   return `**${ended.length} of ${size} ended** · ${won} succeeded · mean reward ${figure(ended.length === 0 ? null : mean)}`
 }
 
-function samplesTable(parent: ParentId, rows: readonly SampleRow[], namespace: string): string {
+function samplesTable(parent: ParentId, rows: readonly SampleRow[], place: Place): string {
   return table(
     ['sample', 'reward', 'outcome', 'turns'],
     rows.slice(0, shownSamples).map(({ sample, result }) => {
       const id = result?.episode ?? `${parent}/s${sample}/a0`
-      const link = workflowLink(namespace, id, `s${sample}`)
+      const link = workflowLink(place, id, `s${sample}`)
       return result === null
         ? [link, '', 'playing', '']
         : [link, figure(result.reward), result.outcome, `${result.turns}`]
@@ -182,12 +182,12 @@ function samplesTable(parent: ParentId, rows: readonly SampleRow[], namespace: s
 }
 
 /** What an evaluation plays and for whom. */
-export function evaluationFacts(plan: EvaluationPlan, namespace: string): string {
+export function evaluationFacts(plan: EvaluationPlan, place: Place): string {
   const { evaluation, run, suite, version, episodes, samples = 1, episode } = plan
   return table(
     ['evaluation', evaluation],
     [
-      ['run', workflowLink(namespace, run)],
+      ['run', workflowLink(place, run)],
       ['suite', `${suite}: ${episode.task}, split ${episode.split}`],
       ['version', `${version}, temperature ${figure(episode.temperature)}`],
       ['episodes', samples === 1 ? `${episodes}` : `${episodes} instances of ${samples} samples`],
@@ -199,11 +199,11 @@ export function evaluationFacts(plan: EvaluationPlan, namespace: string): string
 export function describeEvaluation(
   { evaluation, episodes, samples = 1 }: EvaluationPlan,
   { ended, successes, rewardSum }: { ended: number; successes: number; rewardSum: number },
-  namespace: string,
+  place: Place,
 ): string {
   const share = ended === 0 ? '—' : `${figure((100 * successes) / ended)} %`
   const list = (text: string, ...more: Parameters<typeof listLink>[3]) =>
-    listLink(namespace, text, 'episode', [['group', '=', evaluation], ...more])
+    listLink(place, text, 'episode', [['group', '=', evaluation], ...more])
   return paragraphs([
     `**${share} succeed**: ${successes} of ${ended} · mean reward ${figure(ended === 0 ? null : rewardSum / ended)}`,
     `${ended} of ${episodes * samples} episodes have ended`,

@@ -11,6 +11,7 @@
  */
 import {
   type ActivityInterfaceFor,
+  type ActivityOptions,
   type LocalActivityInterfaceFor,
   proxyActivities,
   proxyLocalActivities,
@@ -23,7 +24,8 @@ import type { RunActivities } from '../activities/run.ts'
 import type { SamplingActivities } from '../activities/sampling.ts'
 import type { TrainingActivities } from '../activities/training.ts'
 import type { TrajectoryActivities } from '../activities/trajectory.ts'
-import { taskQueues } from './task-queues.ts'
+import { queueHere } from './place.ts'
+import type { QueueRole } from './task-queues.ts'
 
 type Dispatch = 'local' | 'server'
 
@@ -68,6 +70,15 @@ const local = { localRetryThreshold: '1 second' } as const
  */
 const remote = { heartbeatTimeout: '10 seconds' } as const
 
+/** Activities that workers of a role do, of the workflow's own home: which one that is is known once it runs. */
+function onQueue<Activities>(
+  role: QueueRole,
+  options: Omit<ActivityOptions, 'taskQueue'>,
+): ActivityInterfaceFor<Activities> {
+  const proxied = () => proxyActivities<Activities>({ ...options, ...remote, taskQueue: queueHere(role) })
+  return new Proxy({} as ActivityInterfaceFor<Activities>, { get: (_, name) => Reflect.get(proxied(), name) })
+}
+
 /** Activities of one turn that any worker of the role may do. */
 export function samplingActivities(
   dispatch: Dispatch,
@@ -79,12 +90,12 @@ export function samplingActivities(
         ...own,
         ...local,
       }) as LocalActivityInterfaceFor<SamplingActivities> & ActivityInterfaceFor<SamplingActivities>)
-    : proxyActivities<SamplingActivities>({ ...own, ...remote, taskQueue: taskQueues.policy })
+    : onQueue<SamplingActivities>('policy', own)
 }
 
 /** The queue on which an episode plays; undefined: its parent's. */
 export function episodeQueue(dispatch: Dispatch): string | undefined {
-  return dispatch === 'local' ? undefined : taskQueues.environment
+  return dispatch === 'local' ? undefined : queueHere('environment')
 }
 
 /** An episode's activities on its environment session. */
@@ -111,44 +122,28 @@ type GroupActivities = Pick<TrajectoryActivities, 'recordGroup' | 'findReports'>
 export function groupActivities(dispatch: Dispatch): ActivityInterfaceFor<GroupActivities> {
   return dispatch === 'local'
     ? proxyLocalActivities<GroupActivities>({ ...writeLimits, ...local })
-    : proxyActivities<GroupActivities>({
-        ...writeLimits,
-        ...remote,
-        taskQueue: taskQueues.environment,
-      })
+    : onQueue<GroupActivities>('environment', writeLimits)
 }
 
 /** Updates of the policy; always through the server, so that the UI shows them with their heartbeats. */
-export const trainingActivities = proxyActivities<TrainingActivities>({
-  ...remote,
-  taskQueue: taskQueues.trainer,
+export const trainingActivities = onQueue<TrainingActivities>('trainer', {
   startToCloseTimeout: '12 hours', // one chunk of a warm start of a large policy
   scheduleToCloseTimeout: '7 days', // a trainer may be away over a long weekend
   retry: { ...retry, maximumAttempts: 20 }, // the update's id finds its finished checkpoint
 })
 
 /** Opening, publishing and recording of a run. */
-export const runActivities = proxyActivities<RunActivities>({
-  ...remote,
-  taskQueue: taskQueues.policy,
+export const runActivities = onQueue<RunActivities>('policy', {
   startToCloseTimeout: '10 minutes', // loading a checkpoint of a large policy
   scheduleToCloseTimeout: '7 days', // the policy worker may be away, or the disk full
   retry,
 })
 
 /** Results of evaluations: small writes to the store. */
-export const evaluationActivities = proxyActivities<EvaluationActivities>({
-  ...writeLimits,
-  ...remote,
-  taskQueue: taskQueues.policy,
-})
+export const evaluationActivities = onQueue<EvaluationActivities>('policy', writeLimits)
 
 /**
  * The audit trail of a run: small writes to the store. Not local ones: orders come while other work is cancelled,
  * and in which order the end of a local activity and a cancellation reach the workflow differs on replay.
  */
-export const auditActivities = proxyActivities<AuditActivities>({
-  ...writeLimits,
-  ...remote,
-  taskQueue: taskQueues.policy,
-})
+export const auditActivities = onQueue<AuditActivities>('policy', writeLimits)

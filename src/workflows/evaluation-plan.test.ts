@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resolveConfig } from '../config/loader.ts'
-import type { RunId } from '../identity.ts'
+import { ownServer, type RunId } from '../identity.ts'
 import { evaluationPlan, evaluationStart } from './evaluation-plan.ts'
 import { searchAttributes } from './messages.ts'
 
@@ -25,7 +25,7 @@ test('the same checkpoint, suite and number of episodes give the same plan, henc
 
 test('it is started under that identity, and found by its run, task, suite and version', () => {
   const plan = evaluationPlan(run, config, { suite, version: 3, samples: 4 })
-  const start = evaluationStart(plan, 'default')
+  const start = evaluationStart(plan, { namespace: 'default', home: ownServer })
   expect(start).toMatchObject({ workflowId: plan.evaluation, args: [plan], priority: { priorityKey: 5 } })
   expect(start.staticSummary).toBe('facts-20x4 · version 3 · 20 instances of 4 samples')
   expect(start.typedSearchAttributes).toEqual([

@@ -6,9 +6,10 @@
  * - It is started under that identity, and found by its run, task, suite and version.
  */
 import type { RunConfig } from '../config/schema.ts'
-import { evaluationId, type RunId } from '../identity.ts'
+import { evaluationId, type RunId, workflowIdOf } from '../identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { evaluationFacts } from './details.ts'
+import type { Place } from './links.ts'
 import { type EpisodePlan, type EvaluationPlan, searchAttributes } from './messages.ts'
 import { evaluationPriority, workflowTaskTimeout } from './task-queues.ts'
 
@@ -85,17 +86,17 @@ export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }:
 export const playedOnce = 'ALLOW_DUPLICATE_FAILED_ONLY'
 
 /** How an evaluation is started, from within a workflow or from outside. */
-export function evaluationStart(plan: EvaluationPlan, namespace: string) {
+export function evaluationStart(plan: EvaluationPlan, place: Place) {
   const args: [EvaluationPlan] = [plan]
   return {
-    workflowId: plan.evaluation,
+    workflowId: workflowIdOf(place.home, plan.evaluation),
     args,
     priority: evaluationPriority,
     workflowTaskTimeout,
     staticSummary: evaluationSummaryLine(plan),
-    staticDetails: evaluationFacts(plan, namespace),
+    staticDetails: evaluationFacts(plan, place),
     typedSearchAttributes: [
-      { key: searchAttributes.run, value: plan.run },
+      { key: searchAttributes.run, value: workflowIdOf(place.home, plan.run) },
       { key: searchAttributes.task, value: plan.episode.task },
       { key: searchAttributes.suite, value: plan.suite },
       { key: searchAttributes.version, value: plan.version },

@@ -22,6 +22,7 @@ import { playSample } from './attempts.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { type EvaluationPlan, type EvaluationSummary, evaluationEnded, searchAttributes } from './messages.ts'
+import { here, idHere } from './place.ts'
 
 /** What is carried over when the evaluation continues as new. */
 interface EvaluationState {
@@ -79,8 +80,8 @@ async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promis
   let fault: unknown
   const { samples = 1 } = plan
   const all = episodesOf(plan)
-  const { namespace } = workflowInfo()
-  const tell = () => setCurrentDetails(describeEvaluation(plan, { ended, successes, rewardSum }, namespace))
+  const place = here()
+  const tell = () => setCurrentDetails(describeEvaluation(plan, { ended, successes, rewardSum }, place))
   tell()
   while (next < all && !workflowInfo().continueAsNewSuggested) {
     const sample = next
@@ -118,7 +119,7 @@ async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promis
 /** Nobody waits for the evaluation of a run that has ended; its result is in the store. */
 async function reportToRun(plan: EvaluationPlan, summary: EvaluationSummary): Promise<void> {
   try {
-    await getExternalWorkflowHandle(plan.run).signal(evaluationEnded, summary)
+    await getExternalWorkflowHandle(idHere(plan.run)).signal(evaluationEnded, summary)
   } catch (error) {
     if (isCancellation(error)) throw error
     log.info('run not reached', { evaluation: plan.evaluation })

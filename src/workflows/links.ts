@@ -6,26 +6,38 @@
  * - Text of a policy or of an environment is shown as it is, and never read as Markdown.
  * - This module is pure and safe inside workflows.
  */
+import { type HomeName, workflowIdOf } from '../identity.ts'
 import { searchAttributes } from './messages.ts'
 
 type Attribute = keyof typeof searchAttributes
 
+/** Where work stands on a server: links lead there. */
+export interface Place {
+  readonly namespace: string
+  readonly home: HomeName
+}
+
 /** One condition of a list of workflows, e.g. `['version', '>', 40]`. */
 export type Condition = readonly [Attribute, '=' | '!=' | '<' | '>', string | number]
 
-/** @example workflowLink('default', 'demo/g3') // '[demo/g3](/namespaces/default/workflows/demo%2Fg3)' */
-export function workflowLink(namespace: string, id: string, text: string = id): string {
-  return `[${text}](/namespaces/${namespace}/workflows/${encodeURIComponent(id)})`
+/** @param id the work's own, without its home. @example workflowLink(place, 'demo/g3') // '[demo/g3](/namespaces/…)' */
+export function workflowLink({ namespace, home }: Place, id: string, text: string = id): string {
+  return `[${text}](/namespaces/${namespace}/workflows/${encodeURIComponent(workflowIdOf(home, id))})`
 }
 
+/** Attributes that name work: they hold workflow ids. */
+const naming: ReadonlySet<Attribute> = new Set(['run', 'group'])
+
 /** The UI's list of the workflows of a type for which all conditions hold. */
-export function listLink(
-  namespace: string,
-  text: string,
-  type: string,
-  conditions: readonly Condition[],
-): string {
-  return `[${text}](/namespaces/${namespace}/workflows?query=${encodeURIComponent(listQuery(type, conditions))})`
+export function listLink(place: Place, text: string, type: string, conditions: readonly Condition[]): string {
+  const ids = conditions.map(
+    ([attribute, relation, value]): Condition =>
+      naming.has(attribute)
+        ? [attribute, relation, workflowIdOf(place.home, String(value))]
+        : [attribute, relation, value],
+  )
+  const query = listQuery(type, ids)
+  return `[${text}](/namespaces/${place.namespace}/workflows?query=${encodeURIComponent(query)})`
 }
 
 /** @example listQuery('episode', [['task', '=', 'kg']]) // 'WorkflowType="episode" AND PerdureTask="kg"' */

@@ -14,12 +14,12 @@ import {
   isCancellation,
   log,
   setCurrentDetails,
-  workflowInfo,
 } from '@temporalio/workflow'
 import { playSample } from './attempts.ts'
 import { describeGroup } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
+import { here, idHere } from './place.ts'
 
 /** Plays one group and reports it to its run; its result shows the rewards. */
 export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | null)[]> {
@@ -37,8 +37,8 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
 /** All samples at once; after the timeout those still playing are cancelled if the quorum is there. */
 async function playSamples(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
   const results: (EpisodeResult | null)[] = Array.from({ length: plan.groupSize }, () => null)
-  const { namespace } = workflowInfo()
-  const tell = () => setCurrentDetails(describeGroup(plan, results, namespace))
+  const place = here()
+  const tell = () => setCurrentDetails(describeGroup(plan, results, place))
   tell()
   let running = plan.groupSize
   const playing = new CancellationScope({ cancellable: true })
@@ -76,7 +76,7 @@ async function report(plan: GroupPlan, episodes: readonly EpisodeResult[]): Prom
   const report: GroupReport = { group, number, taskIndex, task, version, episodes }
   await groupActivities(dispatch).recordGroup({ run, report })
   try {
-    await getExternalWorkflowHandle(run).signal(groupEnded, report)
+    await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, report)
   } catch (error) {
     if (isCancellation(error)) throw error
     // A run that has ended meanwhile finds the report in the store when it is resumed.

@@ -7,13 +7,14 @@
  * - It lasts as long as its evaluation, so that a schedule that must not overlap sees it.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import { executeChild, setCurrentDetails, workflowInfo } from '@temporalio/workflow'
+import { executeChild, setCurrentDetails } from '@temporalio/workflow'
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
 import { evaluationPlan, evaluationStart, evaluationSummaryLine, playedOnce } from './evaluation-plan.ts'
 import type { EvaluationSummary } from './messages.ts'
+import { here } from './place.ts'
 
 /** What a schedule keeps of what it was asked for. */
 export interface ScheduledEvaluation {
@@ -46,7 +47,7 @@ export async function scheduledEvaluation(asked: ScheduledEvaluation): Promise<E
   setCurrentDetails(evaluationSummaryLine(plan))
   try {
     return await executeChild(evaluation, {
-      ...evaluationStart(plan, workflowInfo().namespace),
+      ...evaluationStart(plan, here()),
       workflowIdReusePolicy: playedOnce,
     })
   } catch (error) {

@@ -33,6 +33,7 @@ import {
   setTaskMix,
   stop,
 } from './messages.ts'
+import { idHere } from './place.ts'
 import { startEvaluation } from './training-children.ts'
 import { giveUpOverdue, progressOf, receiveGroup, type TrainingState } from './training-state.ts'
 
@@ -147,7 +148,7 @@ export async function leaveOverdue(state: TrainingState): Promise<void> {
   await Promise.all(
     giveUpOverdue(state).map(async ({ number }) => {
       try {
-        await getExternalWorkflowHandle(groupId(state.run, number)).cancel()
+        await getExternalWorkflowHandle(idHere(groupId(state.run, number))).cancel()
       } catch (error) {
         if (isCancellation(error)) throw error
         log.info('group ended before it was given up', { number })

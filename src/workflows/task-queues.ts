@@ -2,17 +2,22 @@
  * Task queues: one per role, what goes first within one, and how long a worker may hold what it took.
  *
  * Invariants
- * - A role's work is polled for by workers of that role alone.
+ * - A role's work is polled for by workers of that role and of that home alone.
  * - Evaluations yield: whatever of training waits in a queue goes before them.
  */
 
-/** The queue of each role; episodes stand in the environment's, beside the sessions they play in. */
-export const taskQueues = {
-  orchestrator: 'perdure-orchestrator',
-  environment: 'perdure-environment',
-  policy: 'perdure-policy',
-  trainer: 'perdure-trainer',
-} as const
+import { type HomeName, ownServer } from '../identity.ts'
+
+/** Who works off a queue. */
+export type QueueRole = 'orchestrator' | 'environment' | 'policy' | 'trainer'
+
+/**
+ * The queue of a role of a home; episodes stand in the environment's, beside the sessions they play in.
+ * @example taskQueue('policy', home) // 'perdure-policy@p3xk0a'
+ */
+export function taskQueue(role: QueueRole, home: HomeName): string {
+  return home === ownServer ? `perdure-${role}` : `perdure-${role}@${home}`
+}
 
 /**
  * How long a dead worker keeps a workflow that it had a task of. A living one asks for more time at four fifths

@@ -6,7 +6,7 @@
  * - The next group's task follows the mix, its instance the task's own cursor.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import { ApplicationFailure, ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflow'
+import { ApplicationFailure, ParentClosePolicy, startChild } from '@temporalio/workflow'
 import { type EvaluationId, groupId } from '../identity.ts'
 import { nextTask } from '../learning/task-mix.ts'
 import { groupFacts } from './details.ts'
@@ -15,6 +15,7 @@ import { evaluation } from './evaluation.ts'
 import { episodeRules, evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
 import { hearEvaluation } from './gates.ts'
 import { type GroupPlan, searchAttributes } from './messages.ts'
+import { here, idHere } from './place.ts'
 import { rolloutGroup } from './rollout-group.ts'
 import { workflowTaskTimeout } from './task-queues.ts'
 import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
@@ -49,17 +50,17 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<v
   const plan = groupPlan(state, group)
   const isNew = await startOnce(() =>
     startChild(rolloutGroup, {
-      workflowId: plan.group,
+      workflowId: idHere(plan.group),
       workflowIdReusePolicy: playedOnce,
       workflowTaskTimeout,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
-      staticDetails: groupFacts(plan, workflowInfo().namespace),
+      staticDetails: groupFacts(plan, here()),
       typedSearchAttributes: [
-        { key: searchAttributes.run, value: state.run },
+        { key: searchAttributes.run, value: idHere(state.run) },
         { key: searchAttributes.task, value: plan.episode.task },
-        { key: searchAttributes.group, value: plan.group },
+        { key: searchAttributes.group, value: idHere(plan.group) },
         { key: searchAttributes.version, value: group.version },
       ],
     }),
@@ -120,7 +121,7 @@ export async function startEvaluation(
   state.evaluating.push({ suite: name, version })
   const isNew = await startOnce(() =>
     startChild(evaluation, {
-      ...evaluationStart(plan, workflowInfo().namespace),
+      ...evaluationStart(plan, here()),
       workflowIdReusePolicy: playedOnce,
       parentClosePolicy: ParentClosePolicy.ABANDON,
     }),

@@ -4,9 +4,10 @@
  * Invariants
  * - It says only what the state says.
  */
-import { setCurrentDetails, workflowInfo } from '@temporalio/workflow'
+import { setCurrentDetails } from '@temporalio/workflow'
 import { evaluationId, groupId } from '../identity.ts'
-import { figure, listLink, table, workflowLink } from './links.ts'
+import { figure, listLink, type Place, table, workflowLink } from './links.ts'
+import { here } from './place.ts'
 import { fruitlessWords, holdOffSeconds, type TrainingState } from './training-state.ts'
 
 /** The latest of them are shown; the store has all. */
@@ -21,11 +22,11 @@ export function enter(state: TrainingState, phase: TrainingState['phase']): void
 
 /** @returns Markdown of a few lines, for the workflow that asks */
 export function describe(state: TrainingState): string {
-  return describeRun(state, workflowInfo().namespace)
+  return describeRun(state, here())
 }
 
 /** Where a run stands, and the ways to its parts. */
-export function describeRun(state: TrainingState, namespace: string): string {
+export function describeRun(state: TrainingState, place: Place): string {
   const { config, phase, step, version, inFlight, ready, episodes, tokens, warmStart } = state
   const parts = [
     `**${phase}** · update ${step} of ${config.training.updates} · version ${version}`,
@@ -49,33 +50,33 @@ export function describeRun(state: TrainingState, namespace: string): string {
         ]),
       ),
     )
-  if (state.evaluations.length > 0) parts.push(evaluationsTable(state, namespace))
-  if (inFlight.length > 0) parts.push(`In flight: ${groupLinks(state, namespace)}`)
-  parts.push(waysOn(state, namespace))
+  if (state.evaluations.length > 0) parts.push(evaluationsTable(state, place))
+  if (inFlight.length > 0) parts.push(`In flight: ${groupLinks(state, place)}`)
+  parts.push(waysOn(state, place))
   return parts.join('\n\n')
 }
 
-function evaluationsTable({ run, config, evaluations }: TrainingState, namespace: string): string {
+function evaluationsTable({ run, config, evaluations }: TrainingState, place: Place): string {
   return table(
     ['evaluation', 'version', 'success', 'episodes'],
     evaluations.slice(-shownEvaluations).map(({ suite, version, success, n }) => {
       const id = evaluationId(run, suite, version, config.seed)
-      return [workflowLink(namespace, id, suite), `${version}`, percent(success), `${n}`]
+      return [workflowLink(place, id, suite), `${version}`, percent(success), `${n}`]
     }),
   )
 }
 
-function groupLinks({ run, inFlight }: TrainingState, namespace: string): string {
+function groupLinks({ run, inFlight }: TrainingState, place: Place): string {
   const links = inFlight
     .slice(0, shownGroups)
-    .map(({ number }) => workflowLink(namespace, groupId(run, number), `g${number}`))
+    .map(({ number }) => workflowLink(place, groupId(run, number), `g${number}`))
   return [...links, ...(inFlight.length > shownGroups ? ['…'] : [])].join(', ')
 }
 
 /** Lists of the UI that an inspection starts from. */
-function waysOn({ run }: TrainingState, namespace: string): string {
+function waysOn({ run }: TrainingState, place: Place): string {
   const list = (text: string, type: string, ...more: Parameters<typeof listLink>[3]) =>
-    listLink(namespace, text, type, [['run', '=', run], ...more])
+    listLink(place, text, type, [['run', '=', run], ...more])
   return [
     list('Groups', 'rolloutGroup'),
     list('episodes', 'episode'),

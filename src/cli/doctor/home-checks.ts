@@ -7,10 +7,12 @@
  */
 import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
-import type { RunId } from '../../identity.ts'
-import { homeAt } from '../../storage/home.ts'
+import { type RunId, workflowIdOf } from '../../identity.ts'
+import { type Home, homeAt } from '../../storage/home.ts'
+import { openStore } from '../../storage/store.ts'
 import { isNotFound } from '../../workers/call-status.ts'
 import { connect, externalServer } from '../../workers/connection.ts'
+import { homeNameOn } from '../../workers/home-name.ts'
 import { findTemporalBinary, type TemporalBinary } from '../../workers/temporal-server/binary.ts'
 import type { Check } from './check.ts'
 import { type Attendance, checkRuns, unseen } from './run-checks.ts'
@@ -35,15 +37,23 @@ export async function examineHome(
   if (!isUsable) return [...server, ...store]
   const leases = await checkLeases(home, examination)
   try {
+    const names = isExternal ? [await nameOnServer(home)] : []
     // Nobody has to be asked where no process uses the server: then nobody works on any run.
     const runs =
       isExternal || examination.inUse
         ? await withAttendance(home.dir, (attended) => checkRuns(home, attended, examination))
         : await checkRuns(home, async () => false, examination)
-    return [...server, ...store, leases, ...runs]
+    return [...server, ...store, leases, ...names, ...runs]
   } catch (error) {
     return [...server, ...store, leases, unseen(error)]
   }
+}
+
+/** What the server knows the home's work by. */
+async function nameOnServer(home: Home): Promise<Check> {
+  await using store = await openStore(home.storeFile, { create: false })
+  const name = homeNameOn({ isOwn: false }, store)
+  return { name: 'name on the server', state: 'ok', detail: `${name}: workflow ids begin with it` }
 }
 
 async function installedBinary(): Promise<TemporalBinary | undefined> {
@@ -57,11 +67,12 @@ async function installedBinary(): Promise<TemporalBinary | undefined> {
 
 async function withAttendance<T>(home: string, use: (attended: Attendance) => Promise<T>): Promise<T> {
   const server = await connect(home)
+  await using store = await openStore(homeAt(home).storeFile, { create: false })
   try {
     const connection = await Connection.connect(server.options ?? {})
     const client = new Client({ connection, namespace: server.namespace })
     try {
-      return await use((run: RunId) => isRunning(client, run))
+      return await use((run: RunId) => isRunning(client, workflowIdOf(homeNameOn(server, store), run)))
     } finally {
       await connection.close()
     }
@@ -70,9 +81,9 @@ async function withAttendance<T>(home: string, use: (attended: Attendance) => Pr
   }
 }
 
-async function isRunning(client: Client, run: RunId): Promise<boolean> {
+async function isRunning(client: Client, workflowId: string): Promise<boolean> {
   try {
-    return (await client.workflow.getHandle(run).describe()).status.name === 'RUNNING'
+    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING'
   } catch (error) {
     if (isNotFound(error)) return false
     throw error

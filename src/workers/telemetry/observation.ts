@@ -12,6 +12,7 @@ import type {
   ActivityInterceptorsFactory,
   InjectedSinks,
 } from '@temporalio/worker'
+import { parseWorkflowId } from '../../identity.ts'
 import type { EndingSinks } from '../../workflows/endings.ts'
 import { type Work, workOfActivity, workOfWorkflow } from './work.ts'
 
@@ -20,6 +21,7 @@ export interface Deed {
   readonly kind: 'activity' | 'workflow'
   /** Type of the activity or workflow. */
   readonly name: string
+  /** Without the home. */
   readonly workflowId: string
   readonly work: Work
   /** Its argument. */
@@ -65,7 +67,7 @@ export function observe(observers: readonly Observer[], onFault: (error: unknown
             tell({
               kind: 'workflow',
               name: info.workflowType,
-              workflowId: info.workflowId,
+              workflowId: parseWorkflowId(info.workflowId).id,
               work: workOfWorkflow(info.workflowId),
               argument: plan,
               ...ending,
@@ -128,5 +130,5 @@ function observed(
 }
 
 function workflowIdOf(info: ActivityInfo): string {
-  return info.workflowExecution?.workflowId ?? ''
+  return parseWorkflowId(info.workflowExecution?.workflowId ?? '').id
 }

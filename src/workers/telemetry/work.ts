@@ -3,8 +3,10 @@
  *
  * Invariants
  * - It follows from the workflow's id and the activity's argument alone: nobody attaches it by hand.
+ * - It names no home: a process works for one alone.
  */
 import { z } from 'zod'
+import { parseWorkflowId } from '../../identity.ts'
 
 /** What a piece of work belongs to. */
 export interface Work {
@@ -24,8 +26,9 @@ const idPattern = new RegExp(
   `^(([^/]+)(?:/(?:(g\\d+)|(e-[^/]+)))?)(${sample}(?:${branch}${sample})*)?(?:${branch})?$`,
 )
 
-/** What a workflow of that id belongs to; empty for ids that are not ours. */
-export function workOfWorkflow(id: string): Work {
+/** What a workflow of that id belongs to; empty for ids that are not ours. @param workflowId with its home or without */
+export function workOfWorkflow(workflowId: string): Work {
+  const { id } = parseWorkflowId(workflowId)
   const match = idPattern.exec(id)
   if (match === null) {
     const [run] = id.split('/schedule-')

@@ -12,6 +12,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isLoopback } from '../../listening.ts'
 import { reasonOf } from '../../reason.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
@@ -109,6 +110,15 @@ export async function inspectTemporal(home: string): Promise<TemporalInspection 
   const record = readRecord(paths.record)
   if (record === undefined) return undefined
   return { record, running: await isHealthy(record, paths), users: countUsers(paths.users) }
+}
+
+/** True when what listens there is the server of that home directory, as its record and the process say. */
+export function servesHome(address: string, home: string): boolean {
+  const paths = serverPaths(home)
+  const { port, pid } = readRecord(paths.record) ?? {}
+  const [, host = '', named] = /^(.*):(\d+)$/.exec(address) ?? []
+  if (pid === undefined || Number(named) !== port || !isLoopback(host)) return false
+  return servesFile(pid, paths.database)
 }
 
 function preparePaths(home: string): ServerPaths {

@@ -1,0 +1,62 @@
+/**
+ * Former executions: a run of this home that goes on under another name of the home, as before it joined a fleet or as
+ * a release began it that knew no names of homes.
+ *
+ * Invariants
+ * - A run has one execution: none is started beside another that still runs.
+ * - A run of another home is left alone, whatever it is called.
+ */
+import type { Client } from '@temporalio/client'
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js'
+import { type HomeName, ownServer, workflowIdOf } from '../identity.ts'
+import type { StoredRun } from '../storage/runs.ts'
+import type { Store } from '../storage/store.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
+import { isNotFound } from './call-status.ts'
+import { otherNames } from './home-name.ts'
+import { SessionFault } from './session-fault.ts'
+
+interface Dependencies {
+  readonly client: Client
+  readonly store: Store
+  readonly homeName: HomeName
+}
+
+/** @throws SessionFault `refused` where the run still has an execution under another name */
+export async function refuseFormerExecution(dependencies: Dependencies, run: StoredRun): Promise<void> {
+  const { client, store, homeName } = dependencies
+  for (const name of otherNames(homeName, store)) {
+    const workflowId = workflowIdOf(name, run.id)
+    if (!(await isRunningFor(client, workflowId, run))) continue
+    const way =
+      name === ownServer ? 'end the processes that work on it' : 'unset PERDURE_FLEET to go on with it there'
+    throw new SessionFault(
+      'refused',
+      `run ${run.id} still runs as workflow ${workflowId}, not as ${workflowIdOf(homeName, run.id)}: ${way}, or terminate that workflow; then \`perdure resume ${run.id}\` goes on from its last publication`,
+    )
+  }
+}
+
+/** Whether it is an execution of the very run: a run of another home was not created in the same millisecond. */
+async function isRunningFor(client: Client, workflowId: string, { created }: StoredRun): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe()
+    if (status.name !== 'RUNNING') return false
+    const { history } = await client.workflowService.getWorkflowExecutionHistory({
+      namespace: client.options.namespace,
+      execution: { workflowId },
+      maximumPageSize: 1,
+    })
+    const begun = history?.events?.[0]?.workflowExecutionStartedEventAttributes
+    const { loadedDataConverter } = client.options
+    const state = await decodeFromPayloadsAtIndex<Partial<TrainingState>>(
+      loadedDataConverter,
+      0,
+      begun?.input?.payloads,
+    )
+    return state?.startedAt === created
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
+  }
+}
