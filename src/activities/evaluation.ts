@@ -4,18 +4,19 @@
  * Invariants
  * - A result is recorded once, in the store and in the run's metrics.
  */
-import { type EvaluationId, type RunId, seedOfWork, withinRun } from '../identity.ts'
+import { type EvaluationId, type RunId, seedOfWork } from '../identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { isSuccess } from '../learning/reward.ts'
 import { suiteStatistics } from '../learning/suite-statistics.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { StoredEpisode } from '../storage/episodes.ts'
 import { type SuiteFigures, summaryOf } from '../storage/evaluations.ts'
-import { appendMetrics } from '../storage/metrics.ts'
 import type { Store } from '../storage/store.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
+import { type EvaluationFigures, evaluationMetrics } from './evaluation-metrics.ts'
 import { failing } from './failure.ts'
 import type { OpenRuns } from './open-runs.ts'
+import { recordMetrics } from './run-metrics.ts'
 
 interface Dependencies {
   readonly store: Store
@@ -40,28 +41,17 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
       const episodes = await store.episodes.list(id)
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
-      const ended = Date.now()
+      const figures: EvaluationFigures = { meanReward, samples, ...found }
       await store.evaluations.complete(id, {
         success,
         n,
         episodes: episodes.map((episode) => episode.id),
-        statistics: { meanReward, samples, ...found },
-        ended,
-      })
-      const { interval, passAt } = found
-      await appendMetrics(directory.metricsFile, {
-        evaluation: withinRun(id),
-        version,
-        suite,
-        success,
-        n,
-        samples,
-        mean_reward: meanReward,
-        ...interval,
-        ...(passAt === undefined ? {} : { pass_at: passAt }),
-        time: new Date(ended).toISOString(),
+        statistics: { ...figures },
+        ended: Date.now(),
       })
       const stored = await store.evaluations.get(id)
+      const line = stored === undefined ? undefined : evaluationMetrics(stored)
+      if (line !== undefined) await recordMetrics(store, run, directory.metricsFile, line)
       return summaryOf(stored) ?? summary
     },
 

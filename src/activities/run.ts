@@ -10,7 +10,6 @@ import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
-import { appendMetrics } from '../storage/metrics.ts'
 import { planRetention } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 import type { RunProgress } from '../workflows/messages.ts'
@@ -24,6 +23,7 @@ import {
   remove,
   retentionPolicy,
 } from './retention.ts'
+import { recordMetrics } from './run-metrics.ts'
 import type { Serving } from './serving.ts'
 import { metricsOf } from './update-metrics.ts'
 
@@ -79,7 +79,7 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       const update = step === 0 ? undefined : await store.updates.get(run, step)
       if (update === undefined) return
       const publishSeconds = (performance.now() - since) / 1000
-      await appendMetrics(directory.metricsFile, metricsOf(update, publishSeconds))
+      await recordMetrics(store, run, directory.metricsFile, metricsOf(update, publishSeconds))
     },
 
     /**
@@ -97,7 +97,7 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       try {
         const version = await restoreCheckpoint(directory.checkpointsDir, { to, from })
         const time = new Date().toISOString()
-        await appendMetrics(directory.metricsFile, { rollback: to, version, from, time })
+        await recordMetrics(store, run, directory.metricsFile, { rollback: to, version, from, time })
         return { version, problem: '' }
       } catch (error) {
         if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error

@@ -1,25 +1,12 @@
 /**
- * Metrics: `metrics.jsonl` of a run, one line per update, one per evaluation and one per roll-back.
+ * Metrics: the lines of `metrics.jsonl`, one per update, one per evaluation and one per roll-back.
  *
  * Invariants
- * - An update's step, an evaluation's id and a roll-back's version stand in one line, however often they are
- *   appended.
- * - A last line that a killed process left torn is mended by the next append and ignored by readers.
- * - A line that readers could not understand is never written.
+ * - An update's step, an evaluation's id and a roll-back's version are each known by one key.
+ * - A last line that a killed process left torn is ignored by readers.
  */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { Precedence } from './codec.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 
 const count = z.int().min(0)
@@ -89,39 +76,45 @@ export function isEvaluationMetrics(line: MetricsLine): line is EvaluationMetric
   return 'evaluation' in line
 }
 
-/**
- * Appends a line, unless the file has one for the same update or evaluation.
- * @throws RangeError a figure that is missing, not finite or out of bounds, by name; StorageFault
- */
-export function appendMetrics(file: string, line: MetricsLine): Precedence {
+/** Where a line stands, and what it is known by. */
+export interface MetricsPlace {
+  /** One line of a run has it. */
+  readonly key: string
+  /** The version that the line is about. */
+  readonly version: number
+  /** Of lines about one version: how it came about, what it learnt, what it is worth. */
+  readonly rank: 0 | 1 | 2
+  /** Of updates that left the version as it was: their step. */
+  readonly number: number
+}
+
+/** The place of a line among those of its run; it follows from the line alone. */
+export function placeOf(line: MetricsLine): MetricsPlace {
+  const { version } = line
+  if (isUpdateMetrics(line)) return { key: `step ${line.step}`, version, rank: 1, number: line.step }
+  if (isEvaluationMetrics(line)) return { key: `evaluation ${line.evaluation}`, version, rank: 2, number: 0 }
+  return { key: `rollback ${version}`, version, rank: 0, number: 0 }
+}
+
+/** @throws RangeError a figure that is missing, not finite or out of bounds, by name */
+export function checkMetrics(line: MetricsLine): void {
   const parsed = schemaOf(line).safeParse(line)
   if (!parsed.success)
-    throw new RangeError(`metrics line ${keyOf(line)} cannot be written: ${z.prettifyError(parsed.error)}`)
+    throw new RangeError(
+      `metrics line ${placeOf(line).key} cannot be written: ${z.prettifyError(parsed.error)}`,
+    )
+}
+
+/** A text as a line; undefined where it is none. */
+export function parseMetrics(text: string): MetricsLine | undefined {
+  let value: unknown
   try {
-    const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o644)
-    try {
-      const content = readFileSync(descriptor)
-      const { complete, tail } = splitTail(content)
-      if (complete.some((text) => keyOf(tolerantly(text)) === keyOf(line))) return 'already'
-      const end = fstatSync(descriptor).size - tail.byteLength
-      // A tail that a newline would complete is kept by completing it, any other is cut off.
-      const tailLine = tolerantly(tail.toString('utf8'))
-      if (tailLine !== undefined) {
-        writeWhole(descriptor, '\n', end + tail.byteLength)
-        if (keyOf(tailLine) === keyOf(line)) return 'already'
-        writeWhole(descriptor, `${JSON.stringify(line)}\n`, end + tail.byteLength + 1)
-      } else {
-        ftruncateSync(descriptor, end)
-        writeWhole(descriptor, `${JSON.stringify(line)}\n`, end)
-      }
-      fsyncSync(descriptor)
-      return 'first'
-    } finally {
-      closeSync(descriptor)
-    }
-  } catch (error) {
-    throw storageFaultOf(error, `metrics ${file}`)
+    value = JSON.parse(text)
+  } catch {
+    return undefined
   }
+  const parsed = z.union([updateSchema, evaluationSchema, rollbackSchema]).safeParse(value)
+  return parsed.success ? parsed.data : undefined
 }
 
 /**
@@ -138,15 +131,15 @@ export function readMetrics(file: string): MetricsLine[] {
   }
   const { complete, tail } = splitTail(content)
   const lines = complete.map((text, index) => {
-    const line = tolerantly(text)
+    const line = parseMetrics(text)
     if (line === undefined)
       throw new StorageFault(
         'corrupt',
-        `metrics ${file}, line ${index + 1} is no metrics line; mend or remove it`,
+        `metrics ${file}, line ${index + 1} is no metrics line; \`perdure doctor --mend\` makes the file again from the store`,
       )
     return line
   })
-  const last = tolerantly(tail.toString('utf8'))
+  const last = parseMetrics(tail.toString('utf8'))
   return last === undefined ? lines : [...lines, last]
 }
 
@@ -158,32 +151,7 @@ function splitTail(content: Buffer): { complete: string[]; tail: Buffer } {
   return { complete: end === 0 ? [] : text.split('\n'), tail: content.subarray(end) }
 }
 
-function tolerantly(text: string): MetricsLine | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const parsed = z.union([updateSchema, evaluationSchema, rollbackSchema]).safeParse(value)
-  return parsed.success ? parsed.data : undefined
-}
-
-function keyOf(line: MetricsLine | undefined): string | undefined {
-  if (line === undefined) return undefined
-  if (isUpdateMetrics(line)) return `step ${line.step}`
-  return isEvaluationMetrics(line)
-    ? `evaluation ${line.evaluation.split('/').at(-1)}`
-    : `rollback ${line.version}`
-}
-
 function schemaOf(line: MetricsLine) {
   if (isUpdateMetrics(line)) return updateSchema
   return isEvaluationMetrics(line) ? evaluationSchema : rollbackSchema
-}
-
-function writeWhole(descriptor: number, text: string, position: number): void {
-  const bytes = Buffer.from(text)
-  for (let done = 0; done < bytes.byteLength; )
-    done += writeSync(descriptor, bytes, done, bytes.byteLength - done, position + done)
 }

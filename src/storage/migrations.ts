@@ -169,11 +169,32 @@ const retention: Migration = {
   },
 }
 
+const metrics: Migration = {
+  async up(db) {
+    await db.schema
+      .createTable('metrics')
+      .addColumn('run', 'text', (c) => c.notNull())
+      .addColumn('key', 'text', (c) => c.notNull())
+      .addColumn('version', 'integer', (c) => c.notNull())
+      .addColumn('rank', 'integer', (c) => c.notNull())
+      .addColumn('number', 'integer', (c) => c.notNull())
+      .addColumn('line', 'text', (c) => c.notNull())
+      .addPrimaryKeyConstraint('metrics_key', ['run', 'key'])
+      .execute()
+    await db.schema
+      .createIndex('metrics_of_run')
+      .on('metrics')
+      .columns(['run', 'version', 'rank', 'number', 'key'])
+      .execute()
+  },
+}
+
 const migrations: Readonly<Record<string, Migration>> = {
   '0001_initial': initial,
   '0002_leases': leases,
   '0003_audit': audit,
   '0004_retention': retention,
+  '0005_metrics': metrics,
 }
 
 /** Brings a store to the current schema. @throws StorageFault `newer_schema`, or whatever kept it from migrating */

@@ -112,6 +112,18 @@ export interface EvaluationsTable {
   ended: number | null
 }
 
+export interface MetricsTable {
+  run: string
+  /** What the line is known by within its run. */
+  key: string
+  /** The order of the lines: by these three. */
+  version: number
+  rank: number
+  number: number
+  /** JSON. */
+  line: string
+}
+
 export interface AuditTable {
   run: string
   number: number
@@ -146,6 +158,7 @@ export interface Schema {
   actions: ActionsTable
   updates: UpdatesTable
   evaluations: EvaluationsTable
+  metrics: MetricsTable
   audit: AuditTable
   leases: LeasesTable
   lease_scope: LeaseScopeTable

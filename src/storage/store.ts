@@ -26,6 +26,7 @@ import { createHoldings, type Holdings } from './holdings.ts'
 import { openLeases } from './leases.ts'
 import { migrate } from './migrations.ts'
 import { createObservations, type Observations } from './observations.ts'
+import { createRunMetrics, type RunMetrics } from './run-metrics.ts'
 import { createRuns, type Runs } from './runs.ts'
 import type { Schema } from './schema.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
@@ -40,6 +41,7 @@ export interface Store extends AsyncDisposable {
   readonly actions: Actions
   readonly updates: Updates
   readonly evaluations: Evaluations
+  readonly metrics: RunMetrics
   readonly audit: Audit
   readonly leases: LeaseStore
   readonly holdings: Holdings
@@ -93,6 +95,7 @@ export async function openStore(file: string, options: { create?: boolean } = {}
     actions: createActions(db),
     updates: createUpdates(db),
     evaluations: createEvaluations(db),
+    metrics: createRunMetrics(db),
     audit: createAudit(db),
     leases,
     holdings: createHoldings(db, connection.database),

@@ -12,7 +12,8 @@ import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { runId, runNameAt } from '../identity.ts'
 import { reasonOf } from '../reason.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
-import { type MetricsLine, readMetrics } from '../storage/metrics.ts'
+import type { MetricsLine } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { SessionFault } from './session-fault.ts'
 import type {
   EvaluationOptions,
@@ -44,7 +45,7 @@ export interface Training extends AsyncDisposable, AsyncIterable<RunProgress> {
   readonly uiUrl: string | undefined
   /** Where the run stands now. Iterating over the training tells it once a second, the last time at the end. */
   progress(): Promise<RunProgress>
-  /** The lines of `metrics.jsonl`, those that are there and each new one, until the run ends. */
+  /** The lines of `metrics.jsonl` in the order in which they came, and each new one, until the run ends. */
   metrics(): AsyncIterable<MetricsLine>
   /** No update starts and no group is admitted until `continue`. */
   pause(): Promise<void>
@@ -124,7 +125,8 @@ function trainingOf(
   home: string,
   log: (line: string) => void,
 ): Training {
-  const { dir: directory, metricsFile } = homeAt(home).run(runId(run))
+  const { storeFile, run: directoryOf } = homeAt(home)
+  const { dir: directory, metricsFile } = directoryOf(runId(run))
   const ending = resultOf(session, run)
   // Whoever never asks for the result is not to end with its failure.
   ending.catch(() => undefined)
@@ -144,10 +146,12 @@ function trainingOf(
   }
 
   async function* metrics(): AsyncGenerator<MetricsLine> {
-    let told = 0
+    await using store = await openStore(storeFile)
+    await store.metrics.adopt(runId(run), metricsFile)
+    let mark = 0
     for await (const _ of watch()) {
-      const lines = readMetrics(metricsFile).slice(told)
-      told += lines.length
+      const { lines, mark: next } = await store.metrics.after(runId(run), mark)
+      mark = next
       yield* lines
     }
   }

@@ -1,11 +1,13 @@
 /** A home damaged in each way is named for what it is, mended where it can be, and told to be well afterwards. */
 import { spawnSync } from 'node:child_process'
 import {
+  appendFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -20,7 +22,8 @@ import { runId } from '../../identity.ts'
 import { publishCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/testing-policy.ts'
 import { createHome, createRunDirectory, type Home } from '../../storage/home.ts'
-import { openStore } from '../../storage/store.ts'
+import { readMetrics } from '../../storage/metrics.ts'
+import { openStore, type Store } from '../../storage/store.ts'
 import { tryLock } from '../../workers/temporal-server/file-lock.ts'
 import { serverPaths } from '../../workers/temporal-server/paths.ts'
 import { writeRecord } from '../../workers/temporal-server/record.ts'
@@ -113,6 +116,69 @@ describe('a checkpoint', () => {
   it('that is missing altogether is told', async () => {
     rmSync(home.run(run).checkpointsDir, { recursive: true })
     expect(await troubles(true)).toMatchObject([{ name: 'run demo', state: 'wrong' }])
+  })
+})
+
+async function inStore(work: (store: Store) => Promise<void>): Promise<void> {
+  await using store = await openStore(home.storeFile)
+  await work(store)
+}
+
+describe('metrics.jsonl', () => {
+  const line = {
+    ...{
+      step: 1,
+      version: 1,
+      time: '2026-01-02T03:04:05.678Z',
+      episodes: 1,
+      tokens: 1,
+      reward: {},
+      success: {},
+    },
+    ...{ staleness: { mean: 0, max: 0 }, stale_share: 0, kl: 0, entropy: 0, clip_fraction: 0, grad_norm: 0 },
+    seconds: { wait: 0, train: 0, publish: 0 },
+  }
+  const damages: readonly (readonly [string, (file: string) => void])[] = [
+    ['is missing', (file) => rmSync(file)],
+    ['is empty', (file) => truncateSync(file, 0)],
+    ['is torn', (file) => truncateSync(file, 40)],
+    ['is damaged in the middle', (file) => writeFileSync(file, `garbage\n${readFileSync(file, 'utf8')}`)],
+    ['holds a line twice', (file) => appendFileSync(file, readFileSync(file))],
+  ]
+
+  it.each(damages)('that %s is named and made again from the store', async (_, damage) => {
+    const { metricsFile } = home.run(run)
+    await inStore(async (store) => {
+      for (const step of [1, 2]) await store.metrics.put(run, { ...line, step, version: step })
+      await store.metrics.write(run, metricsFile)
+    })
+    const whole = readFileSync(metricsFile, 'utf8')
+    damage(metricsFile)
+    await expectMended({ name: 'run demo', state: 'warning', detail: expect.stringContaining(metricsFile) })
+    expect(readFileSync(metricsFile, 'utf8')).toBe(whole)
+  })
+
+  it('of an earlier release, which is lost, is made again from what was done', async () => {
+    const { step: _, version: __, time: ___, ...figures } = line
+    const statistics = { ...figures, actionTokens: 1, staleShare: 0, referenceKl: 0, clipFraction: 0 }
+    const more = { gradientNorm: 0, loss: 0, groupsWithPreference: 0, waitSeconds: 1, trainSeconds: 2 }
+    await inStore(async (store) => {
+      for (const step of [1, 2, 3])
+        await store.updates.put({
+          run,
+          step,
+          version: step,
+          statistics: { ...statistics, ...more },
+          groups: [],
+          created: 1,
+        })
+    })
+    await expectMended({ name: 'run demo', state: 'warning', detail: expect.stringContaining('is missing') })
+    // The third is not published.
+    expect(readMetrics(home.run(run).metricsFile)).toMatchObject([
+      { step: 1 },
+      { step: 2, seconds: { wait: 1 } },
+    ])
   })
 })
 

@@ -7,6 +7,7 @@
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { hasAllMetrics, restoreMetrics } from '../../activities/run-metrics.ts'
 import type { RunId } from '../../identity.ts'
 import { isRunName } from '../../identity.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
@@ -16,7 +17,7 @@ import { reasonOf } from '../../reason.ts'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
-import { openStore } from '../../storage/store.ts'
+import { openStore, type Store } from '../../storage/store.ts'
 import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
 
 /** Names that are shown of many. */
@@ -34,7 +35,10 @@ export async function checkRuns(
   await using store = await openStore(home.storeFile, { create: false })
   const runs = await store.runs.list()
   const checks: Check[] = []
-  for (const run of runs) checks.push(...(await checkCheckpoints(home, run, examination)))
+  for (const run of runs) {
+    checks.push(...(await checkCheckpoints(home, run, examination)))
+    checks.push(...(await checkMetrics(home, store, run, examination)))
+  }
   checks.push(checkLeftovers(home, runs, examination))
   checks.push(...checkStrays(home, runs))
   for (const { id, status } of runs) {
@@ -99,12 +103,38 @@ function standIn(good: readonly number[], version: number): string {
     : `version ${before} is used in its place`
 }
 
+/** The file follows from the store, so that whatever became of it can be put right. */
+async function checkMetrics(
+  home: Home,
+  store: Store,
+  { id }: StoredRun,
+  examination: Examination,
+): Promise<readonly Check[]> {
+  const { dir, metricsFile } = home.run(id)
+  // Between the store and the file of a run that goes on there is always a line on its way.
+  if (examination.inUse || !existsSync(dir)) return []
+  if (await hasAllMetrics(store, id, metricsFile)) return []
+  const name = `run ${id}`
+  const detail = existsSync(metricsFile)
+    ? `${metricsFile} lacks lines that the store has, or holds others`
+    : `${metricsFile} is missing`
+  if (!mayMend(examination))
+    return [
+      unmended(
+        { name, state: 'warning', detail, advice: 'It can be made again from the store.' },
+        examination,
+      ),
+    ]
+  await restoreMetrics(store, id, metricsFile)
+  return [{ name, state: 'mended', detail: `${detail}: it was made again from the store` }]
+}
+
 /** Files of writers that died: `.NAME.….partial` beside checkpoints and batches, `….new` beside the record. */
 function checkLeftovers(home: Home, runs: readonly StoredRun[], examination: Examination): Check {
   const name = 'leftovers'
   const folders = runs.flatMap(({ id }) => {
-    const { checkpointsDir, batchesDir } = home.run(id)
-    return [checkpointsDir, batchesDir]
+    const { dir, checkpointsDir, batchesDir } = home.run(id)
+    return [dir, checkpointsDir, batchesDir]
   })
   const left = [
     ...folders.flatMap((folder) => leftIn(folder, /^\..+\.partial$|\.tmp$/)),
