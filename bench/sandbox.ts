@@ -97,7 +97,7 @@ async function engineStarts({ docker }: Engine): Promise<number[]> {
     const id = `perdure-bench-${process.pid}-${at}`
     const container = docker.getContainer(id)
     await timed(times, async () => {
-      await docker.createContainer(containerSettings(spec, { id, scope: processScope() }))
+      await docker.createContainer(containerSettings(spec, { id, scope: processScope(), owner: id }))
       await container.start()
     })
     await remove(container)

@@ -1,19 +1,23 @@
 /**
- * Kills processes with container sessions at random points, and counts what is left after the reaper.
+ * Kills processes with container sessions at random points, and counts what is left: first while nothing that
+ * knows their home runs, then after the reaper.
  *
  * Invariants
  * - The points follow from the seed: a number of things done, and then up to a tenth of a second.
- * - The reaper's clock is set on by a lease's life instead of being waited for; then it has one period.
+ * - Containers have to end by themselves, in real time: nothing of the test's speaks to the engine but to count.
+ * - The reaper's clock, for what is left in the home, is set on by a lease's life instead of being waited for.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { leaseTtlMs, reapingPeriodMs } from '../src/envs/lease.ts'
+import { type LeaseStore, leaseTtlMs } from '../src/envs/lease.ts'
 import { reapFolders } from '../src/envs/leased-folder.ts'
+import { labels } from '../src/envs/sandbox/container-settings.ts'
 import { connectEngine } from '../src/envs/sandbox/engine.ts'
 import { reapContainers } from '../src/envs/sandbox/reaper.ts'
 import { seedOf, uniforms } from '../src/identity.ts'
@@ -29,49 +33,99 @@ export interface Leftovers {
 }
 
 export interface KilledRun {
-  /** What was there when the process had been killed. */
+  /** What was there when the processes had been killed. */
   readonly before: Leftovers
+  /** Seconds until no container was there, with nothing but the dead processes' own means. */
+  readonly seconds: number
+  /** Containers that were there when that had taken too long. */
+  readonly stayed: number
   /** What was there after the reaper. */
   readonly after: Leftovers
 }
 
-/** Plays `sessions` sessions in a process, kills it and reaps. @param home a directory that may have seen other runs */
+export interface KillPlan {
+  readonly sessions: number
+  readonly seed: number
+  /** How many processes play so many sessions each, and are killed together; 1 by default. */
+  readonly processes?: number
+  /** Whether what they had started is killed with them; then only what runs is counted as a container. */
+  readonly withDescendants?: boolean
+}
+
+/** What is over by then is not left behind. */
+const patienceMs = 60_000
+
+/**
+ * Plays sessions in processes, kills these, and waits; then reaps.
+ * @param home a directory that may have seen other runs
+ */
 export async function killedRun(
   engine: { readonly address: string; readonly image: string },
   home: string,
-  sessions: number,
-  seed: number,
+  { sessions, seed, processes = 1, withDescendants = false }: KillPlan,
 ): Promise<KilledRun> {
   const next = uniforms(seedOf(seed, 'kill'))
+  const moments = Array.from({ length: processes }, () => 1 + Math.floor(next() * 6 * sessions))
+  const playing = await Promise.all(moments.map((moment) => playedUntil(moment, engine, home, sessions)))
+  await delay(next() * 100)
+  const doomed = withDescendants ? playing.flatMap(({ pid }) => [pid, ...childrenOf(pid)]) : []
+  for (const { child } of playing) child.kill('SIGKILL')
+  for (const pid of doomed) endNow(pid)
+  await Promise.all(playing.map(({ exited }) => exited))
+
+  const connection = await connectEngine(engine.address)
+  const containers = async () =>
+    (await connection.docker.listContainers({ all: !withDescendants, filters: { label: [labels.lease] } }))
+      .length
+  const { storeFile, environmentsDir } = createHome(home)
+  const folder = join(environmentsDir, 'temporary')
+  const killed = Date.now()
+  const count = async (leases: LeaseStore): Promise<Leftovers> => ({
+    containers: await containers(),
+    leases: (await leases.list('container')).length + (await leases.list('folder')).length,
+    folders: (await readdir(folder).catch(() => [])).length,
+  })
+  await using store = await openStore(storeFile)
+  const before = await count(store.leases)
+  // The engine may still be making a container that a dead process asked for: twice nothing is nothing.
+  let stayed = before.containers
+  for (let nothing = 0; nothing < 2 && Date.now() - killed < patienceMs; ) {
+    await delay(500)
+    stayed = await containers()
+    nothing = stayed === 0 ? nothing + 1 : 0
+  }
+  const seconds = (Date.now() - killed) / 1000
+  await reapContainers(connection, store.leases, Date.now() + leaseTtlMs)
+  await reapFolders(folder, store.leases, Date.now() + leaseTtlMs)
+  return { before, seconds, stayed, after: await count(store.leases) }
+}
+
+/** A process that plays until it has said so many lines. */
+async function playedUntil(
+  lines: number,
+  engine: { readonly address: string; readonly image: string },
+  home: string,
+  sessions: number,
+) {
   const child = spawn(process.execPath, [program, engine.address, home, engine.image, String(sessions)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  let left = 1 + Math.floor(next() * 6 * sessions)
+  let left = lines
   for await (const _ of createInterface({ input: child.stdout })) if (--left <= 0) break
-  if (left > 0) throw new Error('the process with the sessions ended by itself')
-  await delay(next() * 100)
-  child.kill('SIGKILL')
-  await exited
+  if (left > 0 || child.pid === undefined) throw new Error('the process with the sessions ended by itself')
+  return { child, exited, pid: child.pid }
+}
 
-  const { storeFile, environmentsDir } = createHome(home)
-  const folder = join(environmentsDir, 'temporary')
-  await using store = await openStore(storeFile)
-  const { leases } = store
-  const connection = await connectEngine(engine.address)
-  const count = async (): Promise<Leftovers> => ({
-    containers: (await connection.docker.listContainers({ all: true })).length,
-    leases: (await leases.list('container')).length + (await leases.list('folder')).length,
-    folders: (await readdir(folder).catch(() => [])).length,
-  })
-  const before = await count()
-  const deadline = Date.now() + reapingPeriodMs
-  for (;;) {
-    await reapContainers(connection, leases, Date.now() + leaseTtlMs)
-    await reapFolders(folder, leases, Date.now() + leaseTtlMs)
-    const after = await count()
-    // The engine may still be making a container that a dead process asked for.
-    if (Math.max(...Object.values(after)) === 0 || Date.now() > deadline) return { before, after }
-    await delay(200)
+function childrenOf(pid: number): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`
+  return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number)
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
   }
 }

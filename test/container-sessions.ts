@@ -33,6 +33,13 @@ async function play(session: number): Promise<never> {
     say(`${session} acts`)
     // One that is busy does not notice that its maker is gone.
     await container.exec('sleep 1000', { deadlineMs: 100 + 400 * ((session + round) % 5) })
+    // A container that is looked at is paused: it cannot notice anything.
+    if (session % 4 === 3) {
+      const inspector = await container.inspector({ image })
+      say(`${session} is looked at`)
+      await inspector.exec('sleep 1000', { deadlineMs: 1_000 })
+      await inspector.release()
+    }
     await container.release()
     await folder.release()
     say(`${session} ends`)

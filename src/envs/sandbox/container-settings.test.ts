@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { containerSettings } from './container-settings.ts'
 
-const lease = { id: 'perdure-1', scope: 'h1' }
+const lease = { id: 'perdure-1', scope: 'h1', owner: 'o1' }
 const least = { image: 'debian', user: '1000' }
 
 describe('what the engine is told of a container', () => {
@@ -28,7 +28,7 @@ describe('what the engine is told of a container', () => {
       User: '1000',
       NetworkDisabled: true,
       StdinOnce: true,
-      Labels: { 'perdure.scope': 'h1', 'perdure.lease': 'perdure-1' },
+      Labels: { 'perdure.scope': 'h1', 'perdure.lease': 'perdure-1', 'perdure.owner': 'o1' },
     })
   })
 

@@ -10,6 +10,7 @@
 import { posix } from 'node:path'
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
+import { guardScript } from './guard.ts'
 import type { ContainerSpec } from './sandbox.ts'
 
 const mebibyte = 2 ** 20
@@ -28,30 +29,35 @@ export const labels = {
   scope: 'perdure.scope',
   /** Id of the lease, which is the container's name. */
   lease: 'perdure.lease',
+  /** Who renews that lease: one per process and sandbox. */
+  owner: 'perdure.owner',
 } as const
 
-/**
- * The shell that commands are sent to reads them from its standard input, and ends with it.
- * Docker's init is process 1: it reaps orphans, which otherwise fill the limit of processes.
- */
-const shell = ['/bin/sh', '-c', 'if [ -x /bin/bash ]; then exec /bin/bash -s; else exec /bin/sh -s; fi']
+/** Whose a container is. */
+export interface Ownership {
+  /** The lease. */
+  readonly id: string
+  readonly scope: string
+  readonly owner: string
+}
 
 /** @throws EnvironmentFault `bad_settings` for a mount of what the agent must not see */
 export function containerSettings(
   spec: ContainerSpec,
-  lease: { readonly id: string; readonly scope: string },
+  { id, scope, owner }: Ownership,
 ): Docker.ContainerCreateOptions {
   const { memoryBytes = defaults.memoryBytes, processes = defaults.processes } = spec
   return {
-    name: lease.id,
+    name: id,
     Image: spec.image,
     User: spec.user,
     Entrypoint: [],
-    Cmd: shell,
+    // Docker's init is process 1: it reaps orphans, which otherwise fill the limit of processes.
+    Cmd: ['/bin/sh', '-c', guardScript],
     Env: Object.entries(spec.environment ?? {}).map(([name, value]) => `${name}=${value}`),
     WorkingDir: spec.workingDirectory ?? defaults.workingDirectory,
     Hostname: spec.hostname ?? defaults.hostname,
-    Labels: { [labels.scope]: lease.scope, [labels.lease]: lease.id },
+    Labels: { [labels.scope]: scope, [labels.lease]: id, [labels.owner]: owner },
     OpenStdin: true,
     StdinOnce: true,
     AttachStdin: true,

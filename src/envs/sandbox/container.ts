@@ -10,7 +10,7 @@ import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
 import type { LeaseHolder } from '../lease.ts'
 import { entriesOf, requireInside, tarOf } from './archive.ts'
-import { containerSettings } from './container-settings.ts'
+import { containerSettings, type Ownership } from './container-settings.ts'
 import { createDiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
@@ -33,13 +33,13 @@ const defaultCopyBytes = 2 ** 20
 
 /** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
 export function startContainer(maker: Maker, spec: ContainerSpec): Promise<Container> {
-  return start(maker, spec, (id) => containerSettings(spec, { id, scope: maker.scope }))
+  return start(maker, spec, (lease) => containerSettings(spec, lease))
 }
 
 async function start(
   maker: Maker,
   spec: ContainerSpec,
-  settingsOf: (id: string) => Docker.ContainerCreateOptions,
+  settingsOf: (lease: Ownership) => Docker.ContainerCreateOptions,
 ): Promise<Container> {
   const { engine, leases } = maker
   let lost = false
@@ -49,7 +49,7 @@ async function start(
   })
   const docker = engine.docker.getContainer(id)
   try {
-    await engine.docker.createContainer(settingsOf(id))
+    await engine.docker.createContainer(settingsOf({ id, scope: maker.scope, owner: leases.owner }))
     const connection = await docker.attach({
       stream: true,
       hijack: true,
@@ -209,9 +209,7 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
       guarded('inspecting', async () => {
         await docker.pause()
         const inspectorSpec = { ...given, user: '0:0' }
-        const starting = start(maker, inspectorSpec, (lease) =>
-          inspectorSettings(inspectorSpec, { id: lease, scope: maker.scope }, id),
-        )
+        const starting = start(maker, inspectorSpec, (lease) => inspectorSettings(inspectorSpec, lease, id))
         inspectors.add(starting)
         try {
           return releasing(await starting, resume)

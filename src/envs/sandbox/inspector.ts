@@ -8,7 +8,7 @@
  *   the agent has started can run while it looks.
  */
 import type Docker from 'dockerode'
-import { containerSettings } from './container-settings.ts'
+import { containerSettings, type Ownership } from './container-settings.ts'
 import type { ContainerSpec } from './sandbox.ts'
 
 /** To look into another's root and files, whoever owns them. */
@@ -17,7 +17,7 @@ const capabilities = ['SYS_PTRACE', 'DAC_READ_SEARCH', 'SYS_CHROOT']
 /** @param inspected name of the container that is looked at */
 export function inspectorSettings(
   spec: ContainerSpec,
-  lease: { readonly id: string; readonly scope: string },
+  lease: Ownership,
   inspected: string,
 ): Docker.ContainerCreateOptions {
   const settings = containerSettings(

@@ -10,6 +10,7 @@ import { createProcessLeases, holdLeases, type LeaseStore, reapingPeriodMs } fro
 import { type Maker, startContainer } from './container.ts'
 import { connectEngine } from './engine.ts'
 import { buildImage, hasImage, importImage } from './images.ts'
+import { type Janitor, startJanitor } from './janitor.ts'
 import { createPool } from './pool.ts'
 import { reapContainers } from './reaper.ts'
 import type { Container, Sandbox } from './sandbox.ts'
@@ -31,7 +32,9 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   const holder = holdLeases(leases, complain('leases of containers could not be renewed'))
   const maker: Maker = { engine, scope: leases.scope, leases: holder }
   const live = new Set<Container>()
+  let janitor: Janitor | undefined
   const pool = createPool(async (spec) => {
+    janitor ??= startJanitor(holder.owner, options.engine, log)
     const container = await startContainer(maker, spec)
     live.add(container)
     container.whenReleased.then(() => live.delete(container))
@@ -63,6 +66,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
       await pool.close()
       await Promise.all([...live].map((container) => container.release()))
       await reaping?.catch(() => undefined)
+      await janitor?.close()
       holder.close()
     },
   }

@@ -38,3 +38,18 @@ export async function reapContainers(
     throw engineFault(cause, 'looking for containers that nobody owns')
   }
 }
+
+/**
+ * Removes the containers of one owner, whatever state they are in.
+ * @returns how many there were
+ * @throws EnvironmentFault `backend`
+ */
+export async function removeContainersOf({ docker }: Engine, owner: string): Promise<number> {
+  try {
+    const found = await docker.listContainers({ all: true, filters: { label: [`${labels.owner}=${owner}`] } })
+    for (const { Id } of found) await remove(docker.getContainer(Id))
+    return found.length
+  } catch (cause) {
+    throw engineFault(cause, `removing the containers of ${owner}`)
+  }
+}

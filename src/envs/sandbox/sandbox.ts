@@ -5,8 +5,9 @@
  * - A container serves one session; it is removed after it, never handed on.
  * - What an agent does in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault; what
  *   the engine or the network does is an EnvironmentFault, never an answer.
- * - No container outlives its owner: it ends with the connection of the process that made it, and what is
- *   left of it is found by its labels and removed when its lease has expired.
+ * - No container outlives its owner by more than a minute: it ends with the connection of the process that made
+ *   it, which has a janitor for what was not running. What is left even so is found by its labels and removed
+ *   when its lease has expired.
  */
 
 /** What a container is made of. Everything that is not named here is denied. */
