@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
 import type { AssistantMessage, Environment, Task } from '../environment.ts'
 import { db } from './definition.ts'
-import { serverAtHand } from './server/server-at-hand.ts'
 
 const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
 const dir = path.join(shared, 'db')
-const url = existsSync(dir) ? await serverAtHand() : undefined
+const server =
+  existsSync(dir) && databaseServerMissing() === undefined ? await startDatabaseServer() : undefined
+const url = server?.url
+afterAll(() => server?.close())
 const backends = [
   { name: 'embedded', settings: {}, here: true, every: 1 },
   { name: 'server', settings: { url: url ?? '' }, here: url !== undefined, every: 5 },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { databaseServerMissing, startDatabaseServer } from '../../../../test/database-server.ts'
 import type { Cell, StatementResult } from '../database.ts'
 import type { TableData } from '../item.ts'
 import { openServer } from '../server/backend.ts'
-import { serverAtHand } from '../server/server-at-hand.ts'
 import { createEngine } from './engine.ts'
 
 const limits = { deadlineMs: 2000, rows: 1000, bytes: 100_000 }
@@ -180,10 +180,10 @@ describe('MySQL’s dialect on SQLite', async () => {
   })
 })
 
-const url = await serverAtHand()
-describe.skipIf(url === undefined)('a server', { timeout: 60_000 }, () => {
+describe.skipIf(databaseServerMissing() !== undefined)('a server', { timeout: 120_000 }, () => {
   test('gives the same as the embedded databases', async () => {
-    const backend = await openServer(url ?? '', limits)
+    const server = await startDatabaseServer()
+    const backend = await openServer(server.url, limits)
     const database = await backend.open(tables, 'server')
     try {
       const differences: unknown[] = []
@@ -194,6 +194,7 @@ describe.skipIf(url === undefined)('a server', { timeout: 60_000 }, () => {
       expect(differences).toEqual([])
     } finally {
       await backend.close()
+      await server.close()
     }
   })
 })

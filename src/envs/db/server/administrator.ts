@@ -4,14 +4,15 @@
  * Invariants
  * - A user can do nothing outside of its database, and may neither read files nor run for others.
  * - A user is made after its database and removed before it, so that a database tells of all that is left.
+ * - A database is removed when its user's connections are ended; one that is held all the same is a fault within seconds.
  */
-import type { Pool } from 'mysql2/promise'
 import { EnvironmentFault } from '../../environment.ts'
-import type { Cell } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import { groupConcatBytes, hashOfTables } from '../state-hash.ts'
-import { connectionOptions, isServerError, quoted } from './connection.ts'
+import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'
+import type { QueryValues } from './pool.ts'
+import { backendFault, firstText, ServerPool } from './pool.ts'
 
 /** What a user may do in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
 const privileges =
@@ -25,34 +26,32 @@ const collations = [
   'utf8mb4_unicode_ci',
 ]
 const collationUnknown = 1273
-// Connections of ours to the server, those of the sessions aside.
-const connections = 4
-
-/** Rows of a statement's one `?`. */
-type QueryValues = TableData['rows']
+// Tables of thousands of rows on a slow disk.
+const fillMs = 60_000
+// A hash has the time of a statement, and then this to be told.
+const graceMs = 1000
 
 /** The server's own user at work. */
 export class Administrator {
-  readonly #pool: Pool
+  readonly pool: ServerPool
   readonly #collation: string
   /** True for MariaDB, whose limit of time covers all statements. */
   readonly isMariaDb: boolean
 
   /** @throws EnvironmentFault backend where the server does not answer, or refuses the user */
   static async connect(url: URL): Promise<Administrator> {
-    const { createPool } = await import('mysql2/promise')
-    const pool = createPool({ ...connectionOptions(url), connectionLimit: connections })
+    const pool = await ServerPool.open(url)
     try {
-      const version = await firstText(pool, 'SELECT VERSION()')
+      const version = firstText(await pool.query('SELECT VERSION()'))
       return new Administrator(pool, await usableCollation(pool), version.includes('MariaDB'))
     } catch (error) {
-      await pool.end()
+      await pool.close()
       throw serverFault(error, url)
     }
   }
 
-  private constructor(pool: Pool, collation: string, isMariaDb: boolean) {
-    this.#pool = pool
+  private constructor(pool: ServerPool, collation: string, isMariaDb: boolean) {
+    this.pool = pool
     this.#collation = collation
     this.isMariaDb = isMariaDb
   }
@@ -72,26 +71,29 @@ export class Administrator {
     await this.#do(`GRANT ${privileges} ON ${scope}.* TO ${user}`)
   }
 
+  /** @throws EnvironmentFault backend where something else still holds it */
   async remove(database: string, user: string): Promise<void> {
+    await this.#endConnections(user)
     await this.#do(`DROP USER IF EXISTS '${user}'@'%'`)
     await this.#do(`DROP DATABASE IF EXISTS ${quoted(database)}`)
   }
 
   /** Databases named as ours are. */
   async list(): Promise<string[]> {
-    const [rows] = await this.#pool.query(`SHOW DATABASES LIKE '${namePrefix.replaceAll('_', '\\_')}%'`)
-    return (rows as unknown as Cell[][]).map(([name]) => name?.text ?? '')
+    const rows = await this.pool.query(`SHOW DATABASES LIKE '${namePrefix.replaceAll('_', '\\_')}%'`)
+    return rows.map(([name]) => name?.text ?? '')
   }
 
   /** How many users are named as ours are. */
   async users(): Promise<number> {
     const pattern = `${namePrefix.replaceAll('_', '\\_')}%`
-    return Number(await firstText(this.#pool, `SELECT COUNT(*) FROM mysql.user WHERE User LIKE '${pattern}'`))
+    const query = `SELECT COUNT(*) FROM mysql.user WHERE User LIKE '${pattern}'`
+    return Number(firstText(await this.pool.query(query)))
   }
 
   /** Ends what a connection runs, or the connection. One that is gone already is no error. */
   async kill(what: 'QUERY' | 'CONNECTION', thread: number): Promise<void> {
-    await this.#pool.query(`KILL ${what} ${thread}`).catch(() => undefined)
+    await this.pool.query(`KILL ${what} ${thread}`).catch(() => undefined)
   }
 
   /** The official hash of the tables' state; undefined where they cannot be read, or not in time. */
@@ -105,19 +107,15 @@ export class Administrator {
       const row = `CONCAT_WS(',', ${columns.map(quoted).join(', ')})`
       const limit = this.isMariaDb ? '' : `/*+ MAX_EXECUTION_TIME(${Math.ceil(deadlineMs)}) */ `
       const query = `SELECT ${limit}MD5(GROUP_CONCAT(hash ORDER BY hash)) FROM (SELECT SUBSTRING(MD5(${row}), 1, 5) AS hash FROM ${quoted(database)}.${quoted(name)}) AS hashes`
-      const settings = `group_concat_max_len = ${groupConcatBytes}`
+      const bound = this.isMariaDb
+        ? `SET STATEMENT max_statement_time = ${deadlineMs / 1000} FOR ${query}`
+        : query
       try {
-        const connection = await this.#pool.getConnection()
-        try {
-          await connection.query(`SET SESSION ${settings}`)
-          const bound = this.isMariaDb
-            ? `SET STATEMENT max_statement_time = ${deadlineMs / 1000} FOR ${query}`
-            : query
-          const [rows] = await connection.query(bound)
-          hashes.push((rows as unknown as Cell[][])[0]?.[0]?.text ?? null)
-        } finally {
-          connection.release()
-        }
+        const rows = await this.pool.use(async (ask) => {
+          await ask(`SET SESSION group_concat_max_len = ${groupConcatBytes}`)
+          return ask(bound, [], deadlineMs + graceMs)
+        })
+        hashes.push(rows[0]?.[0]?.text ?? null)
       } catch (error) {
         if (isServerError(error) && error.sqlState !== undefined) return undefined
         throw error
@@ -127,31 +125,34 @@ export class Administrator {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end()
+    await this.pool.close()
   }
 
   async #fill(database: string, { name, columns, rows }: TableData): Promise<void> {
     const table = `${quoted(database)}.${quoted(name)}`
     await this.#do(`CREATE TABLE ${table} (${columns.map((column) => `${quoted(column)} TEXT`).join(', ')})`)
-    if (rows.length > 0) await this.#do(`INSERT INTO ${table} VALUES ?`, [rows])
+    if (rows.length > 0) await this.#do(`INSERT INTO ${table} VALUES ?`, [rows], fillMs)
   }
 
-  async #do(sql: string, values: readonly QueryValues[] = []): Promise<void> {
+  /** Ends what a user still runs: it would hold its tables until it is done. */
+  async #endConnections(user: string): Promise<void> {
+    const processes = await this.pool.query('SHOW PROCESSLIST').catch((cause: unknown) => {
+      throw backendFault(cause)
+    })
+    for (const [thread, owner] of processes)
+      if (owner?.text === user) await this.kill('CONNECTION', Number(thread?.text))
+  }
+
+  async #do(sql: string, values?: QueryValues, ms?: number): Promise<void> {
     try {
-      await this.#pool.query(sql, [...values])
+      await this.pool.query(sql, values, ms)
     } catch (cause) {
-      const told = isServerError(cause) ? (cause.sqlMessage ?? cause.message) : String(cause)
-      throw new EnvironmentFault('backend', `database server: ${told}`, { cause })
+      throw backendFault(cause)
     }
   }
 }
 
-async function firstText(pool: Pool, sql: string): Promise<string> {
-  const [rows] = await pool.query(sql)
-  return (rows as unknown as Cell[][])[0]?.[0]?.text ?? ''
-}
-
-async function usableCollation(pool: Pool): Promise<string> {
+async function usableCollation(pool: ServerPool): Promise<string> {
   for (const collation of collations) {
     try {
       await pool.query(`SELECT _utf8mb4'a' COLLATE ${collation}`)

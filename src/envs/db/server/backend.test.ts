@@ -2,15 +2,19 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConnectionOptions } from 'mysql2/promise'
+import { createConnection } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { TestDatabaseServer } from '../../../../test/database-server.ts'
+import { databaseServerMissing, startDatabaseServer } from '../../../../test/database-server.ts'
 import type { AssistantMessage, Environment, Task } from '../../environment.ts'
 import { createProcessLeases } from '../../lease.ts'
 import { db } from '../definition.ts'
 import { hostileStatements } from '../hostile-statements.ts'
 import { Administrator } from './administrator.ts'
 import { reap } from './backend.ts'
+import { connectionOptions } from './connection.ts'
 import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
-import { serverAtHand } from './server-at-hand.ts'
 
 function called(name: string, args: object): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: args as never }] }
@@ -35,22 +39,25 @@ test('no server is said with what to do, and without the password', async () => 
   await expect(opened).rejects.not.toThrow(/geheim/)
 })
 
-const url = await serverAtHand()
-
-describe.skipIf(url === undefined)('databases on a server', { timeout: 120_000 }, () => {
+describe.skipIf(databaseServerMissing() !== undefined)('databases on a server', { timeout: 120_000 }, () => {
   const leases = createProcessLeases()
   let administrator: Administrator
   let task: Task
   let environment: Environment
+  let server: TestDatabaseServer
+  let url: string
   beforeAll(async () => {
-    administrator = await Administrator.connect(new URL(url ?? ''))
-    task = await db.open({ settings: { url: url ?? '', difficulty: 'easy', deadlineSeconds: 0.3 }, leases })
+    server = await startDatabaseServer()
+    url = server.url
+    administrator = await Administrator.connect(new URL(url))
+    task = await db.open({ settings: { url, difficulty: 'easy', deadlineSeconds: 0.3 }, leases })
     environment = await task.create()
   })
   afterAll(async () => {
     await environment.close()
     await task.close()
     await administrator.close()
+    await server.close()
   })
 
   async function own(): Promise<number> {
@@ -101,12 +108,107 @@ describe.skipIf(url === undefined)('databases on a server', { timeout: 120_000 }
   })
 
   test('nothing is left of a closed task', async () => {
-    const opened = await db.open({ settings: { url: url ?? '' }, leases })
+    const opened = await db.open({ settings: { url }, leases })
     const before = await own()
     for (let session = 0; session < 4; session++) await (await opened.create()).reset(`train/${session}`)
     expect(await own()).toBe(before + 4)
     await opened.close()
     expect(await own()).toBe(before)
+  })
+
+  test('hostile statements left nothing prepared and no lock', async () => {
+    expect(await administrator.pool.query('XA RECOVER')).toEqual([])
+    expect(await administrator.pool.query("SELECT IS_FREE_LOCK('perdure-hostile')")).toEqual([
+      [{ kind: 'integer', text: '1' }],
+    ])
+  })
+
+  /** A database as a dead session left it, with what its user had prepared there. */
+  async function leftBehind(id: string, xid: string): Promise<string> {
+    const lease = { id: `perdure-01234567-89ab-4cde-8f01-2345678${id}`, scope: leases.scope }
+    const login = { user: userNameOf(lease.id), password: 'x', database: databaseNameOf(lease) }
+    await administrator.make(login.database, login, [
+      { name: 'staff', columns: ['name'], rows: [['Ada'], ['Bob']] },
+    ])
+    await prepare(connectionOptions(new URL(url), login), "UPDATE staff SET name = 'x'", xid)
+    return login.database
+  }
+
+  async function prepare(options: ConnectionOptions, statement: string, xid: string): Promise<void> {
+    const connection = await createConnection(options)
+    for (const sql of [`XA START '${xid}'`, statement, `XA END '${xid}'`, `XA PREPARE '${xid}'`])
+      await connection.query(sql)
+    await connection.end()
+  }
+
+  async function prepared(): Promise<(string | undefined)[]> {
+    return (await administrator.pool.query('XA RECOVER')).map(([, , , data]) => data?.text)
+  }
+
+  test('transactions that dead sessions prepared are rolled back, and no start waits for it', async () => {
+    await leftBehind('9abc0', 'a')
+    const other = await leftBehind('9abc1', 'b')
+    expect(await prepared()).toHaveLength(2)
+    // Both are in the way of removing anything: a start that waited for it would fail.
+    const opened = await db.open({ settings: { url }, leases })
+    const session = await opened.create()
+    await session.reset('train/0')
+    expect((await session.step(called('execute_sql', { query: 'SELECT 1' }))).info).toEqual({ rows: [[1]] })
+    await vi.waitFor(async () => expect(await administrator.list()).not.toContain(other), { timeout: 60_000 })
+    expect(await prepared()).toEqual([])
+    await opened.close()
+  })
+
+  test('a transaction that another application prepared is never rolled back', async () => {
+    await administrator.pool.query('CREATE DATABASE foreign_application')
+    await administrator.pool.query('CREATE TABLE foreign_application.t (a TEXT)')
+    try {
+      const root = connectionOptions(new URL(url))
+      await prepare(root, "INSERT INTO foreign_application.t VALUES ('x')", 'foreign')
+      const database = await leftBehind('9abc2', 'ours')
+      await expect(reap(administrator, leases, Date.now())).rejects.toThrow(/XA ROLLBACK/)
+      expect((await prepared()).toSorted()).toEqual(['foreign', 'ours'])
+      await administrator.pool.query("XA COMMIT 'foreign'")
+      expect(await reap(administrator, leases, Date.now())).toBe(1)
+      expect(await prepared()).toEqual([])
+      expect(await administrator.list()).not.toContain(database)
+    } finally {
+      await administrator.pool.query('DROP DATABASE foreign_application')
+    }
+  })
+
+  test('what holds a session’s database does not hold up its end', async () => {
+    const opened = await db.open({ settings: { url }, leases })
+    const before = await administrator.list()
+    const session = await opened.create()
+    await session.reset('train/0')
+    const [made = ''] = (await administrator.list()).filter((name) => !before.includes(name))
+    const root = connectionOptions(new URL(url))
+    const reader = await createConnection(root)
+    const tables = await administrator.pool.query(`SHOW TABLES FROM ${made}`)
+    await reader.query('START TRANSACTION')
+    await reader.query(`SELECT * FROM ${made}.\`${tables[0]?.[0]?.text}\``)
+    await session.close()
+    expect(await administrator.list()).toContain(made)
+    await reader.end()
+    await vi.waitFor(async () => expect(await reap(administrator, leases, Date.now())).toBe(1))
+    await opened.close()
+  })
+
+  test('a server that does not answer is a fault within seconds', async () => {
+    const opened = await db.open({ settings: { url, deadlineSeconds: 0.3 }, leases })
+    await (await opened.create()).reset('train/0')
+    server.signal('SIGSTOP')
+    try {
+      const started = performance.now()
+      await Promise.all([
+        expect(db.open({ settings: { url } })).rejects.toMatchObject({ kind: 'backend' }),
+        opened.close(),
+      ])
+      expect(performance.now() - started).toBeLessThan(60_000)
+    } finally {
+      server.signal('SIGCONT')
+    }
   })
 
   test('databases and users of a killed process are removed by the next one', async () => {

@@ -3,17 +3,21 @@
  *
  * Invariants
  * - What is made for a session is removed with it; what a killed process left is removed by any other one
- *   that shares its leases, or sees that it is dead.
+ *   that shares its leases, or sees that it is dead. No session and no start waits for that.
+ * - What cannot be removed now, because something holds it, is left without an owner and tried again.
  * - A statement is ended at its deadline: by the server where it can, and by us in any case.
  */
 import { randomBytes } from 'node:crypto'
+import { reasonOf } from '../../../reason.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { LeaseHolder, LeaseStore } from '../../lease.ts'
 import { createProcessLeases, endExpired, holdLeases, isUnowned, reapingPeriodMs } from '../../lease.ts'
 import type { DatabaseBackend, StatementLimits } from '../database.ts'
 import { Administrator } from './administrator.ts'
+import { isServerError } from './connection.ts'
 import { ServerDatabase } from './database.ts'
 import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
+import { rollBackPrepared } from './prepared-transactions.ts'
 
 /** Opens the backend. @throws EnvironmentFault bad_settings for no URL, backend for no server */
 export async function openServer(
@@ -27,13 +31,7 @@ export async function openServer(
     console.error(`db: leases cannot be renewed: ${String(fault)}`),
   )
   const open = new Set<ServerDatabase>()
-  const reaping = setInterval(() => {
-    reap(administrator, leases, Date.now()).catch((fault: unknown) =>
-      console.error(`db: databases that nobody owns cannot be removed: ${String(fault)}`),
-    )
-  }, reapingPeriodMs)
-  reaping.unref()
-  await reap(administrator, leases, Date.now())
+  const cleaning = cleanRegularly(administrator, leases)
   return {
     async open(tables) {
       const made = await make(address, administrator, holder, leases.scope, limits, tables)
@@ -42,11 +40,41 @@ export async function openServer(
       return made
     },
     async close() {
-      clearInterval(reaping)
+      cleaning.stop()
       await Promise.all([...open].map((database) => database.close()))
       holder.close()
       await administrator.close()
+      await cleaning.ended()
     },
+  }
+}
+
+/** Removes what nobody owns: now, and from time to time, one round after another. */
+function cleanRegularly(
+  administrator: Administrator,
+  leases: LeaseStore,
+): { stop(): void; ended(): Promise<unknown> } {
+  const stopped = new AbortController()
+  let round: Promise<unknown> | undefined
+  const clean = () => {
+    round ??= reap(administrator, leases, Date.now(), stopped.signal)
+      .catch((fault: unknown) => {
+        if (!stopped.signal.aborted)
+          console.error(`db: databases without an owner cannot be removed: ${reasonOf(fault)}`)
+      })
+      .finally(() => {
+        round = undefined
+      })
+  }
+  const timer = setInterval(clean, reapingPeriodMs)
+  timer.unref()
+  clean()
+  return {
+    stop() {
+      stopped.abort()
+      clearInterval(timer)
+    },
+    ended: async () => round,
   }
 }
 
@@ -79,7 +107,10 @@ async function make(
   const name = databaseNameOf({ id: lease, scope })
   const login = { user: userNameOf(lease), password: randomBytes(18).toString('base64url'), database: name }
   const remove = async () => {
-    await administrator.remove(name, login.user)
+    // Without its lease, a database that something holds goes with the next round of cleaning.
+    await administrator.remove(name, login.user).catch((fault: unknown) => {
+      console.error(`db: a database is left for later: ${reasonOf(fault)}`)
+    })
     await holder.drop(lease)
   }
   try {
@@ -92,16 +123,54 @@ async function make(
   }
 }
 
-/** Removes databases that no live lease owns. @returns how many */
-export async function reap(administrator: Administrator, leases: LeaseStore, now: number): Promise<number> {
+/**
+ * Removes databases that no live lease owns; prepared transactions that hold them are rolled back.
+ * @param stopped ends it before the next database
+ * @returns how many were removed
+ * @throws EnvironmentFault backend where some could not be, after all others were
+ */
+export async function reap(
+  administrator: Administrator,
+  leases: LeaseStore,
+  now: number,
+  stopped?: AbortSignal,
+): Promise<number> {
   const databases = await administrator.list()
   const ids = await endExpired(leases, 'database', now)
-  let removed = 0
-  for (const database of databases) {
+  const unowned = databases.filter((database) => {
     const leased = leasedOf(database)
-    if (leased === undefined || !isUnowned(leased, { scope: leases.scope, ids })) continue
-    await administrator.remove(database, userNameOf(leased.id))
-    removed++
+    return leased !== undefined && isUnowned(leased, { scope: leases.scope, ids })
+  })
+  const held = await removeAll(administrator, unowned, stopped)
+  if (held.length === 0 || stopped?.aborted) return unowned.length - held.length
+  const cleared = await rollBackPrepared(administrator, held)
+  const left = cleared === 'rolled back' ? await removeAll(administrator, held, stopped) : held
+  if (left.length === 0 || stopped?.aborted) return unowned.length - left.length
+  const way =
+    cleared === 'not told apart'
+      ? 'prepared transactions hold them, which may be of other applications: see XA RECOVER, and XA ROLLBACK yours'
+      : 'see SHOW PROCESSLIST for what uses them'
+  throw new EnvironmentFault('backend', `${left.join(', ')}: ${way}; it is tried again`)
+}
+
+/** @returns those that something holds */
+async function removeAll(
+  administrator: Administrator,
+  databases: readonly string[],
+  stopped?: AbortSignal,
+): Promise<string[]> {
+  const held: string[] = []
+  for (const database of databases) {
+    if (stopped?.aborted) break
+    const leased = leasedOf(database)
+    try {
+      await administrator.remove(database, userNameOf(leased?.id ?? ''))
+    } catch (fault) {
+      // Of one database: the server has answered. Without an answer there is none for the others either.
+      const cause = fault instanceof EnvironmentFault ? fault.cause : fault
+      if (!isServerError(cause) || cause.sqlState === undefined) throw fault
+      held.push(database)
+    }
   }
-  return removed
+  return held
 }

@@ -4,8 +4,11 @@
  * Invariants
  * - One statement a text; no files of this machine are ever sent.
  * - Values come as text with their kind, however large.
+ * - A server that does not answer is waited for no longer than the time that is given.
  */
+import type { Duplex } from 'node:stream'
 import type { Connection, ConnectionOptions, FieldPacket } from 'mysql2'
+import { EnvironmentFault } from '../../environment.ts'
 import type { Cell } from '../database.ts'
 
 type Kind = NonNullable<Cell>['kind']
@@ -55,6 +58,29 @@ export function connectionOptions(
       const text = field.string()
       return text === null ? null : { kind: kinds[field.type] ?? 'text', text }
     },
+  }
+}
+
+/** Ends a connection here and now, also to a server that does not answer. */
+export function cut(connection: Connection): void {
+  connection.destroy()
+  // What `destroy` alone does waits for the server to hang up.
+  ;(connection as unknown as { readonly stream: Duplex }).stream.destroy()
+}
+
+/** What a connection gives within a time; after it the connection is cut. @throws EnvironmentFault backend */
+export async function within<T>(ms: number, connection: Connection, asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      cut(connection)
+      reject(new EnvironmentFault('backend', `database server: no answer within ${ms / 1000} s`))
+    }, ms)
+  })
+  try {
+    return await Promise.race([asked, overdue])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -4,13 +4,15 @@
  * Invariants
  * - The names of database and user never reach the agent: they differ from session to session.
  * - A connection that the agent's statement broke is replaced; the database stays.
+ * - Only permitted statements are sent.
  */
 import type { Connection } from 'mysql2'
 import { EnvironmentFault } from '../../environment.ts'
 import type { Cell, Database, SqlFailure, StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { Administrator } from './administrator.ts'
-import { connectionOptions, isServerError, run } from './connection.ts'
+import { connectionOptions, cut, isServerError, run, within } from './connection.ts'
+import { refusalOf } from './permitted.ts'
 
 /** What a session's database is made of. */
 export interface ServerDatabaseOptions {
@@ -26,7 +28,9 @@ export interface ServerDatabaseOptions {
 /** The clock stands still, so that a session that is played again says the same. */
 const clock = Date.UTC(2024, 0, 1) / 1000
 // After a statement was told to end, its connection is given so long.
-const graceMs = 2000
+const graceMs = 1000
+// Settings of a connection that was just made.
+const settingMs = 10_000
 const interrupted = new Set([1317, 1969, 3024])
 const statementLength = 100_000
 
@@ -49,6 +53,8 @@ export class ServerDatabase implements Database {
 
   async execute(sql: string): Promise<StatementResult> {
     if (sql.length > statementLength) return { kind: 'failed', failure: tooLong }
+    const refusal = refusalOf(sql)
+    if (refusal !== undefined) return { kind: 'failed', failure: refusal }
     return this.#run(await this.#connected(), sql)
   }
 
@@ -66,7 +72,7 @@ export class ServerDatabase implements Database {
 
   async #close(): Promise<void> {
     const connection = await this.#connection?.catch(() => undefined)
-    connection?.destroy()
+    if (connection !== undefined) cut(connection)
     await this.#options.remove()
     this.onClosed()
   }
@@ -105,7 +111,11 @@ export class ServerDatabase implements Database {
       'rand_seed2 = 2',
       time,
     ])
-      await run(connection, `SET SESSION ${setting}`, () => {})
+      await within(
+        settingMs,
+        connection,
+        run(connection, `SET SESSION ${setting}`, () => {}),
+      )
     return connection
   }
 
@@ -124,7 +134,7 @@ export class ServerDatabase implements Database {
     }, limits.deadlineMs)
     const last = setTimeout(() => {
       end('CONNECTION')
-      connection.destroy()
+      cut(connection)
       giveUp(new Error('the server does not end the statement'))
     }, limits.deadlineMs + graceMs)
     let giveUp: (error: Error) => void = () => {}
@@ -150,7 +160,7 @@ export class ServerDatabase implements Database {
     } catch (error) {
       if (!isUsable(error)) {
         this.#connection = undefined
-        connection.destroy()
+        cut(connection)
       }
       if (truncated) return { kind: 'rows', rows, truncated }
       return overdue || (isServerError(error) && interrupted.has(error.errno ?? 0))
