@@ -54,6 +54,27 @@ test('scripts come from the group of the file, and nothing outside of scripts/ i
   expect(dataset.warnings).toEqual([expect.stringMatching(/dev\.json, item 1: there is no script/)])
 })
 
+test('what an item needs is named by it, or follows from a check that calls sudo; others need nothing', async () => {
+  const item = (check: string, fields: object = {}) => ({
+    description: 'Do.',
+    evaluation: { check },
+    ...fields,
+  })
+  await put('data/6/new.json', [
+    item('sudo whoami | if [ "$(cat -)" = "root" ]; then exit 0; else exit 1; fi'),
+    item("runuser -l bob -c 'sudo true'"),
+    item('test -e /file', { needs: ['setuid'] }),
+    item('if ! sudo true; then exit 1; fi'),
+    item('grep sudo /etc/group && cat /etc/sudoers'),
+    item('test -e /file', { create: { init: 'sudo true' }, example: 'sudo touch /file' }),
+    item('true', { needs: ['SYS_ADMIN'] }),
+  ])
+  const dataset = await openDataset(dir)
+  const needs = [0, 1, 2, 3, 4, 5].map((index) => dataset.item(`data/6/new.json#${index}`).needs)
+  expect(needs).toEqual([['setuid'], ['setuid'], ['setuid'], ['setuid'], undefined, undefined])
+  expect(dataset.warnings).toEqual([expect.stringMatching(/item 6: .*needs/)])
+})
+
 test('an item is read as AgentBench reads it', async () => {
   await put('data/dev.json', [
     {

@@ -4,6 +4,7 @@
  * Invariants
  * - A script without a language is bash; a missing `create` is a plain machine, and so is one that is no object.
  * - `match` wins over `check`; a text to match is compared after trimming.
+ * - What an item needs beyond the defaults is named by the item, or follows from its own check; all else is denied.
  * - A `null` in a chain of checks stands for the example solution; an item without one is refused.
  */
 import { z } from 'zod'
@@ -17,6 +18,13 @@ export interface Script {
   readonly language: Language
   readonly code: string
 }
+
+/** What an item may need of its machine beyond the defaults. */
+export const needs = [
+  /** Programs that take the rights of their owner, such as `sudo`. */
+  'setuid',
+] as const
+export type Need = (typeof needs)[number]
 
 /** How an item is graded. */
 export type Evaluation =
@@ -35,6 +43,8 @@ export interface OsItem {
   readonly start: Script | undefined
   readonly evaluation: Evaluation
   readonly example: Script | undefined
+  /** Nothing where absent. */
+  readonly needs?: readonly Need[]
 }
 
 const scriptSchema = z.union([
@@ -69,6 +79,8 @@ export const itemSchema = z.object({
     example: scriptSchema.optional(),
   }),
   example: scriptSchema.optional(),
+  /** Not of AgentBench: for items of one's own. */
+  needs: z.array(z.enum(needs)).optional(),
 })
 
 class MissingScript extends Error {}
@@ -104,6 +116,7 @@ export function readItem(
       start: start === undefined ? undefined : read(start),
       evaluation: graded,
       example: example === undefined ? undefined : read(example),
+      ...needsOf(given.needs, graded),
     }
   } catch (cause) {
     if (cause instanceof MissingScript) return { problem: cause.message }
@@ -127,6 +140,20 @@ function evaluationOf(
   )
   if (chain.includes('example') && example === undefined) return 'a check is null, but there is no example'
   return { kind: 'check', chain }
+}
+
+/** `sudo` where a shell reads a command; a quote may begin one for another shell. */
+const sudoCall = /(?:^|[;|&({!`'"]|\b(?:if|then|elif|else|while|until|do))\s*sudo\s/m
+
+/** AgentBench's items name no needs: those whose check calls `sudo` cannot be fulfilled without it. */
+function needsOf(
+  given: readonly Need[] | undefined,
+  evaluation: Evaluation,
+): { readonly needs?: readonly Need[] } {
+  const scripts = evaluation.kind === 'check' ? evaluation.chain : []
+  const calls = scripts.some((script) => script !== 'example' && sudoCall.test(script.code))
+  const all = new Set([...(given ?? []), ...(calls ? (['setuid'] as const) : [])])
+  return all.size === 0 ? {} : { needs: [...all] }
 }
 
 function isPattern(text: string): boolean {

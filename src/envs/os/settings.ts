@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
+import { needs } from './item.ts'
 
 /** How much a generated problem asks for. */
 export const levels = ['easy', 'normal', 'hard'] as const
@@ -44,6 +45,12 @@ const settingsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('Image for official items; by default one for each item is built, see docs/tasks-os.md.'),
+  needs: z
+    .array(z.enum(needs))
+    .default([])
+    .describe(
+      'What the items of the data folder may do beyond the defaults, besides what each names: setuid.',
+    ),
 })
 
 /** Settings of the OS task, complete. */

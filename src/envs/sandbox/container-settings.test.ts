@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { containerSettings } from './container-settings.ts'
+import { inspectorSettings } from './inspector.ts'
+import type { Capability } from './sandbox.ts'
 
 const lease = { id: 'perdure-1', scope: 'h1', owner: 'o1' }
 const least = { image: 'debian', user: '1000' }
@@ -30,6 +32,35 @@ describe('what the engine is told of a container', () => {
       StdinOnce: true,
       Labels: { 'perdure.scope': 'h1', 'perdure.lease': 'perdure-1', 'perdure.owner': 'o1' },
     })
+  })
+
+  test.each([
+    'DAC_READ_SEARCH',
+    'SYS_PTRACE',
+    'SYS_ADMIN',
+    'SYS_CHROOT',
+    'MKNOD',
+    'NET_RAW',
+    'SETPCAP',
+    'ALL',
+  ])('no container is given %s', (name) => {
+    const spec = { ...least, capabilities: [name as Capability] }
+    expect(() => containerSettings(spec, lease)).toThrow(expect.objectContaining({ kind: 'bad_settings' }))
+  })
+
+  test('an inspector has user and capabilities of what it inspects, and its own of nothing', () => {
+    const spec = { ...least, capabilities: ['KILL'], setuid: true } as const
+    const { User, HostConfig } = inspectorSettings({ image: 'debian' }, lease, { spec, id: 'machine' })
+    expect(User).toBe('1000')
+    expect(HostConfig).toMatchObject({
+      CapDrop: ['ALL'],
+      CapAdd: ['KILL'],
+      SecurityOpt: [],
+      Privileged: false,
+    })
+    expect(HostConfig?.PidMode).toBe('container:machine')
+    const plain = inspectorSettings({ image: 'debian' }, lease, { spec: least, id: 'machine' })
+    expect(plain.HostConfig).toMatchObject({ CapAdd: [], SecurityOpt: ['no-new-privileges'] })
   })
 
   test('the file system is writable only up to a size, which no single file passes', () => {

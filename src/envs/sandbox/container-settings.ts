@@ -4,6 +4,8 @@
  * Invariants
  * - No network, no capability that is not named, no new privileges, no device, no swap, no socket of the
  *   engine; processes, memory, cores, open files and every writable place are limited.
+ * - A capability that reaches beyond the container can be named by no specification, and where programs may
+ *   take their owner's rights (`setuid`), those rights hold no capability but the named ones.
  * - The file system is read-only unless the specification gives it a size.
  * - A container ends and is removed by the engine when the connection of its maker ends.
  */
@@ -11,7 +13,7 @@ import { posix } from 'node:path'
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
 import { guardScript } from './guard.ts'
-import type { ContainerSpec } from './sandbox.ts'
+import { type Capability, type ContainerSpec, capabilities } from './sandbox.ts'
 
 const mebibyte = 2 ** 20
 const defaults = {
@@ -41,7 +43,7 @@ export interface Ownership {
   readonly owner: string
 }
 
-/** @throws EnvironmentFault `bad_settings` for a mount of what the agent must not see */
+/** @throws EnvironmentFault `bad_settings` for a mount of what the agent must not see, or a capability that none is given */
 export function containerSettings(
   spec: ContainerSpec,
   { id, scope, owner }: Ownership,
@@ -71,8 +73,8 @@ export function containerSettings(
       NetworkMode: 'none',
       IpcMode: 'private',
       CapDrop: ['ALL'],
-      CapAdd: [...(spec.capabilities ?? [])],
-      SecurityOpt: ['no-new-privileges'],
+      CapAdd: (spec.capabilities ?? []).map(requireHarmless),
+      SecurityOpt: spec.setuid === true ? [] : ['no-new-privileges'],
       Privileged: false,
       PidsLimit: processes,
       Memory: memoryBytes,
@@ -98,6 +100,16 @@ export function containerSettings(
 
 function tmpfsOf([path, bytes]: [string, number]): [string, string] {
   return [path, `rw,nosuid,nodev,exec,size=${bytes},mode=1777`]
+}
+
+const harmless: ReadonlySet<string> = new Set(capabilities)
+
+function requireHarmless(name: Capability): Capability {
+  if (harmless.has(name)) return name
+  throw new EnvironmentFault(
+    'bad_settings',
+    `no container is given the capability ${name}: only ${capabilities.join(', ')} end at its own walls`,
+  )
 }
 
 /** Folders that lead to the engine or into the machine's own state. */

@@ -15,7 +15,7 @@ import { createDiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
 import { runThroughEngine } from './engine-exec.ts'
-import { inspectorSettings } from './inspector.ts'
+import { inspectorSettings, inspectorSpec } from './inspector.ts'
 import type { Container, ContainerEnded, ContainerSpec, ExecResult } from './sandbox.ts'
 import { linkShell, type ShellLink } from './shell-link.ts'
 import { interruptSignal } from './shell-script.ts'
@@ -208,8 +208,9 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
     inspector: (given) =>
       guarded('inspecting', async () => {
         await docker.pause()
-        const inspectorSpec = { ...given, user: '0:0' }
-        const starting = start(maker, inspectorSpec, (lease) => inspectorSettings(inspectorSpec, lease, id))
+        const starting = start(maker, inspectorSpec(given, spec), (lease) =>
+          inspectorSettings(given, lease, { spec, id }),
+        )
         inspectors.add(starting)
         try {
           return releasing(await starting, resume)

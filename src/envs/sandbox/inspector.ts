@@ -4,33 +4,41 @@
  * Invariants
  * - Its programs, libraries and configuration are those of its own image; of the inspected container it sees
  *   the processes, and the files under `/proc/1/root`.
- * - It has no network, its file system is read-only unless its specification gives it a size, and the inspected container is paused: nothing that
- *   the agent has started can run while it looks.
+ * - It has the user and the capabilities of the inspected container, and no more: a check may run what the agent
+ *   has made, and that can do there only what it could do before. For the same user with the same
+ *   capabilities the kernel needs no capability to open `/proc/1/root`.
+ * - It has no network, its file system is read-only unless its specification gives it a size, and the inspected
+ *   container is paused: nothing that the agent has started can run while it looks.
  */
 import type Docker from 'dockerode'
 import { containerSettings, type Ownership } from './container-settings.ts'
-import type { ContainerSpec } from './sandbox.ts'
+import type { ContainerSpec, InspectorSpec } from './sandbox.ts'
 
-/** To look into another's root and files, whoever owns them. */
-const capabilities = ['SYS_PTRACE', 'DAC_READ_SEARCH', 'SYS_CHROOT']
-
-/** @param inspected name of the container that is looked at */
+/**
+ * @param given what the inspector is made of
+ * @param inspected the container that is looked at: what it is made of, and its name
+ */
 export function inspectorSettings(
-  spec: ContainerSpec,
+  given: InspectorSpec,
   lease: Ownership,
-  inspected: string,
+  inspected: { readonly spec: ContainerSpec; readonly id: string },
 ): Docker.ContainerCreateOptions {
-  const settings = containerSettings(
-    { ...spec, capabilities: [...capabilities, ...(spec.capabilities ?? [])] },
-    lease,
-  )
+  const settings = containerSettings(inspectorSpec(given, inspected.spec), lease)
   return {
     ...settings,
     HostConfig: {
       ...settings.HostConfig,
-      PidMode: `container:${inspected}`,
+      PidMode: `container:${inspected.id}`,
       // Process 1 is that of the inspected container, and it stands still: this one reaps its own.
       Init: false,
     },
   }
+}
+
+/** What an inspector is made of: what is given, with the rights of the inspected container. */
+export function inspectorSpec(
+  given: InspectorSpec,
+  { user, capabilities = [], setuid = false }: ContainerSpec,
+): ContainerSpec {
+  return { ...given, user, capabilities, setuid }
 }

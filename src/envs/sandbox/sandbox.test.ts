@@ -314,6 +314,22 @@ describe.skipIf(missing !== undefined).each([
         { ...root, diskBytes: 16 * mebibyte },
       ))
 
+    test.each(['0:0', '1000:1000'])(
+      'an inspector has the rights of what it inspects and no more: %s',
+      (user) =>
+        withContainer(
+          async (container) => {
+            const rights = 'id -u; id -g; grep -E "^(Cap|Seccomp:|NoNewPrivs)" /proc/self/status'
+            const { stdout } = await container.exec(`echo mine >/tmp/file; ${rights}`)
+            const inspector = await container.inspector({ image })
+            expect((await inspector.exec(rights)).stdout).toBe(stdout)
+            expect((await inspector.exec('cat /proc/1/root/tmp/file')).stdout).toBe('mine\n')
+            await inspector.release()
+          },
+          { ...root, user, capabilities: ['DAC_OVERRIDE', 'KILL'], diskBytes: 16 * mebibyte },
+        ),
+    )
+
     test('a program that the engine runs has another environment and user', () =>
       withContainer(
         async (container) => {

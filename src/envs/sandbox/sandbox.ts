@@ -10,14 +10,36 @@
  *   when its lease has expired.
  */
 
+/**
+ * The capabilities that a container can be given: what an administrator does to users, owners, modes and
+ * processes of the container itself. All others reach beyond it: with DAC_READ_SEARCH a process opens any file of
+ * a file system that it holds one file of, such as a mount from the engine's machine.
+ */
+export const capabilities = [
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'SETGID',
+  'SETUID',
+] as const
+export type Capability = (typeof capabilities)[number]
+
 /** What a container is made of. Everything that is not named here is denied. */
 export interface ContainerSpec {
   /** Name or id of an image that the engine has. */
   readonly image: string
   /** `name`, `uid` or `uid:gid` that the agent's commands run as; root only where the task needs it. */
   readonly user: string
-  /** Linux capabilities kept of the engine's default set, without `CAP_`; none by default. */
-  readonly capabilities?: readonly string[]
+  /** Linux capabilities, without `CAP_`; none by default. */
+  readonly capabilities?: readonly Capability[]
+  /**
+   * Whether programs may take the rights of their owner, as `sudo` does; no by default. Those rights are the
+   * capabilities named here and no other.
+   */
+  readonly setuid?: boolean
   /** Memory in bytes, tmpfs included and without swap; 256 MiB by default. */
   readonly memoryBytes?: number
   /** Processes and threads; 128 by default. */
@@ -38,6 +60,9 @@ export interface ContainerSpec {
   readonly workingDirectory?: string
   readonly hostname?: string
 }
+
+/** An inspector has the rights of what it inspects, so they are not its own to name. */
+export type InspectorSpec = Omit<ContainerSpec, 'user' | 'capabilities' | 'setuid'>
 
 export interface ExecOptions {
   /** After it everything that the command started is killed; 10 s by default. */
@@ -128,9 +153,10 @@ export interface Container {
   ): Promise<{ readonly entries: readonly EntryOut[]; readonly truncated: boolean } | undefined>
   /**
    * A second container that sees the processes of this one, and its files under `/proc/1/root`, with programs
-   * of its own image: for graders, out of the agent's reach. Release it before this one.
+   * of its own image: for graders, out of the agent's reach. It has the user and the rights of this one.
+   * Release it before this one.
    */
-  inspector(spec: Omit<ContainerSpec, 'user'>): Promise<Container>
+  inspector(spec: InspectorSpec): Promise<Container>
   /** Removes it; may be called twice. */
   release(): Promise<void>
 }

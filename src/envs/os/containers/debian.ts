@@ -18,8 +18,10 @@ import { EnvironmentFault } from '../../environment.ts'
 export const wanted = [
   'python3',
   'procps',
+  'apt',
   'passwd',
   'login',
+  'sudo',
   'mawk',
   'findutils',
   'tar',
@@ -182,6 +184,23 @@ function installationLog(packages: ReadonlySet<string>): string {
     .join('')
 }
 
+/** What the machine's dpkg knows of these packages: by it, `apt install` of one of them needs no network. */
+function installationStatus(packages: ReadonlySet<string>): string {
+  return readFileSync('/var/lib/dpkg/status', 'utf8')
+    .split(/\n{2,}/)
+    .filter((stanza) => packages.has(/^Package: (.*)$/m.exec(stanza)?.[1] ?? ''))
+    .map((stanza) => `${stanza.trimEnd()}\n\n`)
+    .join('')
+}
+
+const sudoers = `Defaults\tenv_reset
+Defaults\tmail_badpass
+Defaults\tsecure_path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+root\tALL=(ALL:ALL) ALL
+%sudo\tALL=(ALL:ALL) ALL
+@includedir /etc/sudoers.d
+`
+
 /** What Debian's own set-up writes: `su` and `useradd` need it. */
 function generated(
   packages: ReadonlySet<string>,
@@ -203,6 +222,9 @@ function generated(
       mode: 0o640,
     },
     'var/log/dpkg.log': { content: installationLog(packages), mode: 0o644 },
+    'var/lib/dpkg/status': { content: installationStatus(packages), mode: 0o644 },
+    // The machine's own may be changed, and is a secret.
+    ...(packages.has('sudo') ? { 'etc/sudoers': { content: sudoers, mode: 0o440 } } : {}),
     'etc/pam.d/common-auth': pam('auth'),
     'etc/pam.d/common-account': pam('account'),
     'etc/pam.d/common-password': pam('password'),

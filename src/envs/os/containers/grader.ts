@@ -12,10 +12,11 @@
  * - It changes what the question is about, such as deleting the files that it was asked to count: the right
  *   answer is computed on another machine, made ready in the same way, where the agent never was.
  * - It shows the grader links to elsewhere: files are copied as what they are and no link is followed.
- * - It ends its machine: then nothing can be looked at, and nothing is fulfilled.
+ * - It ends its machine, or fills it so that it cannot be looked at in time: nothing is fulfilled.
  *
  * A check that by its own text runs what the agent was asked to make (a command `calc`) trusts that command
- * with its own container, as the publisher's does; it reaches no other session.
+ * with its own container, as the publisher's does. That container has the capabilities of the agent's machine
+ * and no more, so the command reaches what it reached before, and no other session.
  *
  * Invariants
  * - The chain is AgentBench's: each script gets the answer and the outputs before it, and one that fails ends
@@ -23,18 +24,22 @@
  * - The example runs where the agent never was; only where making the machine again would make another one
  *   (it draws from the system's chance) it runs over the agent's files, as AgentBench has it.
  * - Scripts that only compare their arguments need no machine of the agent; all others run over its files.
+ * - Grading ends within its time: what the agent's work keeps it from is not fulfilled, never a fault.
  * - No container outlives the grading.
  */
 import { EnvironmentFault } from '../../environment.ts'
-import type { Container, ExecResult } from '../../sandbox/sandbox.ts'
+import type { Container, ExecResult, InspectorSpec } from '../../sandbox/sandbox.ts'
 import type { OsItem, Script } from '../item.ts'
 import { lineOf } from './invocation.ts'
-import { gradingPath, overlayScript } from './overlay.ts'
+import { gradingPath, overlayScript, toolsMissing } from './overlay.ts'
 import { type MachineRoom, preparedMachine } from './preparation.ts'
-import { machineSpec, rootEnvironment, rootFolder } from './spec.ts'
+import { checkSpec, rootEnvironment, rootFolder } from './spec.ts'
 
 /** A check computes little, but a hostile command that it calls may never end. */
-const checkMs = 60_000
+const defaultCheckMs = 60_000
+
+/** Times of a check that all checks of one submission have together: well within the step that they are part of. */
+const checksInTime = 4
 
 /** The longest answer to a question is a path; one argument could hold eight times this. */
 const answerLimit = 16_384
@@ -107,21 +112,29 @@ class Examiner {
   readonly #machine: Container
   readonly #room: MachineRoom
   readonly #containers = new Map<Place, Container>()
+  /** When the grading is out of time, in milliseconds since the epoch. */
+  readonly #until: number
 
   constructor(item: OsItem, machine: Container, room: MachineRoom) {
     this.#item = item
     this.#machine = machine
     this.#room = room
+    this.#until = Date.now() + checksInTime * this.#checkMs
   }
 
-  /** Undefined where the agent's machine has ended and cannot be looked at. */
+  get #checkMs(): number {
+    return this.#room.checkMs ?? defaultCheckMs
+  }
+
+  /** Undefined where the agent's machine cannot be looked at, or no time is left. */
   async run(script: Script, isExample: boolean, args: readonly string[]): Promise<ExecResult | undefined> {
     const place: Place =
       onlyCompares(script) || (isExample && !drawsChance(this.#item)) ? 'reference' : 'inspector'
     const container = await this.#at(place)
-    if (container === undefined) return undefined
+    const left = this.#until - Date.now()
+    if (container === undefined || left <= 0) return undefined
     return container.exec(lineOf(script, args), {
-      deadlineMs: checkMs,
+      deadlineMs: Math.min(this.#checkMs, left),
       workingDirectory: rootFolder,
       environment: {
         ...rootEnvironment,
@@ -152,24 +165,29 @@ class Examiner {
   }
 
   async #inspector(): Promise<Container | undefined> {
-    const { user: _, ...spec } = machineSpec(await this.#room.imageOf(this.#item.image))
+    const spec = checkSpec(await this.#room.imageOf(this.#item.image))
     if (this.#machine.ended !== undefined) return undefined
-    let fault: unknown
-    try {
-      const inspector = await this.#machine.inspector(spec)
-      const { exitCode, stderr, ended } = await inspector.exec(overlayScript, { deadlineMs: checkMs })
-      if (exitCode === 0) return inspector
-      await inspector.release()
-      fault = new EnvironmentFault(
-        'backend',
-        `the machine of item ${this.#item.id} could not be looked at: ${ended ?? stderr}`,
+    const inspector = await this.#lookedAt(spec)
+    if (inspector === undefined) return undefined
+    const { exitCode } = await inspector.exec(overlayScript, { deadlineMs: this.#checkMs })
+    if (exitCode === 0) return inspector
+    await inspector.release()
+    if (exitCode === toolsMissing)
+      throw new EnvironmentFault(
+        'bad_settings',
+        `image ${spec.image} cannot grade: it needs bash, and GNU find, sort, comm, cut and tar`,
       )
-    } catch (cause) {
-      fault = cause
+    return undefined
+  }
+
+  /** Undefined where the machine ends just now, by what the agent left behind: its next command tells. */
+  async #lookedAt(spec: InspectorSpec): Promise<Container | undefined> {
+    try {
+      return await this.#machine.inspector(spec)
+    } catch (fault) {
+      const { ended } = await this.#machine.exec(':')
+      if (ended !== undefined) return undefined
+      throw fault
     }
-    // One that ends just now, by what the agent left behind, is told by its next command.
-    const { ended } = await this.#machine.exec(':')
-    if (ended !== undefined) return undefined
-    throw fault
   }
 }

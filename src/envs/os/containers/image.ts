@@ -11,7 +11,7 @@ import { EnvironmentFault, type TaskOptions } from '../../environment.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 
 /** The base; its name carries the version of the recipe. */
-export const baseImage = 'perdure/os-debian:2'
+export const baseImage = 'perdure/os-debian:3'
 
 /** The name that AgentBench gives the image of a recipe: `docker build -t local-os/default …`. */
 export function publishedImage(recipe: string): string {

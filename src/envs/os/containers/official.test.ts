@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engineMissing, startEngine, type TestEngine } from '../../../../test/container-engine.ts'
+import { type ContainerWitness, fieldOf, witnessContainers } from '../../../../test/container-witness.ts'
+import { makeHostSecret } from '../../../../test/host-escape.ts'
 import { uniforms } from '../../../identity.ts'
 import { openSandbox } from '../../sandbox/open.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { type OsDataset, openDataset } from '../dataset.ts'
-import type { OsItem } from '../item.ts'
+import type { Need, OsItem } from '../item.ts'
 import { readSettings } from '../settings.ts'
 import { createImages } from './image.ts'
 import { containerAssignment } from './machine.ts'
@@ -23,10 +25,16 @@ const sampleSize = 200
 
 describe.skipIf(missing !== undefined)('official items in containers', () => {
   let engine: TestEngine
+  let witness: ContainerWitness
   let sandbox: Sandbox
   let room: MachineRoom
+  // AUDIT_WRITE, CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID: bits 29, 0, 1, 3, 4, 5, 6, 7.
+  const named = '00000000200000fb'
+  const none = '0000000000000000'
+  const lentByEngine = new Set(['/', '/sbin/docker-init', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf'])
   beforeAll(async () => {
     engine = await startEngine()
+    witness = await witnessContainers(engine.address)
     sandbox = await openSandbox({ engine: engine.address })
     room = {
       sandbox,
@@ -37,6 +45,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   }, 600_000)
   afterAll(async () => {
     await sandbox?.close()
+    witness?.close()
     await engine?.close()
   }, 120_000)
 
@@ -57,8 +66,14 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   } as const
 
   /** Whether the item is fulfilled after these scripts with this answer. */
-  async function graded(item: OsItem, scripts: readonly string[], answer: string): Promise<boolean> {
-    const machine = await containerAssignment(item, async () => room).open()
+  async function graded(
+    item: OsItem,
+    scripts: readonly string[],
+    answer: string,
+    checkMs?: number,
+  ): Promise<boolean> {
+    const limited = checkMs === undefined ? room : { ...room, checkMs }
+    const machine = await containerAssignment(item, async () => limited).open()
     try {
       for (const script of scripts) await machine.run(script)
       return await machine.grade({ kind: 'answer', answer })
@@ -123,6 +138,76 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
     expect(await graded(question, ['rm -rf /root/d'], '3')).toBe(true)
   }, 300_000)
 
+  test("what a check runs of the agent's opens no file of the host", async () => {
+    const secret = makeHostSecret()
+    const calc = scripted({ evaluation: { kind: 'check', chain: [bash('[ "$(calc "1 + 1")" = 2 ]')] } })
+    const machine = await containerAssignment(calc, async () => room).open()
+    try {
+      const place = (name: string, text: string) =>
+        `printf %s '${Buffer.from(text).toString('base64')}' | base64 -d > ${name}; chmod 755 ${name}`
+      // The check runs `calc`, which tells of its attempt in the agent's own files.
+      await machine.run(place('/usr/local/bin/escape', `#!/usr/bin/perl\n${secret.program}`))
+      const { output } = await machine.run('escape')
+      await machine.run(
+        place('/usr/local/bin/calc', '#!/bin/sh\nescape > /proc/1/root/root/attempt 2>&1; echo 2\n'),
+      )
+      expect(await machine.grade({ kind: 'finish', thought: '' })).toBe(true)
+      const attempt = await machine.run('cat /root/attempt')
+      expect([output, attempt.output]).toEqual(Array(2).fill('refused: Operation not permitted\n'))
+      expect(secret.read()).toBe(secret.content)
+    } finally {
+      await machine.close()
+      secret.close()
+    }
+  }, 300_000)
+
+  const spoilt: Readonly<Record<string, string>> = {
+    'a machine without /etc': 'mv /etc /elsewhere',
+    'a command that never stops talking': 'exec yes',
+    'a command that kills the check': 'kill -9 $PPID -1',
+    'a command that stops the check': 'kill -STOP $PPID -1',
+  }
+  test.each(Object.entries(spoilt))(
+    'what keeps a check from its end is not fulfilled, and no fault: %s',
+    async (_, script) => {
+      const item = scripted({ evaluation: { kind: 'check', chain: [bash('calc && [ -e /etc/passwd ]')] } })
+      const command = script.startsWith('mv') ? script : ':'
+      const calc = `printf '#!/bin/bash\n${script}\n' > /usr/local/bin/calc; chmod 755 /usr/local/bin/calc`
+      expect(await graded(item, [calc, command], '', 10_000)).toBe(false)
+    },
+    300_000,
+  )
+
+  test('programs take the rights of their owner only where an item needs it, and those hold nothing new', async () => {
+    const rights = async (needs: readonly Need[]) => {
+      const machine = await containerAssignment(scripted({ needs }), async () => room).open()
+      const own = 'cp /bin/bash /tmp/own; chmod u+s /tmp/own; runuser -u nobody -- /tmp/own -p -c'
+      const { output } = await machine.run(
+        `grep CapBnd /proc/self/status; ${own} 'id -u; grep -E "CapEff|Seccomp:" /proc/self/status'`,
+      )
+      await machine.close()
+      return output.trim().split(/\s+/)
+    }
+    expect(await rights([])).toEqual(['CapBnd:', named, '65534', 'CapEff:', none, 'Seccomp:', '2'])
+    expect(await rights(['setuid'])).toEqual(['CapBnd:', named, '0', 'CapEff:', named, 'Seccomp:', '2'])
+  }, 120_000)
+
+  test('a machine whose sudo was broken is paid for when it works again, and not before', async ({
+    skip,
+  }) => {
+    const item = scripted({
+      init: [bash("apt update && apt install sudo -y && echo '' > /etc/sudoers")],
+      evaluation: { kind: 'check', chain: [bash('[ "$(sudo whoami)" = root ]')] },
+      needs: ['setuid'],
+    })
+    const machine = await containerAssignment(item, async () => room).open()
+    const { exitCode } = await machine.run('command -v sudo apt')
+    await machine.close()
+    skip(exitCode !== 0, 'the image is made of the packages of this machine, which has no sudo or no apt')
+    expect(await graded(item, [], '')).toBe(false)
+    expect(await graded(item, ["echo 'root ALL=(ALL:ALL) ALL' > /etc/sudoers"], '')).toBe(true)
+  }, 120_000)
+
   const hostile: Readonly<Record<string, string>> = {
     'a fork bomb': ':(){ :|:& };:; sleep 1',
     'endless output': 'yes',
@@ -155,6 +240,29 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
     })
     await machine.close()
   }, 120_000)
+
+  test('no container that was started has more than the named capabilities, or anything of the host', async () => {
+    const containers = await witness.seen()
+    expect(containers.filter(({ settings }) => settings.PidMode !== '').length).toBeGreaterThan(1)
+    for (const { settings, status, mounts } of containers) {
+      for (const set of ['CapPrm', 'CapEff', 'CapBnd']) expect(fieldOf(status, set)).toBe(named)
+      for (const set of ['CapInh', 'CapAmb']) expect(fieldOf(status, set)).toBe(none)
+      expect(fieldOf(status, 'Seccomp')).toBe('2')
+      expect(settings).toMatchObject({
+        Privileged: false,
+        NetworkMode: 'none',
+        LogConfig: { Type: 'none' },
+      })
+      expect([settings.Binds ?? [], settings.Mounts ?? [], settings.Devices ?? []]).toEqual([[], [], []])
+      // Beside its own root and the kernel's file systems: the engine's init, and the files that it writes.
+      const lent = mounts
+        .filter((mount) => !/ - (?:proc|sysfs|tmpfs|devpts|mqueue|cgroup2?) /.test(mount))
+        .map((mount) => mount.split(' ')[4])
+      expect(
+        lent.filter((target) => !lentByEngine.has((target ?? '').replace('/usr/sbin/', '/sbin/'))),
+      ).toEqual([])
+    }
+  })
 
   test('no container outlives its session', async () => {
     expect(await sandbox.reap()).toEqual([])

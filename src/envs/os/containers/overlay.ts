@@ -28,11 +28,16 @@ const keptOut = [
   ...['lib*', 'usr/lib*', 'usr/local/lib*', 'usr/share/perl*', 'usr/share/python*', 'usr/share/awk*'],
   ...['etc/ld.so*', 'etc/nsswitch.conf', 'etc/alternatives', 'etc/alternatives/*', 'etc/gai.conf'],
   ...['etc/pam.conf', 'etc/pam.d', 'etc/pam.d/*', 'etc/security', 'etc/security/*'],
-  ...['etc/python*', 'etc/perl*', 'etc/gconv*'],
+  ...['etc/python*', 'etc/perl*', 'etc/gconv*', 'etc/sudo.conf', 'etc/apt/apt.conf*', 'etc/dpkg/*'],
 ]
+
+/** How the script ends in an image that lacks its tools; any other status but 0 is the doing of the agent's files. */
+export const toolsMissing = 3
 
 /** The script, for bash with GNU find, sort, comm and tar. It prints nothing and ends with 0 when all is laid over. */
 export const overlayScript = `set -u
+[ -n "\${BASH_VERSION-}" ] && find / -maxdepth 0 -printf '' && sort -z /dev/null && comm -z /dev/null /dev/null &&
+  cut -z -f 1 /dev/null && command -v tar > /dev/null || exit ${toolsMissing}
 cd / || exit
 theirs=/proc/1/root
 [ -d $theirs/etc ] || { echo 'the files of the machine cannot be seen' >&2; exit 1; }

@@ -7,7 +7,7 @@
  */
 import { seedOf } from '../../../identity.ts'
 import type { Container, Sandbox } from '../../sandbox/sandbox.ts'
-import type { OsItem } from '../item.ts'
+import type { Need, OsItem } from '../item.ts'
 import { continued, lineOf } from './invocation.ts'
 import { machineSpec } from './spec.ts'
 
@@ -17,6 +17,10 @@ export interface MachineRoom {
   /** The image of an item's recipe, made where it is missing. @throws EnvironmentFault */
   imageOf(recipe: string): Promise<string>
   readonly scriptMs: number
+  /** Milliseconds that one check may take; a minute by default. */
+  readonly checkMs?: number
+  /** Of all items, besides what each names; none by default. */
+  readonly needs?: readonly Need[]
 }
 
 /** Preparing downloads nothing and computes little; the slowest official one writes some megabytes. */
@@ -24,7 +28,8 @@ const prepareMs = 120_000
 
 /** A new container in which the item's scripts have run. */
 export async function preparedMachine(item: OsItem, room: MachineRoom): Promise<Container> {
-  const container = await room.sandbox.acquire(machineSpec(await room.imageOf(item.image)))
+  const needs = [...(item.needs ?? []), ...(room.needs ?? [])]
+  const container = await room.sandbox.acquire(machineSpec(await room.imageOf(item.image), needs))
   try {
     // RANDOM has fifteen bits.
     const dice = seedOf(0, 'os', item.id) % 32_768

@@ -11,7 +11,7 @@ import type { MachineRoom } from './preparation.ts'
 
 /** @throws EnvironmentFault backend where no engine answers, with what to do */
 export async function openMachineRoom(
-  { image, scriptSeconds }: Pick<OsSettings, 'image' | 'scriptSeconds'>,
+  { image, scriptSeconds, needs }: Pick<OsSettings, 'image' | 'scriptSeconds' | 'needs'>,
   { folder, leases }: Pick<TaskOptions, 'folder' | 'leases'> = {},
 ): Promise<MachineRoom & { close(): Promise<void> }> {
   const { openSandbox } = await import('../../sandbox/open.ts')
@@ -20,6 +20,7 @@ export async function openMachineRoom(
     sandbox,
     imageOf: createImages(sandbox, image, { folder, leases }),
     scriptMs: scriptSeconds * 1_000,
+    needs,
     close: () => sandbox.close(),
   }
 }

@@ -2,24 +2,14 @@
  * What the containers of official items are made of.
  *
  * Invariants
- * - The agent is root, as AgentBench has it, with the capabilities that administration needs and no other.
+ * - The agent is root, as AgentBench has it, with the capabilities that administration needs and no other; what an
+ *   item needs beyond that is named.
  * - /tmp lies in the root file system, so that graders find what is there.
  */
-import type { ContainerSpec } from '../../sandbox/sandbox.ts'
+import { type ContainerSpec, capabilities, type InspectorSpec } from '../../sandbox/sandbox.ts'
+import type { Need } from '../item.ts'
 
 const gibibyte = 2 ** 30
-
-/** Users, owners, modes, signals and `su`; no devices, no mounts, no raw network. */
-export const capabilities = [
-  'AUDIT_WRITE',
-  'CHOWN',
-  'DAC_OVERRIDE',
-  'FOWNER',
-  'FSETID',
-  'KILL',
-  'SETGID',
-  'SETUID',
-] as const
 
 /** What a login of root has. */
 export const rootEnvironment = {
@@ -35,11 +25,24 @@ export const rootEnvironment = {
 export const rootFolder = '/root'
 
 /** A machine for the agent; AgentBench's has 1 GiB of memory and two cores, too. */
-export function machineSpec(image: string): ContainerSpec {
+export function machineSpec(image: string, needs: readonly Need[] = []): ContainerSpec {
+  return {
+    ...surroundings(image),
+    user: '0:0',
+    // Users, owners, modes, signals and `su`.
+    capabilities,
+    setuid: needs.includes('setuid'),
+  }
+}
+
+/** A container for checks of a machine's work: the same image and limits. */
+export function checkSpec(image: string): InspectorSpec {
+  return surroundings(image)
+}
+
+function surroundings(image: string): InspectorSpec {
   return {
     image,
-    user: '0:0',
-    capabilities,
     memoryBytes: gibibyte,
     processes: 256,
     cores: 2,

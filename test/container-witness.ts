@@ -1,0 +1,63 @@
+/**
+ * Every container that an engine starts, with what it may do, as the engine and the kernel tell.
+ *
+ * Invariants
+ * - None is missed: a container is looked up when the engine tells that it was made, and its first process when it
+ *   was started; what could not be looked up in time is named.
+ */
+import { readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import type Docker from 'dockerode'
+import { connectEngine } from '../src/envs/sandbox/engine.ts'
+
+export interface SeenContainer {
+  readonly id: string
+  /** What the engine was told of it. */
+  readonly settings: Docker.HostConfig
+  /** `/proc/self/status` and `/proc/self/mountinfo` of its first process. */
+  readonly status: string
+  readonly mounts: readonly string[]
+}
+
+export interface ContainerWitness {
+  /** All that were started so far. */
+  seen(): Promise<readonly SeenContainer[]>
+  close(): void
+}
+
+/** Watches an engine on this machine. */
+export async function witnessContainers(address: string): Promise<ContainerWitness> {
+  const { docker } = await connectEngine(address)
+  const events = (await docker.getEvents({
+    filters: { type: ['container'], event: ['start'] },
+  })) as Readable
+  const found: Promise<SeenContainer>[] = []
+  let text = ''
+  events.setEncoding('utf8')
+  events.on('error', () => undefined)
+  events.on('data', (chunk: string) => {
+    const lines = `${text}${chunk}`.split('\n')
+    text = lines.pop() ?? ''
+    for (const line of lines) found.push(lookAt(docker, (JSON.parse(line) as { id: string }).id))
+  })
+  return {
+    seen: () => Promise.all(found),
+    close: () => events.destroy(),
+  }
+}
+
+async function lookAt(docker: Docker, id: string): Promise<SeenContainer> {
+  const { HostConfig, State } = await docker.getContainer(id).inspect()
+  const fileOf = (name: string) => readFileSync(`/proc/${State.Pid}/${name}`, 'utf8')
+  return {
+    id,
+    settings: HostConfig,
+    status: fileOf('status'),
+    mounts: fileOf('mountinfo').split('\n').filter(Boolean),
+  }
+}
+
+/** The value of a field of `/proc/PID/status`. */
+export function fieldOf(status: string, name: string): string | undefined {
+  return new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1]
+}
