@@ -1,5 +1,5 @@
 /** A checkpoint with one byte flipped: refused by name, and the one before it used. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runId } from '../src/identity.ts'
@@ -106,4 +106,11 @@ it('turns played after that tell the version that really spoke', async () => {
 
 it('an evaluation of a version that is not kept says which ones are', async () => {
   await expect(session?.evaluate(run, { version: 9 })).rejects.toThrow(/no version 9; it has 0, 1, 2, 3, 4/)
+})
+
+it('an evaluation of the newest version evaluates the one before where it is missing', async () => {
+  rmSync(directory.checkpointDir(4), { recursive: true })
+  log.length = 0
+  expect(await session?.evaluate(run, { samples: 2 })).toMatchObject({ version: 3, n: 4 })
+  expect(log).toContain('version 3 is used in place of 4')
 })

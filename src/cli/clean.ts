@@ -5,7 +5,6 @@
  * - `--dry-run` removes nothing and shows the same table.
  * - What goes, why, and how many bytes stands in the report, line by line in the JSON.
  */
-import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import Table from 'cli-table3'
 import { Command } from 'commander'
@@ -14,6 +13,7 @@ import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { Tree } from '../config/tree.ts'
 import { runId } from '../identity.ts'
 import { homeAt } from '../storage/home.ts'
+import { hasStore } from '../storage/lost-store.ts'
 import type { Removal } from '../storage/retention.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import { openStore } from '../storage/store.ts'
@@ -54,12 +54,15 @@ Examples:
       const terminal = openTerminal(options)
       const { dryRun = false } = options
       const home = homeAt(options.home)
-      if (!existsSync(home.storeFile)) {
+      if (!hasStore(home.storeFile)) {
         if (run !== undefined) throw unknownRun(run, home.dir)
         terminal.report({ dryRun, removed: [], bytes: 0 }, [`Nothing in ${home.dir} yet.`])
         return
       }
-      await using store = await openStore(home.storeFile, { create: false })
+      await using store = await openStore(home.storeFile, {
+        create: false,
+        access: dryRun ? 'read' : 'write',
+      })
       const stored = await store.runs.list()
       const chosen = run === undefined ? stored : stored.filter(({ id }) => id === runId(run))
       if (run !== undefined && chosen.length === 0) throw unknownRun(run, home.dir)

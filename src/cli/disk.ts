@@ -4,12 +4,12 @@
  * Invariants
  * - Only looks.
  */
-import { existsSync } from 'node:fs'
 import Table from 'cli-table3'
 import { Command } from 'commander'
 import type { RunId } from '../identity.ts'
 import { bytesAt, diskSpace } from '../storage/disk-use.ts'
 import { type Home, homeAt } from '../storage/home.ts'
+import { hasStore } from '../storage/lost-store.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { homeOption, jsonOption, type ReportOptions } from './options.ts'
 import { openTerminal } from './terminal.ts'
@@ -51,8 +51,8 @@ interface RunUse {
 }
 
 async function runsOf(home: Home): Promise<readonly RunUse[]> {
-  if (!existsSync(home.storeFile)) return []
-  await using store = await openStore(home.storeFile, { create: false })
+  if (!hasStore(home.storeFile)) return []
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const uses: RunUse[] = []
   for (const { id } of await store.runs.list()) uses.push(await useOf(home, store, id))
   return uses

@@ -42,7 +42,7 @@ export function exportCommand(): Command {
       await findRun(options.home, run)
       const file = options.out ?? `${run}.${options.format}`
       const { exportRun } = await import('../storage/export.ts')
-      await using store = await openStore(homeAt(options.home).storeFile, { create: false })
+      await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
       const result = await exportRun(store, runId(run), { format: options.format, out: file })
       const { episodes, tokens, refused } = result
       terminal.report({ run, format: options.format, ...result }, [

@@ -4,11 +4,11 @@
  * Invariants
  * - Only reads; a home without a store has no runs.
  */
-import { existsSync } from 'node:fs'
 import { runId } from '../identity.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
 import { summaryOf } from '../storage/evaluations.ts'
 import { type Home, homeAt } from '../storage/home.ts'
+import { hasStore } from '../storage/lost-store.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { runExists } from '../workers/session-fault.ts'
@@ -53,8 +53,8 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
 /** All runs of a home, the latest first. */
 export async function listRuns(directory: string): Promise<readonly RunRecord[]> {
   const home = homeAt(directory)
-  if (!existsSync(home.storeFile)) return []
-  await using store = await openStore(home.storeFile, { create: false })
+  if (!hasStore(home.storeFile)) return []
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const runs = await store.runs.list()
   return await Promise.all(runs.map((stored) => recordOf(store, home, stored)))
 }
@@ -67,8 +67,8 @@ export async function findRun(directory: string, name: string): Promise<RunRecor
 /** @throws SessionFault `run_exists` when the home has a run of that name */
 export async function refuseTaken(directory: string, name: string): Promise<void> {
   const home = homeAt(directory)
-  if (!existsSync(home.storeFile)) return
-  await using store = await openStore(home.storeFile, { create: false })
+  if (!hasStore(home.storeFile)) return
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   if ((await store.runs.get(runId(name))) !== undefined) throw runExists(name, home.dir)
 }
 
@@ -83,8 +83,8 @@ async function lookUp<T>(
   look: (store: Store, home: Home, stored: StoredRun) => Promise<T>,
 ): Promise<T> {
   const home = homeAt(directory)
-  if (existsSync(home.storeFile)) {
-    await using store = await openStore(home.storeFile, { create: false })
+  if (hasStore(home.storeFile)) {
+    await using store = await openStore(home.storeFile, { create: false, access: 'read' })
     const stored = await store.runs.get(runId(name))
     if (stored !== undefined) return await look(store, home, stored)
   }

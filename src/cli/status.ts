@@ -7,6 +7,7 @@
 import Table from 'cli-table3'
 import { Command } from 'commander'
 import { defaultHome, homeAt } from '../storage/home.ts'
+import { isWritable } from '../storage/read-only.ts'
 import { SessionFault } from '../workers/session-fault.ts'
 import type { RunProgress } from '../workers/training-session.ts'
 import { howToGoOn } from './final-report.ts'
@@ -65,6 +66,8 @@ export function runsCommand(): Command {
 
 // Asking starts a server where none runs, only to hear that nobody works on the run.
 async function isAttended(home: string): Promise<boolean> {
+  // Whoever asks for a run opens its home for writing.
+  if (!isWritable(homeAt(home).storeFile)) return false
   const { externalServer } = await import('../workers/connection.ts')
   if (externalServer() !== undefined) return true
   const { inspectTemporal } = await import('../workers/temporal-server/server.ts')

@@ -6,6 +6,7 @@
  * - Processes share the file: the command line reads while workers write. Within a process all who open
  *   the same file share one connection: a second one would wait for the first with its thread blocked.
  * - Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
+ * - Those who only read can do so where nothing can be written; a store of an earlier release is then read in a copy.
  *
  * @example
  * await using store = await openStore('.perdure/store.db')
@@ -24,8 +25,10 @@ import { StorageFault } from './fault.ts'
 import { createGroups, type Groups } from './groups.ts'
 import { createHoldings, type Holdings } from './holdings.ts'
 import { openLeases } from './leases.ts'
-import { migrate } from './migrations.ts'
+import { lostStore } from './lost-store.ts'
+import { isCurrent, migrate } from './migrations.ts'
 import { createObservations, type Observations } from './observations.ts'
+import { isWritable, openCopy, openForReading } from './read-only.ts'
 import { createRunMetrics, type RunMetrics } from './run-metrics.ts'
 import { createRuns, type Runs } from './runs.ts'
 import type { Schema } from './schema.ts'
@@ -52,6 +55,15 @@ interface Connection {
   readonly db: Kysely<Schema>
   readonly database: DatabaseSync
   readonly leases: LeaseStore
+  /** Removes what was made for this connection alone. */
+  readonly dispose?: (() => void) | undefined
+}
+
+export interface StoreOptions {
+  /** False refuses a file that does not exist; true by default. */
+  readonly create?: boolean
+  /** `read` opens for reading where nothing can be written; `write` by default. */
+  readonly access?: 'write' | 'read'
 }
 
 /** Connections of this process by file, with the number of stores that use them. */
@@ -59,14 +71,20 @@ const connections = new Map<string, { readonly opening: Promise<Connection>; use
 
 /**
  * Opens the store of a file; close every store that was opened.
- * @param options.create false refuses a file that does not exist; true by default
  * @throws StorageFault `missing`, `newer_schema`, `corrupt`, `no_permission`, `locked`, `disk_full`, `io`
  */
-export async function openStore(file: string, options: { create?: boolean } = {}): Promise<Store> {
-  const key = resolve(file)
-  if (options.create === false && !existsSync(key))
+export async function openStore(file: string, options: StoreOptions = {}): Promise<Store> {
+  const path = resolve(file)
+  const lost = lostStore(path)
+  if (lost !== undefined) throw lost
+  if (options.create === false && !existsSync(path))
     throw new StorageFault('missing', `store ${file} does not exist; check --home, or start a run there`)
-  const shared = connections.get(key) ?? { opening: connect(key), users: 0 }
+  const isForReading = options.access === 'read' && !isWritable(path)
+  const key = isForReading ? `${path} (read-only)` : path
+  const shared = connections.get(key) ?? {
+    opening: isForReading ? connectForReading(path) : connect(path),
+    users: 0,
+  }
   connections.set(key, shared)
   // Counted before the first await: whoever closes meanwhile must see this user.
   shared.users += 1
@@ -104,21 +122,38 @@ export async function openStore(file: string, options: { create?: boolean } = {}
   }
 }
 
-async function connect(file: string): Promise<Connection> {
-  const database = openSqlite(file)
+function connect(file: string): Promise<Connection> {
+  return connectTo(openSqlite(file), file)
+}
+
+async function connectForReading(file: string): Promise<Connection> {
+  const opened = openForReading(file)
+  try {
+    if (isCurrent(opened.database, file)) return await connectTo(opened.database, file, opened.close)
+  } catch (error) {
+    opened.close()
+    throw error
+  }
+  opened.close()
+  const copy = openCopy(file)
+  return connectTo(copy.database, file, copy.close)
+}
+
+async function connectTo(database: DatabaseSync, file: string, dispose?: () => void): Promise<Connection> {
   const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
   const db = new Kysely<Schema>({ dialect })
   try {
     await migrate(db, database, file)
-    return { db, database, leases: await openLeases(db) }
+    return { db, database, leases: await openLeases(db), dispose }
   } catch (error) {
-    await disconnect({ db, database })
+    await disconnect({ db, database, dispose })
     throw error
   }
 }
 
-async function disconnect({ db, database }: Pick<Connection, 'db' | 'database'>): Promise<void> {
+async function disconnect({ db, database, dispose }: Omit<Connection, 'leases'>): Promise<void> {
   await db.destroy()
   // Kysely opens lazily and closes only what it opened.
   if (database.isOpen) database.close()
+  dispose?.()
 }

@@ -7,7 +7,7 @@
  * - Steering goes through the run's workflow: two sessions see and do the same.
  * - A run is resumed from where its workflow stands, or from the state of its last publication.
  */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import {
   Client,
   Connection,
@@ -23,6 +23,7 @@ import { type RunId, runId, workflowIdOf } from '../identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { createHome } from '../storage/home.ts'
+import { requireRoom } from '../storage/room.ts'
 import { openStore } from '../storage/store.ts'
 import { progress, type RunPhase, type RunProgress, searchAttributes } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
@@ -101,8 +102,9 @@ const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed']
 
 /** Opens a session: connects (starting the embedded server where none is named) and starts the workers. */
 export async function openSession(options: SessionOptions): Promise<TrainingSession> {
-  const home = createHome(options.home)
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
+  if (wanted.length > 0) requireRoom(resolve(options.home))
+  const home = createHome(options.home)
   // What cannot be opened ends the session, and with it what was opened before.
   await using opened = new AsyncDisposableStack()
   const metricsPort =
@@ -192,7 +194,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     const versions = await publishedVersions(checkpointsDir)
     // Checkpoints of another machine are not here to be looked at.
     if (versions.length === 0) return version
-    if (!versions.includes(version))
+    // The published one may be missing; its stand-in is looked for as if it were broken.
+    if (!versions.includes(version) && version !== (await store.runs.version(run)))
       throw new SessionFault(
         'unknown_version',
         `run ${run} keeps no version ${version}; it has ${versions.join(', ')}`,

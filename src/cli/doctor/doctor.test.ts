@@ -113,6 +113,18 @@ describe('a checkpoint', () => {
     }
   })
 
+  it('that is the newest and missing is named, with the one that stands in', async () => {
+    rmSync(home.run(run).checkpointDir(2), { recursive: true })
+    expect(await troubles(true)).toMatchObject([
+      {
+        name: 'run demo',
+        state: 'warning',
+        detail: expect.stringMatching(/version 2, .* missing; version 1 is used in its place/),
+        advice: expect.stringContaining(home.run(run).checkpointDir(2)),
+      },
+    ])
+  })
+
   it('that is missing altogether is told', async () => {
     rmSync(home.run(run).checkpointsDir, { recursive: true })
     expect(await troubles(true)).toMatchObject([{ name: 'run demo', state: 'wrong' }])

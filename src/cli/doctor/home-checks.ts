@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
 import { type RunId, workflowIdOf } from '../../identity.ts'
 import { type Home, homeAt } from '../../storage/home.ts'
+import { isWritable } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { isNotFound } from '../../workers/call-status.ts'
 import { connect, externalServer } from '../../workers/connection.ts'
@@ -27,7 +28,8 @@ export async function examineHome(
   const home = homeAt(directory)
   if (!existsSync(home.dir)) return []
   const isExternal = process.env.TEMPORAL_ADDRESS !== undefined && externalServer() !== undefined
-  const examination = { mend, inUse: livingUsers(home) > 0 }
+  // That it cannot be written, the check of the machine tells.
+  const examination = { mend: mend && isWritable(home.storeFile), inUse: livingUsers(home) > 0 }
   const server = isExternal ? [] : await checkServerHome(home, await installedBinary(), examination)
   const store = await checkStore(home, examination)
   const isUsable =
@@ -51,7 +53,7 @@ export async function examineHome(
 
 /** What the server knows the home's work by. */
 async function nameOnServer(home: Home): Promise<Check> {
-  await using store = await openStore(home.storeFile, { create: false })
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const name = homeNameOn({ isOwn: false }, store)
   return { name: 'name on the server', state: 'ok', detail: `${name}: workflow ids begin with it` }
 }
@@ -67,7 +69,7 @@ async function installedBinary(): Promise<TemporalBinary | undefined> {
 
 async function withAttendance<T>(home: string, use: (attended: Attendance) => Promise<T>): Promise<T> {
   const server = await connect(home)
-  await using store = await openStore(homeAt(home).storeFile, { create: false })
+  await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
   try {
     const connection = await Connection.connect(server.options ?? {})
     const client = new Client({ connection, namespace: server.namespace })

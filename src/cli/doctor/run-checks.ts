@@ -32,7 +32,7 @@ export async function checkRuns(
   attended: Attendance,
   examination: Examination,
 ): Promise<readonly Check[]> {
-  await using store = await openStore(home.storeFile, { create: false })
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const runs = await store.runs.list()
   const checks: Check[] = []
   for (const run of runs) {
@@ -62,7 +62,8 @@ async function checkCheckpoints(
   const name = `run ${id}`
   const broken: Check[] = []
   const good: number[] = []
-  for (const version of await publishedVersions(checkpointsDir)) {
+  const versions = await publishedVersions(checkpointsDir)
+  for (const version of versions) {
     const dir = checkpointDir(version)
     try {
       await verifyCheckpoint(dir)
@@ -77,7 +78,7 @@ async function checkCheckpoints(
       }
       if (!mayMend(examination)) broken.push(unmended(found, examination))
       else {
-        const target = moveAside(home, dir, `${id}-checkpoint-${version}`)
+        const target = moveAside(home, dir, asideName(id, version))
         const detail = `the checkpoint of version ${version} was broken and is now ${target}; ${standIn(good, version)}`
         broken.push({ name, state: 'mended', detail })
       }
@@ -92,8 +93,22 @@ async function checkCheckpoints(
         advice: 'Put a copy of its directory back.',
       },
     ]
+  const newest = good.at(-1)
+  const isMissing = published !== undefined && newest !== undefined && !versions.includes(published)
+  // One that was moved aside has been told of.
+  if (isMissing && !existsSync(join(home.asideDir, asideName(id, published))))
+    broken.push({
+      name,
+      state: 'warning',
+      detail: `the checkpoint of version ${published}, which the run published, is missing; ${standIn(good, published)}`,
+      advice: `Put a copy of ${checkpointDir(published)} back before the run goes on, or let it go on from version ${newest}.`,
+    })
   if (broken.length > 0) return broken
   return [{ name, state: 'ok', detail: `${plural(good.length, 'checkpoint')}, all whole` }]
+}
+
+function asideName(run: RunId, version: number): string {
+  return `${run}-checkpoint-${version}`
 }
 
 function standIn(good: readonly number[], version: number): string {

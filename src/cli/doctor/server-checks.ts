@@ -9,6 +9,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
+import { isWritable } from '../../storage/read-only.ts'
 import { compareVersions, type TemporalBinary } from '../../workers/temporal-server/binary.ts'
 import { tryLock } from '../../workers/temporal-server/file-lock.ts'
 import { serverPaths } from '../../workers/temporal-server/paths.ts'
@@ -27,7 +28,8 @@ function usersOf(home: Home): { readonly living: number; readonly dead: readonly
   const { users } = serverPaths(home.dir)
   if (!existsSync(users)) return { living: 0, dead: [] }
   const dead: string[] = []
-  const names = readdirSync(users)
+  // Whoever uses a home writes to it.
+  const names = readdirSync(users).filter((name) => isWritable(join(users, name)))
   for (const name of names) {
     const lock = tryLock(join(users, name))
     if (lock === undefined) continue

@@ -5,14 +5,16 @@
  * - Looking changes no row; the log that a killed process left is taken in, as by every command.
  * - Before a damaged store is mended, a copy of it is put aside.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { endExpired, type LeaseKind } from '../../envs/lease.ts'
 import { reasonOf } from '../../reason.ts'
 import { type StorageFault, storageFaultOf } from '../../storage/fault.ts'
 import type { Home } from '../../storage/home.ts'
+import { lostStore } from '../../storage/lost-store.ts'
 import { isCurrent } from '../../storage/migrations.ts'
+import { isWritable, openForReading } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../wording.ts'
 import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
@@ -23,27 +25,24 @@ const namedProblems = 3
 /** The checks of the store; it is safe to open where none is wrong. */
 export async function checkStore(home: Home, examination: Examination): Promise<readonly Check[]> {
   const { storeFile } = home
-  if (!existsSync(storeFile)) return missing(home)
+  const lost = lostStore(storeFile)
+  if (lost !== undefined)
+    return [
+      {
+        name,
+        state: 'wrong',
+        detail: lost.message,
+        advice:
+          'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
+      },
+    ]
+  if (!existsSync(storeFile)) return []
   const left = sizeOf(`${storeFile}-wal`)
   const integrity = await checkIntegrity(home, examination)
   if (integrity.state === 'wrong') return [integrity]
   const schema = await checkSchema(storeFile, examination)
   if (schema.state === 'wrong') return [integrity, schema]
   return [integrity, schema, ...checkLog(storeFile, left, examination)]
-}
-
-function missing({ storeFile, runsDir }: Home): readonly Check[] {
-  const runs = existsSync(runsDir) ? readdirSync(runsDir) : []
-  if (runs.length === 0) return []
-  return [
-    {
-      name,
-      state: 'wrong',
-      detail: `${storeFile} is missing, though there are directories of runs: ${runs.join(', ')}`,
-      advice:
-        'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
-    },
-  ]
 }
 
 async function checkIntegrity(home: Home, examination: Examination): Promise<Check> {
@@ -83,16 +82,12 @@ export function problemsOf(
   check: 'integrity_check' | 'quick_check' = 'integrity_check',
 ): string[] {
   try {
-    const database = new DatabaseSync(file, { readOnly: true })
-    try {
-      return database
-        .prepare(`pragma ${check}(10)`)
-        .all()
-        .map((row) => String(row[check]))
-        .filter((line) => line !== 'ok')
-    } finally {
-      database.close()
-    }
+    using opened = openForReading(file)
+    return opened.database
+      .prepare(`pragma ${check}(10)`)
+      .all()
+      .map((row) => String(row[check]))
+      .filter((line) => line !== 'ok')
   } catch (error) {
     return [reasonOf(error)]
   }
@@ -100,14 +95,12 @@ export function problemsOf(
 
 async function checkSchema(file: string, examination: Examination): Promise<Check> {
   const what = 'schema'
-  const database = new DatabaseSync(file, { readOnly: true })
   let current: boolean
   try {
-    current = isCurrent(database, file)
+    using opened = openForReading(file)
+    current = isCurrent(opened.database, file)
   } catch (error) {
     return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, file)) }
-  } finally {
-    database.close()
   }
   if (current) return { name: what, state: 'ok', detail: 'of this release' }
   if (!mayMend(examination))
@@ -127,7 +120,7 @@ function faultWords({ message }: StorageFault): { readonly detail: string; reado
 
 /** A write-ahead log that nobody has open was left by a process that was killed; opening the store takes it in. */
 function checkLog(file: string, left: number, { inUse }: Examination): readonly Check[] {
-  if (left === 0 || inUse) return []
+  if (left === 0 || inUse || !isWritable(file)) return []
   const database = new DatabaseSync(file)
   try {
     database.exec('pragma wal_checkpoint(truncate)')
@@ -147,7 +140,7 @@ const leaseKinds: readonly LeaseKind[] = ['container', 'database', 'folder']
 /** Leases whose owner has stopped renewing them. */
 export async function checkLeases({ storeFile }: Home, { mend }: Examination): Promise<Check> {
   const what = 'leases'
-  await using store = await openStore(storeFile, { create: false })
+  await using store = await openStore(storeFile, { create: false, access: 'read' })
   const now = Date.now()
   const leases = (await Promise.all(leaseKinds.map((kind) => store.leases.list(kind)))).flat()
   const expired = leases.filter(({ expires }) => expires <= now)

@@ -14,6 +14,7 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopback } from '../../listening.ts'
 import { reasonOf } from '../../reason.ts'
+import { requireRoom } from '../../storage/room.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
@@ -189,6 +190,7 @@ async function stopRecorded(paths: ServerPaths): Promise<boolean> {
 
 /** Starts a server on its former ports, or else on the next free ones. */
 async function bringUp(paths: ServerPaths, log: (line: string) => void): Promise<ServerRecord> {
+  requireRoom(paths.home)
   const former = readRecord(paths.record)
   const binary = await obtainTemporalBinary(log)
   refuseOlderServer(paths, binary, former)

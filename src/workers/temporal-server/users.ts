@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isWritable } from '../../storage/read-only.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 
 /** One user's membership. */
@@ -35,6 +36,8 @@ export function countUsers(folder: string): number {
   let living = 0
   for (const name of readFolder(folder)) {
     const file = join(folder, name)
+    // Whoever uses a home writes to it.
+    if (!isWritable(file)) continue
     const lock = tryLock(file)
     if (lock === undefined) living += 1
     else {

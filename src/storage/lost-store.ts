@@ -1,0 +1,50 @@
+/**
+ * A store that is gone or empty while the runs it told of are there.
+ *
+ * Invariants
+ * - Such a home is never taken for a new one: a run of an old name would take up the checkpoints of another.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { StorageFault, storageFaultOf } from './fault.ts'
+import { homeAt } from './home.ts'
+
+/** Names that are told of many. */
+const told = 5
+
+/** What is wrong with the store of a file; undefined where it holds something, or there are no runs beside it. */
+export function lostStore(file: string): StorageFault | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found !== undefined && found.size > 0) return undefined
+  const { runsDir } = homeAt(dirname(file))
+  const runs = entriesOf(runsDir).filter((run) => hasWork(join(runsDir, run)))
+  if (runs.length === 0) return undefined
+  const names = `${runs.slice(0, told).join(', ')}${runs.length > told ? ', …' : ''}`
+  const what = found === undefined ? 'is missing' : 'is empty (0 bytes)'
+  return new StorageFault(
+    'missing',
+    `store ${file} ${what}, though there are directories of runs: ${names}; put a copy of it back, or move ${runsDir} away and start afresh (their checkpoints can be used with policy.from)`,
+  )
+}
+
+/** Whether there is a store to look into. @throws StorageFault it is lost */
+export function hasStore(file: string): boolean {
+  const lost = lostStore(file)
+  if (lost !== undefined) throw lost
+  return existsSync(file)
+}
+
+/** Directories are made before there is anything in them. */
+function hasWork(run: string): boolean {
+  return entriesOf(run).includes('metrics.jsonl') || entriesOf(join(run, 'checkpoints')).length > 0
+}
+
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    const fault = storageFaultOf(error, folder)
+    if (fault.kind === 'missing' || fault.kind === 'not_a_directory') return []
+    throw fault
+  }
+}

@@ -1,0 +1,191 @@
+/** A home that cannot be written, has no room or has lost its store: told in one clear line, and read where it can be. */
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { runId } from '../src/identity.ts'
+import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
+import { tinyArchitecture, tinyWeights } from '../src/policy/checkpoints/testing-policy.ts'
+import { createHome, createRunDirectory, type Home, homeAt } from '../src/storage/home.ts'
+import { openStore } from '../src/storage/store.ts'
+import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
+
+const run = runId('demo')
+const folder = temporaryHome()
+const disk = mountSmallDisk(join(folder, 'disk'), 24)
+const noDisk = typeof disk === 'string'
+if (noDisk) console.warn(`part of damaged-home.test.ts is skipped: ${disk}`)
+
+/** Runs a command to its end. */
+function perdure(home: string, words: readonly string[]): Promise<Ending> {
+  return startPerdure(home, ...words).ended
+}
+
+async function makeHome(dir: string): Promise<Home> {
+  const home = createHome(dir)
+  const directory = createRunDirectory(home, run)
+  await using store = await openStore(home.storeFile)
+  await store.runs.insert({ id: run, config: configSchema.parse({}), created: 1 })
+  await store.runs.publish(run, { version: 0, state: {} })
+  await store.runs.setStatus(run, 'running')
+  await publishCheckpoint(directory.checkpointDir(0), {
+    architecture: tinyArchitecture,
+    weights: tinyWeights(() => 0),
+    tokenizer: '{}',
+    state: { version: 0, step: 0, chat: 'compact', facts: {} },
+  })
+  return home
+}
+
+/** The store as a process that was killed leaves it: a part of it in the log, and no index of the log. */
+function leaveInLog({ storeFile }: Home): void {
+  const database = new DatabaseSync(storeFile)
+  database.exec(`pragma wal_autocheckpoint = 0; update runs set detail = 'from the log'`)
+  for (const suffix of ['', '-wal']) copyFileSync(storeFile + suffix, `${storeFile}.kept${suffix}`)
+  database.close()
+  for (const suffix of ['', '-wal']) copyFileSync(`${storeFile}.kept${suffix}`, storeFile + suffix)
+  for (const suffix of ['', '-wal']) rmSync(`${storeFile}.kept${suffix}`)
+  rmSync(`${storeFile}-shm`, { force: true })
+}
+
+/** The store as the release before the last migration left it. */
+function leaveOld({ storeFile }: Home): void {
+  const database = new DatabaseSync(storeFile)
+  database.exec(`drop table metrics; delete from kysely_migration where name = '0005_metrics'`)
+  database.close()
+}
+
+const states: readonly (readonly [string, (home: Home) => void])[] = [
+  ['closed', () => undefined],
+  ['log', leaveInLog],
+  ['old', leaveOld],
+]
+
+afterAll(() => {
+  if (!noDisk) (disk as SmallDisk).remove()
+  removeHome(folder)
+})
+
+describe.skipIf(noDisk)('a home on a disk that is mounted read-only', () => {
+  const mount = (how: string) =>
+    execFileSync('mount', ['-o', `remount,${how}`, (disk as SmallDisk).folder], { stdio: 'pipe' })
+  const at = (state: string) => join((disk as SmallDisk).folder, state)
+  let before: readonly string[]
+
+  beforeAll(async () => {
+    for (const [state, leave] of states) leave(await makeHome(at(state)))
+    mkdirSync(join(at('closed'), 'locks/temporal-users'), { recursive: true })
+    writeFileSync(join(at('closed'), 'locks/temporal-users/1-dead'), '')
+    before = readdirSync((disk as SmallDisk).folder, { recursive: true }) as string[]
+    mount('ro')
+  }, 60_000)
+  afterAll(() => {
+    expect(readdirSync((disk as SmallDisk).folder, { recursive: true })).toEqual(before)
+    mount('rw')
+  })
+
+  it.each(states.map(([state]) => state))(
+    'whose store is %s is read by every command that only reads',
+    async (state) => {
+      const out = join(folder, `${state}.jsonl`)
+      const calls = [
+        ['status', run, '--json'],
+        ['runs', '--json'],
+        ['audit', run, '--json'],
+        ['export', run, '--out', out, '--json'],
+        ['disk', '--json'],
+        ['data', 'list', '--json'],
+        ['clean', '--dry-run', '--json'],
+      ]
+      const ended = await Promise.all(calls.map((words) => perdure(at(state), words)))
+      expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(calls.map(() => [0, '']))
+      expect(JSON.parse(ended[0]?.stdout ?? '')).toMatchObject({ run, status: 'running' })
+      expect(ended[0]?.stdout.includes('from the log')).toBe(state === 'log')
+      expect(existsSync(out)).toBe(true)
+    },
+    120_000,
+  )
+
+  it('is named by doctor, which finds nothing else wrong with it', async () => {
+    const { code, stdout } = await perdure(at('closed'), ['doctor', '--mend', '--json'])
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] }
+    expect(code).toBe(1)
+    const wrong = checks.filter(({ state, name }) => state === 'wrong' && name !== 'disk')
+    expect(wrong).toMatchObject([{ name: 'home', detail: expect.stringContaining(at('closed')) }])
+  }, 60_000)
+
+  it('is named by a command that writes', async () => {
+    const { code, stderr } = await perdure(at('closed'), ['resume', run])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: .*cannot be opened for writing.*\n$/)])
+  }, 60_000)
+})
+
+describe.skipIf(noDisk)('a disk that is full before anything was started', () => {
+  const { fill, empty } = noDisk ? { fill: () => undefined, empty: () => undefined } : (disk as SmallDisk)
+  beforeAll(() => fill())
+  afterAll(() => empty())
+
+  it.each([
+    ['train', 'examples/smoke.yaml'],
+    ['resume', run],
+  ])(
+    '%s names it with what is free and what is needed, and makes nothing',
+    async (...words) => {
+      const home = join((disk as SmallDisk).folder, 'new')
+      const { code, stderr } = await perdure(home, words)
+      expect(code).toBe(1)
+      expect(stderr).toMatch(
+        /the disk of \S+new is full: [\d.]+ MB are free, at least \d+ MB are needed to start/,
+      )
+      expect(existsSync(home)).toBe(false)
+    },
+    60_000,
+  )
+})
+
+describe('a home with runs and without its store', () => {
+  let home: Home
+  beforeAll(async () => {
+    home = await makeHome(join(folder, 'lost'))
+    cpSync(home.dir, join(folder, 'gone'), { recursive: true })
+    truncateSync(home.storeFile)
+    rmSync(homeAt(join(folder, 'gone')).storeFile)
+  })
+
+  it.each(['lost', 'gone'])(
+    '(%s) is named by every command, and no new store is made in it',
+    async (name) => {
+      const { dir, storeFile } = homeAt(join(folder, name))
+      const calls = [
+        ['runs'],
+        ['status', run],
+        ['resume', run],
+        ['export', run],
+        ['disk'],
+        ['train', 'examples/smoke.yaml'],
+      ]
+      const ended = await Promise.all(calls.map((words) => perdure(dir, words)))
+      for (const { code, stderr } of ended)
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringMatching(/^error: store .* is (missing|empty).*demo.*copy.*\n$/),
+        ])
+      expect(existsSync(storeFile)).toBe(name === 'lost')
+      const { checks } = JSON.parse((await perdure(dir, ['doctor', '--json'])).stdout)
+      expect(checks).toContainEqual(expect.objectContaining({ name: 'store', state: 'wrong' }))
+    },
+    120_000,
+  )
+})
