@@ -15,21 +15,32 @@ export interface Execution extends RecordedExecution {
   readonly type: string
 }
 
-/** Asks the server of a home. */
-export async function withClient<Result>(
-  home: string,
-  use: (client: Client) => Promise<Result>,
-): Promise<Result> {
+/** A client of the server of a home. */
+export async function openClient(home: string): Promise<{ client: Client; close(): Promise<void> }> {
   const connection = await connect(home)
   const client = new Client({
     connection: await Connection.connect(connection.options ?? {}),
     namespace: connection.namespace,
   })
+  return {
+    client,
+    async close() {
+      await client.connection.close()
+      await connection.close()
+    },
+  }
+}
+
+/** Asks the server of a home. */
+export async function withClient<Result>(
+  home: string,
+  use: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const { client, close } = await openClient(home)
   try {
     return await use(client)
   } finally {
-    await client.connection.close()
-    await connection.close()
+    await close()
   }
 }
 

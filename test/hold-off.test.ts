@@ -5,7 +5,7 @@ import { homeAt } from '../src/storage/home.ts'
 import { openStore, type Store } from '../src/storage/store.ts'
 import type { TrainingSession } from '../src/workers/training-session.ts'
 import { backendFault, createEchoTask } from './echo-task.ts'
-import { fetchHistories, replay } from './executions.ts'
+import { fetchHistories, replay, withClient } from './executions.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import { openTinySession, tinyConfig } from './tiny-run.ts'
 
@@ -55,6 +55,33 @@ describe('a run of which no group ends with a result', () => {
     expect((performance.now() - since) / 1000).toBeLessThan(9)
     expect((await session.progress(run)).warning).toBeUndefined()
   })
+
+  it('continues as new for as long as it lasts, and goes on where its environments are back', async () => {
+    isAway = true
+    const long = runId('away-for-long')
+    // A round of groups is more than a history may hold: no hold-off is waited for.
+    const rollout = {
+      groupSize: 2,
+      groupsPerUpdate: 16,
+      maxStaleness: 0,
+      maxTokensPerTurn: 64,
+      maxAttempts: 1,
+    }
+    const orchestration = { historyEvents: 100 }
+    await session.start(long, tinyConfig({ rollout, orchestration, training: { updates: 1 } }))
+    await withClient(home, async ({ workflow }) => {
+      const first = await workflow.getHandle(long).describe()
+      await eventually('a new execution', async () => {
+        const { runId: current, historyLength } = await workflow.getHandle(long).describe()
+        expect(historyLength).toBeLessThan(1000)
+        return current === first.runId ? undefined : true
+      })
+    })
+    expect(await session.progress(long)).toMatchObject({ step: 0, groupsReady: 0 })
+    isAway = false
+    await session.continue(long)
+    expect(await session.result(long)).toMatchObject({ phase: 'done', step: 1 })
+  }, 120_000)
 
   it('replays', async () => {
     expect(await replay(await fetchHistories(home))).toEqual([])

@@ -48,8 +48,8 @@ export const compatible: CodeChange = [
 
 /** A timer at the beginning of run, group and episode: nothing that ran with the code before replays. */
 export const incompatible: CodeChange = [
-  ['training-run.ts', '  condition,\n', '  condition,\n  sleep,\n'],
-  ['training-run.ts', '    await warmStart(state)\n', '    await sleep(1)\n    await warmStart(state)\n'],
+  ['training-run.ts', 'CancellationScope, condition,', 'CancellationScope, condition, sleep,'],
+  ['training-run.ts', '  await warmStart(state)\n', '  await sleep(1)\n  await warmStart(state)\n'],
   ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n'],
   ['rollout-group.ts', '    const results = await', '    await sleep(1)\n    const results = await'],
   ['episode.ts', '  CancellationScope,\n', '  CancellationScope,\n  sleep,\n'],

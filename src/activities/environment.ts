@@ -32,6 +32,8 @@ export interface Opening {
 
 export interface EnvironmentSession {
   readonly turnLimit: number
+  /** How the episode ended, where it has: then it has no session. */
+  readonly sealedAs?: Outcome
 }
 
 export interface TurnResult {
@@ -54,7 +56,9 @@ const defaultStepTimeoutSeconds = 120
 export type EnvironmentActivities = ReturnType<typeof createEnvironmentActivities>
 
 export function createEnvironmentActivities({ store, runs }: Dependencies) {
-  const sessions = createSessions()
+  const sessions = createSessions({
+    isOver: async (episode) => (await store.episodes.get(episode))?.seal !== undefined,
+  })
 
   /** The session at the given turn: the live one, or a new one that plays the recorded actions. */
   async function sessionAt(opening: Opening, turn: number): Promise<LiveSession> {
@@ -143,6 +147,11 @@ export function createEnvironmentActivities({ store, runs }: Dependencies) {
     /** Opens the session at the last recorded turn; opening twice finds it. */
     async openEnvironment(opening: Opening): Promise<EnvironmentSession> {
       const { definition } = await (await runs.get(opening.run)).task(opening.taskIndex)
+      const known = await store.episodes.get(opening.episode)
+      if (known?.seal !== undefined) {
+        await sessions.inTurn(opening.episode, () => sessions.close(opening.episode))
+        return { turnLimit: definition.turnLimit, sealedAs: known.seal.outcome }
+      }
       const { turns } = await store.actions.context(opening.episode)
       const observations = await store.observations.list(opening.episode)
       await sessions.inTurn(opening.episode, () =>

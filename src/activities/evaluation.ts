@@ -80,6 +80,21 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       return { isNew: (await store.evaluations.get(id))?.result === undefined }
     },
 
+    /** Enters that an evaluation is not waited for any more; asked for again, it begins anew. */
+    async failEvaluation(request: {
+      readonly evaluation: EvaluationId
+      readonly run: RunId
+      readonly suite: string
+      readonly version: number
+      /** In words. */
+      readonly reason: string
+    }): Promise<void> {
+      const { evaluation: id, run, suite, version, reason } = request
+      const { config } = await runs.get(run)
+      await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
+      await store.evaluations.fail(id, reason)
+    },
+
     /** What those evaluations found that have ended. */
     async findEvaluations(request: {
       readonly evaluations: readonly EvaluationId[]

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { EpisodeId } from '../identity.ts'
 import { createSessions, type LiveSession } from './sessions.ts'
 
@@ -19,7 +19,7 @@ const c = 'run/g0/s2/a0' as EpisodeId
 describe('sessions of a worker', () => {
   it('close the session that nobody has used for the idle time when another is opened, not the one in use', async () => {
     const closed: string[] = []
-    const sessions = createSessions(0)
+    const sessions = createSessions({ idleMs: 0 })
     sessions.set(a, session(closed, 'a'))
     const { promise: working, resolve: finish } = Promise.withResolvers<void>()
     const inUse = sessions.inTurn(a, () => working)
@@ -45,6 +45,29 @@ describe('sessions of a worker', () => {
     await expect(failing).rejects.toThrow('lost')
     await after
     expect(order).toEqual([1, 2])
+  })
+
+  it('close the session of an episode that is over, and not that of one that goes on or is in use', async () => {
+    const closed: string[] = []
+    const asked: string[] = []
+    const sessions = createSessions({
+      lookEveryMs: 5,
+      isOver: async (episode) => {
+        asked.push(episode)
+        return episode !== b
+      },
+    })
+    for (const [name, episode] of Object.entries({ a, b, c })) sessions.set(episode, session(closed, name))
+    const { promise: working, resolve: finish } = Promise.withResolvers<void>()
+    const inUse = sessions.inTurn(c, () => working)
+    await vi.waitFor(() => expect(closed).toEqual(['a']))
+    await vi.waitFor(() => expect(asked.filter((episode) => episode === b).length).toBeGreaterThan(1))
+    expect(asked).not.toContain(c)
+    finish()
+    await inUse
+    await vi.waitFor(() => expect(closed).toEqual(['a', 'c']))
+    await sessions.closeAll()
+    expect(closed).toEqual(['a', 'c', 'b'])
   })
 
   it('forget an abandoned session at once, whether it can be closed or not', () => {

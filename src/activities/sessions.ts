@@ -6,6 +6,7 @@
  * - A closed session is forgotten; closing what is not there does nothing.
  * - An abandoned session is forgotten at once, whether it can still be closed or not.
  * - A session that nobody has used for `idleMs` is closed: its episode has gone on elsewhere.
+ * - A session whose episode is over is closed within seconds, also where the episode could not close it itself.
  */
 import type { Environment } from '../envs/environment.ts'
 import type { EpisodeId } from '../identity.ts'
@@ -31,10 +32,20 @@ export interface Sessions {
   inTurn<T>(episode: EpisodeId, work: () => Promise<T>): Promise<T>
 }
 
-/** Longer than the slowest turn may take, with all its attempts. */
-const defaultIdleMs = 30 * 60_000
+export interface SessionsOptions {
+  /** By default longer than the slowest turn may take, with all its attempts. */
+  readonly idleMs?: number
+  /** Whether an episode is over; asked for sessions that were not used since the look before. */
+  readonly isOver?: (episode: EpisodeId) => Promise<boolean>
+  /** Milliseconds between two looks. */
+  readonly lookEveryMs?: number
+}
 
-export function createSessions(idleMs = defaultIdleMs): Sessions {
+const defaultIdleMs = 30 * 60_000
+const defaultLookEveryMs = 5_000
+
+export function createSessions(options: SessionsOptions = {}): Sessions {
+  const { idleMs = defaultIdleMs, isOver, lookEveryMs = defaultLookEveryMs } = options
   const live = new Map<EpisodeId, LiveSession>()
   const lastUsed = new Map<EpisodeId, number>()
   const last = new Map<EpisodeId, Promise<unknown>>()
@@ -55,6 +66,18 @@ export function createSessions(idleMs = defaultIdleMs): Sessions {
     for (const [episode, used] of lastUsed) if (used < since && !last.has(episode)) abandon(episode)
   }
 
+  async function closeWhatIsOver(): Promise<void> {
+    if (isOver === undefined) return
+    const since = performance.now() - lookEveryMs
+    for (const [episode, used] of [...lastUsed])
+      if (used < since && !last.has(episode) && (await isOver(episode)) && !last.has(episode))
+        abandon(episode)
+  }
+
+  // A store that cannot be read now is asked again at the next look.
+  const looking = setInterval(() => closeWhatIsOver().catch(() => undefined), lookEveryMs)
+  looking.unref()
+
   return {
     get: (episode) => live.get(episode),
     set(episode, session) {
@@ -65,6 +88,7 @@ export function createSessions(idleMs = defaultIdleMs): Sessions {
     close,
     abandon,
     async closeAll() {
+      clearInterval(looking)
       await Promise.all([...live.keys()].map(close))
     },
     async inTurn(episode, work) {

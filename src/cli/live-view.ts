@@ -130,7 +130,10 @@ export function bySuite(
 }
 
 function evaluationLines(progress: RunProgress): readonly Line[] {
-  return [...bySuite(progress.evaluations)].map(([suite, evaluations], index) => {
+  const failed = (progress.failedEvaluations ?? []).map(({ suite, version, reason }) =>
+    labelled('', plain(`${suite}  `), dim(`v${version} failed: ${reason}`)),
+  )
+  const measured = [...bySuite(progress.evaluations)].map(([suite, evaluations], index) => {
     // The first one is what the run is measured against, the last ones are where it stands.
     const shown =
       evaluations.length > 3 ? [...evaluations.slice(0, 1), ...evaluations.slice(-2)] : evaluations
@@ -141,6 +144,7 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
     ])
     return labelled(index === 0 ? 'evaluated' : '', plain(`${suite}  `), ...texts.flat())
   })
+  return [...measured, ...failed]
 }
 
 // An address that is cut off is of no use: it drops its label first.
@@ -241,6 +245,12 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
   for (const { suite, version, success, n } of after.evaluations) {
     const known = before?.evaluations.some((each) => each.suite === suite && each.version === version)
     if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)
+  }
+  for (const { suite, version, reason } of after.failedEvaluations ?? []) {
+    const isKnown = (each: { suite: string; version: number }) =>
+      each.suite === suite && each.version === version
+    if (before?.failedEvaluations?.some(isKnown) !== true)
+      events.push(`evaluation ${suite} of v${version} failed: ${reason}`)
   }
   if (before?.phase !== after.phase) events.push(phaseInWords(after.phase))
   if (after.message !== undefined && after.message !== before?.message) events.push(after.message)

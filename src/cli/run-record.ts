@@ -12,7 +12,12 @@ import { hasStore } from '../storage/lost-store.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { runExists } from '../workers/session-fault.ts'
-import type { AuditEntry, EvaluationSummary, Promotion } from '../workers/training-session.ts'
+import type {
+  AuditEntry,
+  EvaluationSummary,
+  FailedEvaluation,
+  Promotion,
+} from '../workers/training-session.ts'
 import { CallFault } from './failure.ts'
 
 /** A run as its store tells of it. */
@@ -28,6 +33,8 @@ export interface RunRecord {
   readonly step: number
   readonly version: number
   readonly evaluations: readonly EvaluationSummary[]
+  /** Those that were given up, each with its reason. */
+  readonly failedEvaluations?: readonly FailedEvaluation[]
   /** The version that users take. */
   readonly promoted?: Promotion
 }
@@ -35,6 +42,9 @@ export interface RunRecord {
 async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<RunRecord> {
   const latest = await store.updates.latest(stored.id)
   const evaluations = await store.evaluations.list(stored.id)
+  const failed = evaluations.flatMap(({ suite, version, failure: reason }) =>
+    reason === undefined ? [] : [{ suite, version, reason }],
+  )
   const promoted = await readPromotion(home.run(stored.id).checkpointsDir)
   return {
     run: stored.id,
@@ -46,6 +56,7 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
     step: latest?.step ?? 0,
     version: latest?.version ?? 0,
     evaluations: evaluations.flatMap((evaluation) => summaryOf(evaluation) ?? []),
+    ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
     ...(promoted === undefined ? {} : { promoted }),
   }
 }

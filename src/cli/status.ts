@@ -116,6 +116,10 @@ function recordLines(record: RunRecord, home: string): readonly string[] {
         .map(({ version, success, n, interval }) => `v${version} ${shareWithInterval(success, n, interval)}`)
         .join(' → '),
     ]),
+    ...(record.failedEvaluations ?? []).map(({ suite, version, reason }): [string, string] => [
+      suite,
+      `v${version} failed: ${reason}`,
+    ]),
     ['directory', record.directory],
   ]
   const width = Math.max(...rows.map(([name]) => name.length))

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A result is written once; the first stands.
+ * - One that was given up has its reason until it is begun again, and none beside a result.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../identity.ts'
@@ -43,6 +44,8 @@ export interface SuiteFigures {
 export interface StoredEvaluation extends NewEvaluation {
   /** Absent while it runs. */
   readonly result?: EvaluationResult
+  /** Why it was given up, in words. */
+  readonly failure?: string
 }
 
 /** What an evaluation found, in short. */
@@ -63,11 +66,14 @@ export function summaryOf(stored: StoredEvaluation | undefined): EvaluationFindi
 }
 
 export interface Evaluations {
+  /** One that was given up is begun again. */
   insert(evaluation: NewEvaluation): Promise<Precedence>
   /** Writes the result of an inserted evaluation. */
   complete(id: EvaluationId, result: EvaluationResult): Promise<Precedence>
+  /** Gives up an inserted evaluation that has no result. */
+  fail(id: EvaluationId, reason: string): Promise<void>
   get(id: EvaluationId): Promise<StoredEvaluation | undefined>
-  /** Versions of evaluations that started since then and have no result yet. */
+  /** Versions of evaluations that started since then, have no result yet and were not given up. */
   unfinished(run: RunId, since: number): Promise<number[]>
   /** In the order in which they started. */
   list(run: RunId): Promise<StoredEvaluation[]>
@@ -81,7 +87,15 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
         .values({ ...evaluation })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst()
-      return precedenceOf(result.numInsertedOrUpdatedRows)
+      const precedence = precedenceOf(result.numInsertedOrUpdatedRows)
+      if (precedence === 'already')
+        await db
+          .updateTable('evaluations')
+          .set({ failure: null, created: evaluation.created })
+          .where('id', '=', evaluation.id)
+          .where('failure', 'is not', null)
+          .execute()
+      return precedence
     },
 
     async complete(id, { success, n, episodes, statistics, ended }) {
@@ -93,11 +107,21 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
           episodes: JSON.stringify(episodes),
           statistics: JSON.stringify(statistics),
           ended,
+          failure: null,
         })
         .where('id', '=', id)
         .where('ended', 'is', null)
         .executeTakeFirst()
       return precedenceOf(result.numUpdatedRows)
+    },
+
+    async fail(id, failure) {
+      await db
+        .updateTable('evaluations')
+        .set({ failure })
+        .where('id', '=', id)
+        .where('ended', 'is', null)
+        .execute()
     },
 
     async get(id) {
@@ -112,6 +136,7 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
         .distinct()
         .where('run', '=', run)
         .where('ended', 'is', null)
+        .where('failure', 'is', null)
         .where('created', '>=', since)
         .execute()
       return rows.map(({ version }) => version)
@@ -131,7 +156,7 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
 }
 
 function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
-  const { suite, version, seed, created, success, n, ended } = row
+  const { suite, version, seed, created, success, n, ended, failure } = row
   const subject = `evaluation ${row.id}`
   return {
     id: row.id as EvaluationId,
@@ -140,6 +165,7 @@ function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
     version,
     seed,
     created,
+    ...(failure === null ? {} : { failure }),
     ...(success === null || n === null || ended === null
       ? {}
       : {

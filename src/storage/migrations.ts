@@ -189,12 +189,19 @@ const metrics: Migration = {
   },
 }
 
+const failedEvaluations: Migration = {
+  async up(db) {
+    await db.schema.alterTable('evaluations').addColumn('failure', 'text').execute()
+  },
+}
+
 const migrations: Readonly<Record<string, Migration>> = {
   '0001_initial': initial,
   '0002_leases': leases,
   '0003_audit': audit,
   '0004_retention': retention,
   '0005_metrics': metrics,
+  '0006_failed_evaluations': failedEvaluations,
 }
 
 /** Brings a store to the current schema. @throws StorageFault `newer_schema`, or whatever kept it from migrating */

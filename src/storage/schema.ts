@@ -110,6 +110,7 @@ export interface EvaluationsTable {
   statistics: string | null
   created: number
   ended: number | null
+  failure: string | null
 }
 
 export interface MetricsTable {

@@ -14,6 +14,7 @@ import {
 } from '@temporalio/worker'
 import { createAuditActivities } from '../activities/audit.ts'
 import { createBranchActivities } from '../activities/branches.ts'
+import { createChildrenActivities } from '../activities/children.ts'
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
 import { untilStopping } from '../activities/failure.ts'
@@ -174,6 +175,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
           ...createRunActivities({ store, runs, serving }),
           ...createEvaluationActivities({ store, runs }),
           ...createAuditActivities({ store }),
+          ...createChildrenActivities(),
         }),
         maxConcurrentActivityTaskExecutions: 500,
       }),

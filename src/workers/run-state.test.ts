@@ -47,7 +47,7 @@ function order(
 
 describe('the state with which a run goes on', () => {
   it('a batch that was in hand is taken again, and what was in flight is looked for first', () => {
-    for (const state of [stateToGoOnFrom(stored, config), stateToBeginAgainFrom(stored, config, [])]) {
+    for (const state of [stateToGoOnFrom(stored, config, []), stateToBeginAgainFrom(stored, config, [])]) {
       expect(state).toMatchObject({ reattach: true, training: [], ready: [ready(8), ready(9)] })
       expect(state).not.toHaveProperty('message')
     }
@@ -55,12 +55,15 @@ describe('the state with which a run goes on', () => {
 
   it('whoever resumes a run that was paused or stopped wants it to go on', () => {
     const ended = { ...stored, paused: true, pauseReason: 'lunch', stopRequested: true, stopNow: true }
-    expect(stateToGoOnFrom(ended, config)).toMatchObject({
-      paused: false,
-      pauseReason: null,
-      stopRequested: false,
-      stopNow: false,
-    })
+    const trail = [order(2, 'tasks.0.weight', 7), order(3, 'pause', 'paused'), order(4, 'stop', 'now')]
+    for (const state of [stateToGoOnFrom(ended, config, []), stateToGoOnFrom(stored, config, trail)])
+      expect(state).toMatchObject({
+        paused: false,
+        pauseReason: null,
+        stopRequested: false,
+        stopNow: false,
+      })
+    expect(stateToGoOnFrom(stored, config, trail)).toMatchObject({ weights: [7], orders: 5 })
     expect(stateToBeginAgainFrom(ended, config, [])).toMatchObject({ paused: true, stopRequested: true })
   })
 

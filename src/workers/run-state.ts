@@ -11,10 +11,17 @@ import type { AuditEntry } from '../storage/audit.ts'
 import { applySettings } from '../workflows/live-settings.ts'
 import { currentState, type TrainingState } from '../workflows/training-state.ts'
 
-/** Of an execution that ended: whoever resumes it wants it to go on. */
-export function stateToGoOnFrom(state: TrainingState, config: RunConfig): TrainingState {
+/**
+ * Of an execution that ended: whoever resumes it wants it to go on.
+ * @param trail all orders that the run has taken; of a terminated one some are younger than its state
+ */
+export function stateToGoOnFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
   return {
-    ...interrupted(state, config),
+    ...withOrders(interrupted(state, config), trail),
     stopRequested: false,
     stopNow: false,
     paused: false,
@@ -32,8 +39,13 @@ export function stateToBeginAgainFrom(
   config: RunConfig,
   trail: readonly AuditEntry[],
 ): TrainingState {
-  const next = structuredClone(interrupted(state, config))
-  next.evaluating.push(...dueEvaluations(next))
+  const next = interrupted(state, config)
+  return withOrders({ ...next, evaluating: [...next.evaluating, ...dueEvaluations(next)] }, trail)
+}
+
+/** The state with the orders that were taken after it was stored. */
+function withOrders(state: TrainingState, trail: readonly AuditEntry[]): TrainingState {
+  const next = structuredClone(state)
   for (const entry of trail) if (entry.number >= state.orders) takeAgain(next, entry)
   return next
 }

@@ -16,6 +16,7 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client'
+import { CancelledFailure } from '@temporalio/common'
 import { definitionOf } from '../activities/open-runs.ts'
 import { inHome, withoutHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
@@ -25,7 +26,13 @@ import { diskSpace } from '../storage/disk-use.ts'
 import { createHome } from '../storage/home.ts'
 import { requireRoom } from '../storage/room.ts'
 import { openStore } from '../storage/store.ts'
-import { progress, type RunPhase, type RunProgress, searchAttributes } from '../workflows/messages.ts'
+import {
+  lookAround,
+  progress,
+  type RunPhase,
+  type RunProgress,
+  searchAttributes,
+} from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
 import { initialState, progressOf, type TrainingState } from '../workflows/training-state.ts'
@@ -46,7 +53,13 @@ import { runExists, SessionFault } from './session-fault.ts'
 import { keepTakingOver } from './takeover.ts'
 import { type MetricsPlace, portForSdk, startTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 
-export type { EvaluationSummary, LearningChange, RunPhase, RunProgress } from '../workflows/messages.ts'
+export type {
+  EvaluationSummary,
+  FailedEvaluation,
+  LearningChange,
+  RunPhase,
+  RunProgress,
+} from '../workflows/messages.ts'
 export type { BranchFindings, EpisodeRow } from './branches.ts'
 export type {
   EvaluationOptions,
@@ -169,6 +182,11 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       staticSummary: `training run ${state.run}`,
       typedSearchAttributes: [{ key: searchAttributes.run, value: workflowIdOf(homeName, state.run) }],
     })
+  }
+
+  async function storedState(run: string): Promise<TrainingState> {
+    const { id, config } = await stored(run)
+    return lastState(id, config)
   }
 
   /** What the run last stored of itself. */
@@ -325,14 +343,17 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       const { id, config } = await stored(run)
       await takeover?.looked
       const description = await describe(run)
-      if (description?.status.name === 'RUNNING') return
+      if (description?.status.name === 'RUNNING') {
+        await handleOf(run).signal(lookAround)
+        return
+      }
       const state = await lastState(id, config)
       if (state.phase === 'done') return
       const record = await store.runs.get(id)
       if (record !== undefined) await refuseFormerExecution({ client, store, homeName }, record)
       await store.runs.setStatus(id, 'running')
       try {
-        await launch(stateToGoOnFrom(state, config))
+        await launch(stateToGoOnFrom(state, config, await store.audit.list(id)))
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
       }
@@ -352,6 +373,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
         return await client.withAbortSignal(closing.signal, () => handleOf(run).result())
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
+        // It has stored itself as one that was stopped.
+        if (error.cause instanceof CancelledFailure) return progressOf(await storedState(run))
         const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
         const advice = `once that is mended, \`perdure resume ${run}\` goes on with it`
         throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })

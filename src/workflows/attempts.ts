@@ -2,14 +2,24 @@
  * Attempts: playing one sample until an episode ends with a reward.
  *
  * Invariants
- * - An infrastructure failure leads to a new attempt under a new id, never to a result.
- * - Cancellation is passed on, never taken for a failure.
+ * - An infrastructure failure leads to a new attempt under a new id, never to a result. So does an episode that was
+ *   ended from outside; it is sealed in its place.
+ * - An episode that an earlier execution of the parent left is waited for, not played beside.
+ * - Cancellation of the parent is passed on, never taken for a failure; its episodes end with it, in their own order.
  */
-import { ChildWorkflowFailure, executeChild, isCancellation, log, sleep } from '@temporalio/workflow'
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
+import {
+  CancellationScope,
+  ChildWorkflowFailure,
+  executeChild,
+  log,
+  ParentClosePolicy,
+  sleep,
+} from '@temporalio/workflow'
 import { episodeId, type ParentId } from '../identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { episodeFacts, episodeSummary } from './details.ts'
-import { episodeQueue } from './dispatch.ts'
+import { episodeQueue, sealingActivities } from './dispatch.ts'
 import { episode } from './episode.ts'
 import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
@@ -38,38 +48,66 @@ export async function playSample(
     const result = await playAttempt(of, attempt, plan)
     if (result !== null && isRewarded(result.outcome)) return result
     log.warn('episode ended without reward', { parent: of.parent, sample: of.sample, attempt })
-    await sleep(1000 * 2 ** tried) // the fault may be a restart that is still going on
+    await sleep(waitMs(tried)) // the fault may be a restart that is still going on
   }
   return null
 }
 
-/** One attempt; null when its workflow failed. */
+/** Doubled with each attempt, up to some minutes: a fault that lasts for hours is looked at again and again. */
+function waitMs(tried: number): number {
+  return 1000 * 2 ** Math.min(tried, 8)
+}
+
+/** One attempt; null when its workflow ended without a result. */
 async function playAttempt(
   of: Sample,
   attempt: number,
   plan: Omit<EpisodePlan, 'episode'>,
 ): Promise<EpisodeResult | null> {
-  const id = episodeId(of.parent, of.sample, attempt)
+  const own: EpisodePlan = { ...plan, episode: episodeId(of.parent, of.sample, attempt) }
   try {
-    const taskQueue = episodeQueue(plan.dispatch)
-    const own: EpisodePlan = { ...plan, episode: id }
-    return await executeChild(episode, {
-      workflowId: idHere(id),
-      ...(taskQueue === undefined ? {} : { taskQueue }),
-      workflowTaskTimeout,
-      args: [own],
-      staticSummary: episodeSummary(own),
-      staticDetails: episodeFacts(own, here()),
-      typedSearchAttributes: [
-        { key: searchAttributes.run, value: idHere(plan.run) },
-        { key: searchAttributes.task, value: plan.task },
-        { key: searchAttributes.group, value: idHere(of.parent) },
-        { key: searchAttributes.version, value: of.version },
-      ],
-    })
+    return await playEpisode(of, own)
   } catch (error) {
-    if (isCancellation(error) || !(error instanceof ChildWorkflowFailure)) throw error
-    log.warn('episode failed', { episode: id, reason: reasonOf(error) })
+    const isOwnCancellation = CancellationScope.current().consideredCancelled
+    if (isOwnCancellation || !(error instanceof ChildWorkflowFailure)) throw error
+    const failure = reasonOf(error)
+    log.warn('episode failed', { episode: own.episode, reason: failure })
+    const { episode, run, taskIndex } = own
+    const outcome = 'infrastructure_error'
+    await sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, turns: 0, reward: 0, failure })
     return null
   }
+}
+
+/** Plays an episode once no earlier execution of it goes on, whose result it then has. */
+async function playEpisode(of: Sample, own: EpisodePlan): Promise<EpisodeResult> {
+  for (let waited = 0; ; waited++) {
+    try {
+      return await executeEpisode(of, own)
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+      log.info('an earlier execution of the episode is still ending', { episode: own.episode })
+      await sleep(waitMs(waited))
+    }
+  }
+}
+
+function executeEpisode(of: Sample, own: EpisodePlan): Promise<EpisodeResult> {
+  const taskQueue = episodeQueue(own.dispatch)
+  return executeChild(episode, {
+    workflowId: idHere(own.episode),
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    workflowTaskTimeout,
+    args: [own],
+    // Terminated with its parent it would leave its session open and its trajectory without an end.
+    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    staticSummary: episodeSummary(own),
+    staticDetails: episodeFacts(own, here()),
+    typedSearchAttributes: [
+      { key: searchAttributes.run, value: idHere(own.run) },
+      { key: searchAttributes.task, value: own.task },
+      { key: searchAttributes.group, value: idHere(of.parent) },
+      { key: searchAttributes.version, value: of.version },
+    ],
+  })
 }

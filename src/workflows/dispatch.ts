@@ -18,6 +18,7 @@ import {
 } from '@temporalio/workflow'
 import type { AuditActivities } from '../activities/audit.ts'
 import type { BranchActivities } from '../activities/branches.ts'
+import type { ChildrenActivities } from '../activities/children.ts'
 import type { EnvironmentActivities } from '../activities/environment.ts'
 import type { EvaluationActivities } from '../activities/evaluation.ts'
 import type { RunActivities } from '../activities/run.ts'
@@ -141,6 +142,13 @@ export const runActivities = onQueue<RunActivities>('policy', {
 
 /** Results of evaluations: small writes to the store. */
 export const evaluationActivities = onQueue<EvaluationActivities>('policy', writeLimits)
+
+/** How children of a run have ended; a wait for that ends by itself and is begun anew. */
+export const childrenActivities = onQueue<ChildrenActivities>('policy', {
+  startToCloseTimeout: '1 hour', // twice the longest wait
+  scheduleToCloseTimeout: '7 days', // the policy worker may be away over a long weekend
+  retry,
+})
 
 /**
  * The audit trail of a run: small writes to the store. Not local ones: orders come while other work is cancelled,

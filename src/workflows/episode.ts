@@ -2,7 +2,8 @@
  * Episode: open the environment, then sample and step until the end, then seal and close.
  *
  * Invariants
- * - Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled.
+ * - Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. One that is sealed
+ *   already only tells its result.
  * - An infrastructure failure never becomes a reward.
  * - Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike, so that
  *   a new attempt plays what the failed one would have played, else the attempt's own.
@@ -52,7 +53,7 @@ export async function episode(plan: EpisodePlan): Promise<EpisodeResult> {
     outcome = isCancellation(error) ? 'cancelled' : 'infrastructure_error'
   }
   const result = await CancellationScope.nonCancellable(() => end(plan, outcome, tally, failure))
-  if (outcome === 'cancelled') throw failure
+  if (isCancellation(failure)) throw failure
   return result
 }
 
@@ -70,6 +71,7 @@ async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
   const { episode, from } = plan
   if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
   const session = await environmentActivities.openEnvironment(opening)
+  if (session.sealedAs !== undefined) return session.sealedAs
   const turnLimit = plan.turnLimit ?? session.turnLimit
   while (tally.turns < turnLimit) {
     const turn = tally.turns

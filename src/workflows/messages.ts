@@ -137,6 +137,14 @@ export interface EvaluationSummary {
   readonly passAt?: Readonly<Record<string, number>>
 }
 
+/** An evaluation that ended without a result each time that it was done. */
+export interface FailedEvaluation {
+  readonly suite: string
+  readonly version: number
+  /** Why, in words. */
+  readonly reason: string
+}
+
 export type RunPhase =
   | 'starting'
   | 'warm_start'
@@ -169,6 +177,8 @@ export interface RunProgress {
   /** Episodes of the last update, per task; absent where an older version answered. */
   readonly samples?: Readonly<Record<string, number>>
   readonly evaluations: readonly EvaluationSummary[]
+  /** The latest; absent where there are none. */
+  readonly failedEvaluations?: readonly FailedEvaluation[]
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly message?: string
@@ -211,6 +221,8 @@ export interface Order {
 export const groupEnded = defineSignal<[GroupReport]>('groupEnded')
 /** An evaluation ended. */
 export const evaluationEnded = defineSignal<[EvaluationSummary]>('evaluationEnded')
+/** Somebody wants the run to go on: it looks at once at what is in flight. */
+export const lookAround = defineSignal('lookAround')
 /** Where the run stands. */
 export const progress = defineQuery<RunProgress>('progress')
 

@@ -7,7 +7,7 @@
  * - It lasts as long as its evaluation, so that a schedule that must not overlap sees it.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import { executeChild, setCurrentDetails } from '@temporalio/workflow'
+import { executeChild, ParentClosePolicy, setCurrentDetails } from '@temporalio/workflow'
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity.ts'
 import { evaluationActivities } from './dispatch.ts'
@@ -49,6 +49,7 @@ export async function scheduledEvaluation(asked: ScheduledEvaluation): Promise<E
     return await executeChild(evaluation, {
       ...evaluationStart(plan, here()),
       workflowIdReusePolicy: playedOnce,
+      parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL, // it ends its episodes in their own order
     })
   } catch (error) {
     // The run or a person started the same evaluation a moment ago.

@@ -23,6 +23,7 @@ import {
   evaluateNow,
   evaluationEnded,
   groupEnded,
+  lookAround,
   type Order,
   pause,
   progress,
@@ -34,13 +35,15 @@ import {
   stop,
 } from './messages.ts'
 import { idHere } from './place.ts'
-import { startEvaluation } from './training-children.ts'
+import { lookAtChildren } from './training-children.ts'
+import { startEvaluation } from './training-evaluations.ts'
 import { giveUpOverdue, progressOf, receiveGroup, type TrainingState } from './training-state.ts'
 
 /** Lets the run hear its groups, its evaluations and its users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
   setHandler(evaluationEnded, (summary) => hearEvaluation(state, summary))
+  setHandler(lookAround, () => lookAtChildren(state))
   setHandler(progress, () => progressOf(state))
   setHandler(pause, (order) => turn(state, true, order), {
     validator: (_order) => refuseWhenEnding(state, 'paused'),

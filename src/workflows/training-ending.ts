@@ -3,6 +3,7 @@
  *
  * Invariants
  * - Each leaves its state in the store, and what is in flight goes on: `resume` finds both.
+ * - A run that is cancelled from outside ends as one that was told to stop now.
  */
 import {
   allHandlersFinished,
@@ -11,10 +12,11 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow'
+import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities } from './dispatch.ts'
 import { reasonOf } from './failure-reason.ts'
-import { startEvaluations } from './training-children.ts'
 import { enter } from './training-details.ts'
+import { startEvaluations } from './training-evaluations.ts'
 import { progressOf, type TrainingState } from './training-state.ts'
 
 /**
@@ -44,17 +46,24 @@ export async function unlessStoppedNow<T>(
 export async function finish(state: TrainingState): Promise<void> {
   if (!state.stopRequested) await startEvaluations(state, 'last')
   enter(state, state.stopRequested ? 'stopping' : 'evaluating')
-  await condition(() => state.evaluating.length === 0 || state.stopRequested)
+  const isOver = () => state.evaluating.length === 0 || state.stopRequested
+  while (!isOver()) {
+    await condition(() => isOver() || isLong(state))
+    await continueWhenLong(state)
+  }
   enter(state, state.stopRequested ? 'stopped' : 'done')
   await recordEnd(state)
   await condition(allHandlersFinished)
 }
 
-/** A failed run says why. One that is cancelled is left as it last published itself. */
+/** A run that failed or was cancelled says so. */
 export async function fail(state: TrainingState, error: unknown): Promise<void> {
-  if (isCancellation(error) || error instanceof ContinueAsNew) return
-  state.message = reasonOf(error)
-  enter(state, 'failed')
+  if (error instanceof ContinueAsNew) return
+  const isCancelled = isCancellation(error)
+  state.message = isCancelled
+    ? `it was cancelled in Temporal; \`perdure resume ${state.run}\` continues it`
+    : reasonOf(error)
+  enter(state, isCancelled ? 'stopped' : 'failed')
   await recordEnd(state)
 }
 

@@ -5,28 +5,25 @@
  * - Every admitted group takes part in at most one update, and every update is done once.
  * - Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
  * - The run continues as new with its whole state; groups and evaluations outlive it and report by id.
+ * - A child that ends without a report is noticed, and what it was to do is done by another.
  * - Evaluations never block training; the run ends when the last of them has reported.
  */
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  makeContinueAsNewFunc,
-  setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow'
+import { CancellationScope, condition, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
 import { refreshPool } from '../learning/cross-policy.ts'
 import { settleOrders } from './audit-trail.ts'
+import { whileWatching } from './child-watch.ts'
+import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
 import { holdOff } from './hold-off.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
 import { patiently } from './patience.ts'
 import { restoreVersion } from './rollback.ts'
 import { listen } from './steering.ts'
-import { admitGroups, reattachChildren, startEvaluations } from './training-children.ts'
+import { takeOverChildren } from './training-children.ts'
 import { describe, enter } from './training-details.ts'
 import { fail, finish, unlessStoppedNow } from './training-ending.ts'
+import { startEvaluations } from './training-evaluations.ts'
+import { admitGroups } from './training-groups.ts'
 import {
   batchIsReady,
   currentState,
@@ -45,25 +42,26 @@ export async function trainingRun(carried: TrainingState): Promise<RunProgress> 
   const state = currentState(carried)
   listen(state)
   try {
-    if (state.reattach) await reattachChildren(state)
-    await warmStart(state)
-    while (state.step < state.config.training.updates && !state.stopRequested) {
-      await rollBack(state)
-      await holdOff(state)
-      await admitGroups(state)
-      const waitedSeconds = await waitForBatch(state)
-      if (!mayUpdate(state)) continue
-      await updatePolicy(state, waitedSeconds)
-      if (state.stopNow) break
-      await startEvaluations(state, 'due')
-      await continueWhenLong(state)
-    }
-    await finish(state)
+    await whileWatching(state, () => train(state))
     return progressOf(state)
   } catch (error) {
     await CancellationScope.nonCancellable(() => fail(state, error))
     throw error
   }
+}
+
+async function train(state: TrainingState): Promise<void> {
+  await takeOverChildren(state)
+  await warmStart(state)
+  while (state.step < state.config.training.updates && !state.stopRequested) {
+    await continueWhenLong(state)
+    await rollBack(state)
+    await holdOff(state)
+    await admitGroups(state)
+    const waitedSeconds = await waitForBatch(state)
+    if (mayUpdate(state)) await updatePolicy(state, waitedSeconds)
+  }
+  await finish(state)
 }
 
 /** Version 0: a fresh or given policy, after supervised training on demonstrations where asked for. */
@@ -76,6 +74,7 @@ async function warmStart(state: TrainingState): Promise<void> {
     state.warmStart = { done: 0, total: config.warmStart.demonstrations === 0 ? 0 : config.warmStart.chunks }
   }
   while (state.warmStart.done < state.warmStart.total && !state.stopRequested) {
+    await continueWhenLong(state)
     const chunk = state.warmStart.done
     await unlessStoppedNow(state, () =>
       patiently(() => trainingActivities.imitateDemonstrations({ run, chunk })),
@@ -89,12 +88,12 @@ async function warmStart(state: TrainingState): Promise<void> {
   await startEvaluations(state, 'due')
 }
 
-/** Waits until an update can start, a failed group must be replaced, or somebody steers. */
+/** Waits until an update can start, a group can be admitted, somebody steers, or the history is long. */
 async function waitForBatch(state: TrainingState): Promise<number> {
   enter(state, state.paused ? 'paused' : 'training')
   const since = Date.now()
   const mayGoOn = () => !state.paused && (batchIsReady(state) || roomForGroups(state) > 0)
-  await condition(() => state.stopRequested || state.rollBackTo !== null || mayGoOn())
+  await condition(() => state.stopRequested || state.rollBackTo !== null || mayGoOn() || isLong(state))
   return (Date.now() - since) / 1000
 }
 
@@ -122,6 +121,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
   state.samples = update.samples
   state.staleness = update.staleness
   await publish(state, update.version)
+  if (!state.stopNow) await startEvaluations(state, 'due')
 }
 
 /** Goes on from an earlier version's weights, when somebody asked for it. */
@@ -146,14 +146,4 @@ async function publish(state: TrainingState, version: number): Promise<void> {
   })
   upsertSearchAttributes([{ key: searchAttributes.version, value: version }])
   setCurrentDetails(describe(state))
-}
-
-/** Histories stay short: beyond the server's or the configured limit the run goes on in a new one. */
-async function continueWhenLong(state: TrainingState): Promise<void> {
-  const { continueAsNewSuggested, historyLength } = workflowInfo()
-  if (!continueAsNewSuggested && historyLength < state.config.orchestration.historyEvents) return
-  await condition(allHandlersFinished)
-  // An execution stays with the build of the workflows that began it; the next one starts on the newest.
-  const goOn = makeContinueAsNewFunc<typeof trainingRun>({ initialVersioningBehavior: 'AUTO_UPGRADE' })
-  await goOn(state)
 }

@@ -15,6 +15,7 @@ import { admissible, nextBatch, overdue } from '../learning/admission.ts'
 import { rolloutSettings } from './live-settings.ts'
 import type {
   EvaluationSummary,
+  FailedEvaluation,
   GroupReport,
   LearningChange,
   RolloutChange,
@@ -36,6 +37,14 @@ export interface GroupReady {
   readonly group: GroupId
   readonly number: number
   readonly version: number
+}
+
+/** An evaluation that is being done. */
+export interface Evaluating {
+  readonly suite: string
+  readonly version: number
+  /** Executions of it that ended without a result. */
+  readonly lost?: number
 }
 
 /** All that a run knows; the input of its workflow. */
@@ -65,7 +74,9 @@ export interface TrainingState {
   /** Absent in the state of a run that an older version began. */
   samples?: Record<string, number>
   evaluations: EvaluationSummary[]
-  evaluating: { suite: string; version: number }[]
+  evaluating: Evaluating[]
+  /** The latest that were given up. */
+  failedEvaluations: FailedEvaluation[]
   paused: boolean
   /** Why it is paused, in words; null where nobody said so. */
   pauseReason: string | null
@@ -118,6 +129,7 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     samples: {},
     evaluations: [],
     evaluating: [],
+    failedEvaluations: [],
     paused: false,
     pauseReason: null,
     stopRequested: false,
@@ -237,8 +249,19 @@ export function receiveEvaluation(state: TrainingState, summary: EvaluationSumma
     other.suite === summary.suite && other.version === summary.version
   state.evaluating = state.evaluating.filter((running) => !isSame(running))
   if (state.evaluations.some(isSame)) return false
+  state.failedEvaluations = state.failedEvaluations.filter((failed) => !isSame(failed))
   state.evaluations.push(summary)
   return true
+}
+
+/** The latest are told; the store has all. */
+const keptFailures = 8
+
+/** An evaluation that cannot be done is waited for no longer. */
+export function giveUpEvaluation(state: TrainingState, failed: FailedEvaluation): void {
+  const { suite, version } = failed
+  state.evaluating = state.evaluating.filter((each) => each.suite !== suite || each.version !== version)
+  state.failedEvaluations = [...state.failedEvaluations, failed].slice(-keptFailures)
 }
 
 /** Versions that something may still ask for; their checkpoints are kept. */
@@ -279,6 +302,7 @@ export function progressOf(state: TrainingState): RunProgress {
     reward: state.reward,
     samples: state.samples ?? {},
     evaluations: state.evaluations,
+    ...(state.failedEvaluations.length === 0 ? {} : { failedEvaluations: state.failedEvaluations }),
     startedAt: state.startedAt,
     ...(state.message === undefined ? {} : { message: state.message }),
     // A stored state of an earlier release has not counted them.

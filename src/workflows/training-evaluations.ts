@@ -1,0 +1,114 @@
+/**
+ * Evaluations of a training run, which outlive each execution of it.
+ *
+ * Invariants
+ * - An evaluation is started once per identity; starting it again finds it, or its result in the store.
+ * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed.
+ */
+import { ApplicationFailure, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow'
+import type { EvaluationId } from '../identity.ts'
+import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
+import { evaluationActivities } from './dispatch.ts'
+import { evaluation } from './evaluation.ts'
+import { evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
+import { hearEvaluation } from './gates.ts'
+import type { EvaluationPlan } from './messages.ts'
+import { here, idHere } from './place.ts'
+import { type Evaluating, giveUpEvaluation, type TrainingState } from './training-state.ts'
+
+/** Executions of an evaluation that may end without a result. */
+const mostAttempts = 3
+/** An evaluation that fails at once is not done again at once. */
+const againAfterSeconds = 5
+
+/** Starts the evaluations that the schedule asks for at this step; `last` asks for all suites. */
+export async function startEvaluations(state: TrainingState, when: 'due' | 'last'): Promise<void> {
+  const { every, suites } = state.config.evaluation
+  const due = state.step === 0 || (every > 0 && state.step % every === 0)
+  if (when === 'due' && !due) return
+  const { version } = state
+  const hasFailed = (suite: string) =>
+    state.failedEvaluations.some((failed) => isOf(failed, { suite, version }))
+  for (const { name } of suites) if (!hasFailed(name)) await startEvaluation(state, name)
+}
+
+/** Starts one evaluation of the current version, unless it has been asked for before. */
+export async function startEvaluation(state: TrainingState, suite: string): Promise<EvaluationId> {
+  const { version } = state
+  const plan = planOf(state, { suite, version })
+  const isKnown = [...state.evaluations, ...state.evaluating].some((each) => isOf(each, plan))
+  if (isKnown) return plan.evaluation
+  state.evaluating.push({ suite, version })
+  await begin(state, plan)
+  return plan.evaluation
+}
+
+/** Starts those that the run waits for, or finds those that were started before, and watches them. */
+export async function resumeEvaluations(state: TrainingState): Promise<void> {
+  for (const running of [...state.evaluating]) await begin(state, planOf(state, running))
+}
+
+/** Their workflow ids. */
+export function evaluationIds(state: TrainingState): readonly string[] {
+  return state.evaluating.map((running) => idHere(planOf(state, running).evaluation))
+}
+
+/** Takes in evaluations that have ended: what they found, or that they are lost. */
+export function takeEndedEvaluations(state: TrainingState): TakeEndings {
+  return async (endings) => {
+    await Promise.all(
+      endings.map(async ({ child, ending }) => {
+        const running = state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
+        if (running === undefined || (await takeResult(state, running))) return
+        await doAgain(state, running, ending)
+      }),
+    )
+  }
+}
+
+async function doAgain(state: TrainingState, running: Evaluating, ending: string): Promise<void> {
+  const plan = planOf(state, running)
+  const lost = (running.lost ?? 0) + 1
+  const { evaluation: id, suite, version } = plan
+  log.warn('an evaluation ended without a result', { evaluation: id, ending, lost })
+  if (lost >= mostAttempts) {
+    const reason = `it ended ${lost} times without a result, at last: ${ending}`
+    await evaluationActivities.failEvaluation({ evaluation: id, run: state.run, suite, version, reason })
+    giveUpEvaluation(state, { suite, version, reason })
+    return
+  }
+  state.evaluating = state.evaluating.map((each) => (each === running ? { ...each, lost } : each))
+  if (lost > 1) await sleep(`${againAfterSeconds} seconds`)
+  await begin(state, plan)
+}
+
+async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> {
+  const child = await startOnce(() =>
+    startChild(evaluation, {
+      ...evaluationStart(plan, here()),
+      workflowIdReusePolicy: playedOnce,
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+    }),
+  )
+  if (child !== undefined) watchOwn(state, child, takeEndedEvaluations(state))
+  else if (!(await takeResult(state, plan)))
+    watchOthers(state, [idHere(plan.evaluation)], takeEndedEvaluations(state))
+}
+
+/** @returns whether there is a result, or none is waited for any more */
+async function takeResult(state: TrainingState, { suite, version }: Evaluating): Promise<boolean> {
+  const { evaluation: id } = planOf(state, { suite, version })
+  const { summaries } = await evaluationActivities.findEvaluations({ evaluations: [id] })
+  for (const summary of summaries) await hearEvaluation(state, summary)
+  return !state.evaluating.some((each) => isOf(each, { suite, version }))
+}
+
+function isOf(each: Evaluating, { suite, version }: Evaluating): boolean {
+  return each.suite === suite && each.version === version
+}
+
+function planOf({ run, config }: TrainingState, { suite: name, version }: Evaluating): EvaluationPlan {
+  const suite = config.evaluation.suites.find((candidate) => candidate.name === name)
+  if (suite === undefined) throw ApplicationFailure.nonRetryable(`unknown suite ${name}`, 'UnknownSuite')
+  return evaluationPlan(run, config, { suite, version })
+}
