@@ -73,6 +73,7 @@ export async function bench(): Promise<Figure[]> {
     uiUrl: server.uiUrl,
     embedded: true,
     isOwn: true,
+    silence: () => undefined,
     isAlone: () => server.isAlone(),
     close: () => server.close(),
   }

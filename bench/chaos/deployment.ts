@@ -120,6 +120,18 @@ export class Deployment implements AsyncDisposable {
     if (pid !== undefined) signalTo(pid, 'SIGKILL')
   }
 
+  /** Stops the embedded server where it stands. @returns its process; undefined while none is recorded */
+  freezeServer(): number | undefined {
+    const pid = this.serverPid()
+    if (pid !== undefined) signalTo(pid, 'SIGSTOP')
+    return pid
+  }
+
+  /** Lets a process that was the server go on, where it still lives. */
+  thawServer(pid: number): void {
+    signalTo(pid, 'SIGCONT')
+  }
+
   /** The embedded server's process; undefined while none is recorded. */
   serverPid(): number | undefined {
     const file = join(this.places.home, 'temporal.json')

@@ -58,6 +58,8 @@ interface Fault {
 
 /** Longer than every heartbeat timeout and every hold on a task, so that others have taken it over. */
 const frozenMs = 15_000
+/** The server's users give it half a minute, and longer on a busy machine. */
+const replacedSeconds = 180
 /** Longer than anybody goes by the clock as last read, and than a hold on a task. */
 const clockMovedMs = 8_000
 const clockSeconds = 3_600
@@ -109,6 +111,22 @@ export const faults = {
   'freeze-environment': freezing('an environment worker: hung environments', oneOfTwo),
   'freeze-policy': freezing('the policy worker', () => 'policy'),
   'freeze-trainer': freezing('the trainer', () => 'trainer'),
+  'freeze-server': {
+    summary: `SIGSTOP of the Temporal server, for ${frozenMs / 1000} s or until another is started in its place`,
+    strike: (victim, choice) =>
+      struck(victim, true, async () => {
+        const { deployment, signal } = victim
+        const pid = deployment.freezeServer()
+        if (pid === undefined) return
+        const isReplaced = () => (deployment.serverPid() === pid ? undefined : true)
+        try {
+          if (choice < 0.5) await delay(frozenMs, undefined, { signal })
+          else await within(isReplaced, { seconds: replacedSeconds, signal })
+        } finally {
+          deployment.thawServer(pid)
+        }
+      }),
+  },
   'slow-environment': {
     summary: 'an environment worker that is stopped four fifths of the time, for 10 s',
     strike: (victim, choice) =>

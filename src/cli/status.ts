@@ -9,6 +9,7 @@ import { Command } from 'commander'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { isWritable } from '../storage/read-only.ts'
 import { SessionFault } from '../workers/session-fault.ts'
+import { TemporalFault } from '../workers/temporal-server/fault.ts'
 import type { RunProgress } from '../workers/training-session.ts'
 import { howToGoOn } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
@@ -29,11 +30,13 @@ export function statusCommand(): Command {
     .action(async (run: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
       const record = await findRun(options.home, run)
-      const attended = record.status === 'running' && (await isAttended(options.home))
-      const live = attended ? await liveProgress(run, options.home) : undefined
+      const service = record.status === 'running' ? await serviceOf(options.home) : idle
+      const { live, silence = service.silence } = service.isAttended
+        ? await liveProgress(run, options.home)
+        : { live: undefined }
       const lines =
         live === undefined
-          ? recordLines(record, options.home)
+          ? recordLines(record, options.home, silence)
           : [
               ...renderLive(
                 { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
@@ -41,7 +44,9 @@ export function statusCommand(): Command {
               ),
               ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
             ]
-      terminal.report({ ...record, ...live?.progress, resumable: isResumable(record, live) }, lines)
+      const warning = silence === undefined ? {} : { warning: silence }
+      const resumable = silence === undefined && isResumable(record, live)
+      terminal.report({ ...record, ...warning, ...live?.progress, resumable }, lines)
     })
 }
 
@@ -64,31 +69,43 @@ export function runsCommand(): Command {
     })
 }
 
-// Asking starts a server where none runs, only to hear that nobody works on the run.
-async function isAttended(home: string): Promise<boolean> {
-  // Whoever asks for a run opens its home for writing.
-  if (!isWritable(homeAt(home).storeFile)) return false
+/** Whether processes may be asked for a run, and what is to be said of a server that does not answer. */
+interface Service {
+  readonly isAttended: boolean
+  readonly silence?: string
+}
+
+const idle: Service = { isAttended: false }
+
+// Asking starts a server where none runs, only to hear that no process works on the run.
+async function serviceOf(home: string): Promise<Service> {
+  // What asks for a run opens its home for writing.
+  if (!isWritable(homeAt(home).storeFile)) return idle
   const { externalServer } = await import('../workers/connection.ts')
-  if (externalServer() !== undefined) return true
+  if (externalServer() !== undefined) return { isAttended: true }
   const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
   const server = await inspectTemporal(homeAt(home).dir)
-  return server?.running === true && server.users > 0
+  if (server?.silence !== undefined) return { isAttended: false, silence: server.silence }
+  return { isAttended: server?.running === true && server.users > 0 }
 }
 
 async function liveProgress(
   run: string,
   home: string,
-): Promise<{ progress: RunProgress; uiUrl: string | undefined } | undefined> {
+): Promise<{ live?: { progress: RunProgress; uiUrl: string | undefined }; silence?: string }> {
   const { openSession } = await import('../workers/training-session.ts')
-  const session = await openSession({ home, roles: 'client', log: () => undefined })
   try {
-    return { progress: await session.progress(run), uiUrl: session.uiUrl }
+    const session = await openSession({ home, roles: 'client', log: () => undefined })
+    try {
+      return { live: { progress: await session.progress(run), uiUrl: session.uiUrl } }
+    } finally {
+      await session.close()
+    }
   } catch (error) {
-    // Without workers nobody answers for the run; the store still knows how far it came.
-    if (error instanceof SessionFault) return undefined
+    // Without workers no one answers for the run; the store still knows how far it came.
+    if (error instanceof SessionFault) return {}
+    if (error instanceof TemporalFault && error.kind === 'unreachable') return { silence: error.message }
     throw error
-  } finally {
-    await session.close()
   }
 }
 
@@ -96,16 +113,18 @@ function isResumable(record: RunRecord, live: unknown): boolean {
   return record.status === 'stopped' || (record.status === 'running' && live === undefined)
 }
 
-function statusWords(record: RunRecord): string {
-  return record.status === 'running' ? 'interrupted: no process works on it' : record.status
+function statusWords(record: RunRecord, silence: string | undefined): string {
+  if (record.status !== 'running') return record.status
+  return silence === undefined ? 'interrupted: no process works on it' : 'running, as far as is known'
 }
 
 /** A run in words, from its store. */
-function recordLines(record: RunRecord, home: string): readonly string[] {
+function recordLines(record: RunRecord, home: string, silence: string | undefined): readonly string[] {
   const last = record.ended === undefined ? '' : `, after ${duration((record.ended - record.created) / 1000)}`
   const rows: [string, string][] = [
     ['run', record.run],
-    ['status', `${statusWords(record)}${last}`],
+    ['status', `${statusWords(record, silence)}${last}`],
+    ...(silence === undefined ? [] : ([['but', silence]] as [string, string][])),
     ...(record.detail === undefined ? [] : ([['says', record.detail]] as [string, string][])),
     ['updates', String(record.step)],
     ['version', String(record.version)],

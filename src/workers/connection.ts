@@ -13,6 +13,7 @@ import type { NativeConnectionOptions } from '@temporalio/worker'
 import { isLoopback } from '../listening.ts'
 import { reasonOf } from '../reason.ts'
 import { TemporalFault } from './temporal-server/fault.ts'
+import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './temporal-server/health.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
 import { servesHome, startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
 
@@ -29,6 +30,8 @@ export interface TemporalConnection {
   readonly embedded: boolean
   /** Whether it serves this home alone, named or not. */
   readonly isOwn: boolean
+  /** What is to be said of a server that does not answer now; undefined while it answers. */
+  silence(): string | undefined
   /** Whether nobody else uses the server; of one of somebody else that is not known, and false. */
   isAlone(): Promise<boolean>
   /** Leaves an embedded server; the last one stops it. May be called twice. */
@@ -44,7 +47,7 @@ export async function connect(
   options: TemporalServerOptions = {},
 ): Promise<TemporalConnection> {
   const external = externalServer()
-  if (external !== undefined) return await reachExternal(external, home)
+  if (external !== undefined) return await reachExternal(external, home, options)
   const server = await startTemporal(home, options)
   return {
     address: server.address,
@@ -53,6 +56,7 @@ export async function connect(
     uiUrl: server.uiUrl,
     embedded: true,
     isOwn: true,
+    silence: () => spoken(server.silentMs(), embeddedRemedy),
     isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
@@ -87,7 +91,11 @@ export function externalServer(): ExternalServer | undefined {
   return { address, namespace: config.namespace ?? 'default', options: config.connectionOptions }
 }
 
-async function reachExternal(server: ExternalServer, home: string): Promise<TemporalConnection> {
+async function reachExternal(
+  server: ExternalServer,
+  home: string,
+  { log }: TemporalServerOptions,
+): Promise<TemporalConnection> {
   let connection: Connection
   try {
     connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
@@ -105,14 +113,20 @@ async function reachExternal(server: ExternalServer, home: string): Promise<Temp
   } finally {
     await connection.close()
   }
+  const health = watchHealth(server.options ?? {}, log === undefined ? {} : { log })
   return {
     ...server,
     uiUrl: cloudUiUrl(server),
     embedded: false,
     isOwn: servesHome(server.address, home),
+    silence: () => spoken(health.silentMs()),
     isAlone: () => Promise.resolve(false),
-    close: () => Promise.resolve(),
+    close: () => health.close(),
   }
+}
+
+function spoken(silentMs: number, remedy?: string): string | undefined {
+  return silentMs < silentAfterMs ? undefined : silenceWords(silentMs, remedy)
 }
 
 /**

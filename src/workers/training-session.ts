@@ -12,7 +12,6 @@ import {
   Client,
   Connection,
   WorkflowExecutionAlreadyStartedError,
-  type WorkflowExecutionDescription,
   WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client'
@@ -47,8 +46,9 @@ import { keepHouse } from './housekeeping.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
-import { answerDeadlineMs, createRunSteering, type RunSteering } from './run-steering.ts'
+import { createRunSteering, type RunSteering } from './run-steering.ts'
 import { installRuntime, sdkMetricsPort } from './runtime.ts'
+import { createServerCalls } from './server-calls.ts'
 import { runExists, SessionFault } from './session-fault.ts'
 import { keepTakingOver } from './takeover.ts'
 import { type MetricsPlace, portForSdk, startTelemetry, type Telemetry } from './telemetry/telemetry.ts'
@@ -124,7 +124,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     wanted.length === 0 ? undefined : (sdkMetricsPort() ?? (await portForSdk(options.metrics)))
   const telemetry = wanted.length === 0 ? undefined : await tellOfWork()
   opened.defer(() => telemetry?.close())
-  const connection = await connect(home.dir, { log: options.log })
+  const connection = await connect(home.dir, { log: options.log, restartsHung: wanted.length > 0 })
   opened.defer(() => connection.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
@@ -144,9 +144,12 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     namespace: connection.namespace,
     ...(converter === undefined ? {} : { dataConverter: converter }),
   })
+  const { ask, describe: describeOn } = createServerCalls(client, connection)
   const closing = new AbortController()
   const handleOf = (run: string) =>
     client.workflow.getHandle<typeof trainingRun>(workflowIdOf(homeName, runId(run)))
+
+  const describe = (run: string) => describeOn(workflowIdOf(homeName, runId(run)))
 
   /** @throws SessionFault `unknown_run` */
   async function stored(run: string): Promise<{ id: RunId; config: RunConfig }> {
@@ -158,15 +161,6 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
         `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`,
       )
     return { id, config: configSchema.parse(record.config) }
-  }
-
-  async function describe(run: string): Promise<WorkflowExecutionDescription | undefined> {
-    try {
-      return await handleOf(run).describe()
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined
-      throw error
-    }
   }
 
   async function launch(
@@ -229,7 +223,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   async function progressWithoutDisk(run: string): Promise<RunProgress> {
     const { id, config } = await stored(run)
     try {
-      return await client.withDeadline(Date.now() + answerDeadlineMs, () => handleOf(run).query(progress))
+      return await ask(() => handleOf(run).query(progress))
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError) && !isDeadline(error) && !isNotReady(error)) throw error
       return progressOf(await lastState(id, config))
@@ -364,7 +358,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       const answer = await progressWithoutDisk(run)
       if (endedPhases.has(answer.phase)) return answer
       const warning = diskWarning(home.dir, await diskSpace(home.dir), config.retention)
-      const warnings = [answer.warning, warning].filter((each) => each !== undefined)
+      const warnings = [connection.silence(), answer.warning, warning].filter((each) => each !== undefined)
       return warnings.length === 0 ? answer : { ...answer, warning: warnings.join('; ') }
     },
 

@@ -68,7 +68,7 @@ async function installedBinary(): Promise<TemporalBinary | undefined> {
 }
 
 async function withAttendance<T>(home: string, use: (attended: Attendance) => Promise<T>): Promise<T> {
-  const server = await connect(home)
+  const server = await connect(home, { restartsHung: false })
   await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
   try {
     const connection = await Connection.connect(server.options ?? {})

@@ -160,6 +160,13 @@ async function checkServer(home: string): Promise<Check> {
       advice: 'The next command on this home takes it over and stops it; perdure ui does so at once.',
     }
   }
+  if (server?.silence !== undefined)
+    return {
+      name: 'server',
+      state: 'wrong',
+      detail: server.silence,
+      advice: 'Wait for a minute and look again.',
+    }
   const ports = await chooseFreePorts(server?.record)
   if (ports === undefined)
     return {

@@ -99,6 +99,8 @@ async function checkRecord(home: Home, examination: Examination): Promise<Check>
     const server = await inspectTemporal(home.dir)
     if (server?.running === true && examination.inUse)
       return { name, state: 'ok', detail: `server ${record.pid} runs` }
+    if (server?.silence !== undefined && examination.inUse)
+      return { name, state: 'warning', detail: server.silence, advice: 'Wait for a minute and look again.' }
     return leftServer(home, record.pid, examination)
   }
   const found: Check = {

@@ -65,6 +65,57 @@ export async function stopProcess(pid: number): Promise<void> {
   }
 }
 
+/** Ends the process at once. Settles when it has ended. */
+export async function killProcess(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    return
+  }
+  const deadline = performance.now() + politeMs
+  while (isAlive(pid) && performance.now() < deadline) await delay(pollMs)
+}
+
+/** Share of a processor that a process which works has had at least, on a busy machine too. */
+const leastShare = 0.03
+/** What works is not waited for longer either. */
+const longestWorkMs = 120_000
+
+/**
+ * Tells of a process that does not answer whether it works all the same, as it does on a slow disk.
+ * @returns what is asked with the milliseconds for which it has been silent
+ */
+export function isAtWork(pid: number): (silentMs: number) => boolean {
+  const before = activityOf(pid)
+  const since = performance.now()
+  return (silentMs) => {
+    const now = activityOf(pid)
+    if (before === undefined || now === undefined || silentMs >= longestWorkMs || now.isStopped) return false
+    const share = (now.cpuMs - before.cpuMs) / Math.max(1, performance.now() - since)
+    return now.waitsForDisk || share >= leastShare
+  }
+}
+
+interface Activity {
+  readonly cpuMs: number
+  readonly isStopped: boolean
+  readonly waitsForDisk: boolean
+}
+
+/** @returns undefined where the system does not tell */
+function activityOf(pid: number): Activity | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const [state = '', ...fields] = status.slice(status.lastIndexOf(')') + 2).split(' ')
+    // utime and stime are the 14th and 15th field, the state is the 3rd; a tick is 10 ms.
+    const cpuMs = 10 * (Number(fields[10]) + Number(fields[11]))
+    return { cpuMs, isStopped: /[Tt]/.test(state), waitsForDisk: state === 'D' }
+  } catch {
+    return undefined
+  }
+}
+
 function commandLine(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -10,56 +10,38 @@
  * - A copy of a home has a server of its own, whether that of the original runs or not.
  * - What keeps the server from starting is a TemporalFault whose message says what to do.
  */
-import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopback } from '../../listening.ts'
-import { reasonOf } from '../../reason.ts'
-import { requireRoom } from '../../storage/room.ts'
-import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
-import { obtainTemporalBinary } from './fetch-binary.ts'
-import { type FileLock, lockWithin } from './file-lock.ts'
-import { embeddedNamespace, identifyServer, launchServer, loopbackAddress } from './launch.ts'
+import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
+import { loopbackAddress } from './launch.ts'
 import { type ServerPaths, serverPaths } from './paths.ts'
-import { chooseFreePorts, isPortOpen, type ServerPorts, searchedRange } from './ports.ts'
-import { servesAnotherFile, servesFile, stopProcess } from './process.ts'
-import { readRecord, type ServerRecord, writeRecord } from './record.ts'
+import { isAtWork, servesFile } from './process.ts'
+import { readRecord, type ServerRecord } from './record.ts'
+import {
+  bringUp,
+  type FoundServer,
+  findServer,
+  preparePaths,
+  stopRecorded,
+  takeStartLock,
+} from './startup.ts'
+import { type RunningTemporal, supervise } from './supervision.ts'
 import { countUsers, joinUsers } from './users.ts'
 
-/** A holder of the start lock may be starting a server on a slow machine. */
-const lockTimeoutMs = 180_000
-const watchMs = 500
-/** On a machine that is short of CPU a server answers late; one that hangs does not answer within this time. */
-const hungAfterMs = 15_000
-/** Ports that another starting server takes first are passed over that often. */
-const portAttempts = 8
-const firstBackOffMs = 100
-const longestBackOffMs = 10_000
-/** About a minute of attempts; what has not come back by then needs a person. */
-const restartAttempts = 10
+export type { RunningTemporal } from './supervision.ts'
+
+/** Who only wants to know something does not wait longer for a server that others are about to start again. */
+const clientPatienceMs = 10_000
+const lookEveryMs = 250
 
 export interface TemporalServerOptions {
   /** Told what happens, in lines for a person. */
   readonly log?: (line: string) => void
   /** Told when a dead server could not be brought back; the connection stays dead. */
   readonly onFault?: (fault: TemporalFault) => void
-}
-
-/** A server in use by this process. */
-export interface RunningTemporal {
-  readonly address: string
-  readonly namespace: string
-  readonly uiUrl: string
-  /** The server's process now; changes when it is started again. */
-  readonly pid: number
-  /** Whether it was running already. */
-  readonly reused: boolean
-  /** How often this process brought it back. */
-  readonly restarts: number
-  /** Whether nobody else uses it now. */
-  isAlone(): Promise<boolean>
-  /** Leaves; the last user stops the server. May be called twice. */
-  close(): Promise<void>
+  /** Whether a server that hangs is started again rather than reported; true by default. */
+  readonly restartsHung?: boolean
 }
 
 /**
@@ -72,15 +54,64 @@ export async function startTemporal(
 ): Promise<RunningTemporal> {
   const log = options.log ?? (() => undefined)
   const paths = preparePaths(home)
-  const lock = await takeStartLock(paths)
-  try {
-    const running = await reuseServer(paths)
-    const record = running ?? (await bringUp(paths, log))
-    const user = joinUsers(paths.users)
-    return supervise({ paths, record, reused: running !== undefined, leave: user.leave, log, options })
-  } finally {
-    lock.release()
+  for (let hung: number | undefined; ; ) {
+    const lock = await takeStartLock(paths)
+    let found: FoundServer
+    try {
+      found = await findServer(paths)
+      if (found.kind !== 'silent' || found.pid === hung) {
+        if (found.kind !== 'answers') await stopRecorded(paths, { forcibly: found.kind === 'silent' })
+        const record = found.kind === 'answers' ? found.record : await bringUp(paths, log)
+        const user = joinUsers(paths.users)
+        return supervise({ paths, record, reused: found.kind === 'answers', leave: user.leave, log, options })
+      }
+    } finally {
+      lock.release()
+    }
+    // Without the lock: whoever supervises the server may need it.
+    hung = await awaitAnswer(paths, found, options)
   }
+}
+
+/**
+ * Waits until a silent server answers, or has hung for long enough.
+ * @returns its process where it hangs
+ * @throws TemporalFault `unreachable` where that is not to be changed here
+ */
+async function awaitAnswer(
+  paths: ServerPaths,
+  { record, pid }: Extract<FoundServer, { kind: 'silent' }>,
+  { log, restartsHung = true }: TemporalServerOptions,
+): Promise<number | undefined> {
+  const remedy = { remedy: embeddedRemedy, ...(log === undefined ? {} : { log }) }
+  const health = watchHealth({ address: loopbackAddress(record.port) }, remedy)
+  const atWork = isAtWork(pid)
+  try {
+    for (;;) {
+      const silentMs = health.silentMs()
+      if (health.hasAnswered() || !servesFile(pid, paths.database)) return undefined
+      if (
+        silentMs >= (restartsHung ? hungAfterMs : clientPatienceMs) &&
+        !(restartsHung && atWork(silentMs))
+      ) {
+        if (restartsHung) return pid
+        throw new TemporalFault(
+          'unreachable',
+          `${silenceWords(silentMs)} (process ${pid}): ${remedyOf(paths)}.`,
+        )
+      }
+      await delay(lookEveryMs)
+    }
+  } finally {
+    await health.close()
+  }
+}
+
+/** Who starts a server again that hangs. */
+function remedyOf(paths: ServerPaths): string {
+  return countUsers(paths.users) > 0
+    ? `processes that use it start it again after ${hungAfterMs / 1000} s`
+    : 'the next `perdure resume` starts it again'
 }
 
 /**
@@ -100,7 +131,10 @@ export async function stopTemporal(home: string): Promise<boolean> {
 /** What is known of a home's server. */
 export interface TemporalInspection {
   readonly record: ServerRecord
+  /** Whether it answers. */
   readonly running: boolean
+  /** What is to be said of a server that lives and does not answer. */
+  readonly silence?: string
   /** Living processes that use it. */
   readonly users: number
 }
@@ -110,7 +144,11 @@ export async function inspectTemporal(home: string): Promise<TemporalInspection 
   const paths = serverPaths(home)
   const record = readRecord(paths.record)
   if (record === undefined) return undefined
-  return { record, running: await isHealthy(record, paths), users: countUsers(paths.users) }
+  const found = await findServer(paths)
+  const users = countUsers(paths.users)
+  if (found.kind !== 'silent') return { record, running: found.kind === 'answers', users }
+  const silence = `the Temporal server (process ${found.pid}) does not answer; ${remedyOf(paths)}`
+  return { record, running: false, silence, users }
 }
 
 /** True when what listens there is the server of that home directory, as its record and the process say. */
@@ -120,239 +158,4 @@ export function servesHome(address: string, home: string): boolean {
   const [, host = '', named] = /^(.*):(\d+)$/.exec(address) ?? []
   if (pid === undefined || Number(named) !== port || !isLoopback(host)) return false
   return servesFile(pid, paths.database)
-}
-
-function preparePaths(home: string): ServerPaths {
-  const paths = serverPaths(home)
-  try {
-    for (const folder of [paths.home, paths.logs, paths.locks]) mkdirSync(folder, { recursive: true })
-  } catch (error) {
-    throw new TemporalFault(
-      'no_permission',
-      `The home directory ${paths.home} cannot be written: make it writable, or choose another with --home.`,
-      { cause: error },
-    )
-  }
-  return paths
-}
-
-async function takeStartLock(paths: ServerPaths): Promise<FileLock> {
-  let lock: FileLock | undefined
-  try {
-    lock = await lockWithin(paths.startLock, lockTimeoutMs)
-  } catch (error) {
-    throw new TemporalFault(
-      'no_permission',
-      `${paths.startLock} cannot be locked: make ${paths.home} writable, or choose another home on a local disk with --home.`,
-      { cause: error },
-    )
-  }
-  if (lock !== undefined) return lock
-  throw new TemporalFault(
-    'busy',
-    `Another process has been starting or stopping the server of ${paths.home} for ${lockTimeoutMs / 60_000} minutes: end that process and try again.`,
-  )
-}
-
-/** @returns the record of a server that answers; a hung one is ended */
-async function reuseServer(paths: ServerPaths): Promise<ServerRecord | undefined> {
-  const record = readRecord(paths.record)
-  if (record === undefined) return undefined
-  const patience = performance.now() + hungAfterMs
-  for (;;) {
-    if (await isHealthy(record, paths)) return record
-    const mayAnswer =
-      record.pid !== undefined && record.clusterId !== undefined && servesFile(record.pid, paths.database)
-    if (!mayAnswer || performance.now() >= patience) break
-    await delay(watchMs)
-  }
-  await stopRecorded(paths)
-  return undefined
-}
-
-async function isHealthy(record: ServerRecord, paths: ServerPaths): Promise<boolean> {
-  if (record.pid === undefined || record.clusterId === undefined) return false
-  // The server of the home that this one is a copy of says the same of itself.
-  if (servesAnotherFile(record.pid, paths.database)) return false
-  if (!(await isPortOpen(record.port))) return false
-  return (await identifyServer(record.port)) === record.clusterId
-}
-
-async function stopRecorded(paths: ServerPaths): Promise<boolean> {
-  const record = readRecord(paths.record)
-  if (record?.pid === undefined) return false
-  const ours = servesFile(record.pid, paths.database)
-  if (ours) await stopProcess(record.pid)
-  const { pid: _, ...stopped } = record
-  writeRecord(paths.record, stopped)
-  return ours
-}
-
-/** Starts a server on its former ports, or else on the next free ones. */
-async function bringUp(paths: ServerPaths, log: (line: string) => void): Promise<ServerRecord> {
-  requireRoom(paths.home)
-  const former = readRecord(paths.record)
-  const binary = await obtainTemporalBinary(log)
-  refuseOlderServer(paths, binary, former)
-  const passedOver = new Set<number>()
-  for (let attempt = 1; ; attempt += 1) {
-    const ports = await chooseFreePorts(former, passedOver)
-    if (ports === undefined)
-      throw new TemporalFault(
-        'port_in_use',
-        `No free pair of ports was found ${searchedRange()}: end programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.`,
-      )
-    try {
-      return await launchOn(paths, binary, ports, log)
-    } catch (error) {
-      if (!(error instanceof TemporalFault) || error.kind !== 'port_in_use' || attempt >= portAttempts)
-        throw error
-      passedOver.add(ports.port)
-    }
-  }
-}
-
-async function launchOn(
-  paths: ServerPaths,
-  binary: TemporalBinary,
-  ports: ServerPorts,
-  log: (line: string) => void,
-): Promise<ServerRecord> {
-  const described = { ...ports, serverVersion: binary.serverVersion }
-  const server = await launchServer(binary, paths, ports, (pid) =>
-    writeRecord(paths.record, { ...described, pid }),
-  )
-  const record: ServerRecord = { ...described, pid: server.pid, clusterId: server.clusterId }
-  writeRecord(paths.record, record)
-  log(`Temporal ${binary.serverVersion} listens on ${loopbackAddress(server.port)}.`)
-  return record
-}
-
-function refuseOlderServer(
-  paths: ServerPaths,
-  binary: TemporalBinary,
-  former: ServerRecord | undefined,
-): void {
-  if (former === undefined || compareVersions(binary.serverVersion, former.serverVersion) >= 0) return
-  throw new TemporalFault(
-    'incompatible_file',
-    `${paths.database} was written by Temporal server ${former.serverVersion}, and ${binary.path} is the older ${binary.serverVersion}: update it, name a newer one in PERDURE_TEMPORAL_CLI, or start afresh with another --home.`,
-  )
-}
-
-interface Membership {
-  readonly paths: ServerPaths
-  readonly record: ServerRecord
-  readonly reused: boolean
-  readonly leave: () => void
-  readonly log: (line: string) => void
-  readonly options: TemporalServerOptions
-}
-
-/** Watches the server for as long as this process uses it. */
-function supervise(membership: Membership): RunningTemporal {
-  const { paths, log } = membership
-  let record = membership.record
-  let restarts = 0
-  let closed: Promise<void> | undefined
-  const stopWatching = new AbortController()
-
-  const watching = watch().catch((error: unknown) => {
-    if (stopWatching.signal.aborted) return
-    const fault =
-      error instanceof TemporalFault
-        ? error
-        : new TemporalFault('gave_up', `The Temporal server of ${paths.home} cannot be watched.`, {
-            cause: error,
-          })
-    log(fault.message)
-    membership.options.onFault?.(fault)
-  })
-
-  async function watch(): Promise<void> {
-    while (!stopWatching.signal.aborted) {
-      await delay(watchMs, undefined, { signal: stopWatching.signal, ref: false })
-      if (await isPortOpen(record.port)) continue
-      await recover()
-    }
-  }
-
-  async function recover(): Promise<void> {
-    log('The Temporal server has died; starting it again …')
-    let backOffMs = firstBackOffMs
-    let lastFault: unknown
-    for (let attempt = 1; attempt <= restartAttempts; attempt += 1) {
-      if (stopWatching.signal.aborted) return
-      try {
-        if (await restartOnce()) restarts += 1
-        return
-      } catch (error) {
-        lastFault = error
-        log(reasonOf(error))
-      }
-      await delay(backOffMs, undefined, { signal: stopWatching.signal, ref: false })
-      backOffMs = Math.min(backOffMs * 2, longestBackOffMs)
-    }
-    throw new TemporalFault(
-      'gave_up',
-      `The Temporal server of ${paths.home} died and did not come back in ${restartAttempts} attempts; its log is ${paths.log}. Nothing is lost: mend what it names, then resume.`,
-      { cause: lastFault },
-    )
-  }
-
-  /** @returns whether this process did it; another user may have been faster */
-  async function restartOnce(): Promise<boolean> {
-    const lock = await takeStartLock(paths)
-    try {
-      const running = await reuseServer(paths)
-      record = running ?? (await launchOn(paths, await obtainTemporalBinary(log), restartPorts(record), log))
-      return running === undefined
-    } finally {
-      lock.release()
-    }
-  }
-
-  async function isAlone(): Promise<boolean> {
-    const lock = await takeStartLock(paths)
-    try {
-      return countUsers(paths.users) === 1
-    } finally {
-      lock.release()
-    }
-  }
-
-  async function leaveServer(): Promise<void> {
-    stopWatching.abort()
-    await watching
-    const lock = await takeStartLock(paths)
-    try {
-      membership.leave()
-      if (countUsers(paths.users) === 0) await stopRecorded(paths)
-    } finally {
-      lock.release()
-    }
-  }
-
-  return {
-    address: loopbackAddress(record.port),
-    namespace: embeddedNamespace,
-    uiUrl: `http://${loopbackAddress(record.uiPort)}`,
-    reused: membership.reused,
-    get pid() {
-      return record.pid ?? 0
-    },
-    get restarts() {
-      return restarts
-    },
-    isAlone,
-    close() {
-      closed ??= leaveServer()
-      return closed
-    },
-  }
-}
-
-/** Connections of workers and clients go to these ports; no others will do. */
-function restartPorts(record: ServerRecord): ServerPorts {
-  return { port: record.port, uiPort: record.uiPort }
 }

@@ -1,0 +1,51 @@
+/**
+ * Calls to the server that a person waits for: none waits for ever, and none for a server that has fallen silent.
+ */
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client'
+import { isDeadline } from './call-status.ts'
+import type { TemporalConnection } from './connection.ts'
+import { answerDeadlineMs } from './run-steering.ts'
+import { TemporalFault } from './temporal-server/fault.ts'
+
+const silenceLookMs = 500
+
+export interface ServerCalls {
+  /** Asks a run. @throws what `isDeadline` knows, where it has no worker or the server does not answer */
+  ask<T>(question: () => Promise<T>): Promise<T>
+  /** @returns undefined where there is no such workflow. @throws TemporalFault `unreachable` */
+  describe(workflowId: string): Promise<WorkflowExecutionDescription | undefined>
+}
+
+export function createServerCalls(
+  client: Client,
+  { address, silence }: Pick<TemporalConnection, 'address' | 'silence'>,
+): ServerCalls {
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    const silent = new AbortController()
+    const look = () => {
+      if (silence() !== undefined) silent.abort()
+    }
+    const looking = setInterval(look, silenceLookMs)
+    try {
+      return await client.withAbortSignal(silent.signal, () =>
+        client.withDeadline(Date.now() + answerDeadlineMs, question),
+      )
+    } finally {
+      clearInterval(looking)
+    }
+  }
+
+  return {
+    ask,
+    async describe(workflowId) {
+      try {
+        return await ask(() => client.workflow.getHandle(workflowId).describe())
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined
+        if (!isDeadline(error)) throw error
+        const what = silence() ?? `The Temporal server at ${address} does not answer`
+        throw new TemporalFault('unreachable', `${what}.`, { cause: error })
+      }
+    },
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Health of a Temporal server: whether it answers, by a call that is made over and over.
+ *
+ * Invariants
+ * - A server that accepts connections and answers no call is not healthy.
+ * - Silence counts only while this process runs: after it stood still itself, as on a laptop that slept, it counts anew.
+ * - Silence is told once when it begins and once when it ends.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { Connection, type ConnectionOptions } from '@temporalio/client'
+
+/** From then on people are told; a busy machine answers sooner. */
+export const silentAfterMs = 5_000
+/** An embedded server that is silent for so long is started again. */
+export const hungAfterMs = 30_000
+
+const tickMs = 500
+const askEveryMs = 1_000
+/** A connection that has given no answer for so long is replaced by a new one. */
+const callDeadlineMs = 10_000
+/** Timers are late by a second or two on a busy machine; by more, the process stood still. */
+const stoodStillMs = 5_000
+
+export interface SilenceMeter {
+  /** To be told often, whatever the server does. @param now milliseconds of a clock that only grows */
+  tick(now: number): void
+  answered(): void
+  /** Milliseconds without an answer. */
+  silentMs(): number
+}
+
+/** Adds up the time without an answer. */
+export function createSilenceMeter(): SilenceMeter {
+  let last: number | undefined
+  let silent = 0
+  return {
+    tick(now) {
+      const passed = last === undefined ? 0 : now - last
+      last = now
+      silent = passed < 0 || passed > stoodStillMs ? 0 : silent + passed
+    },
+    answered() {
+      silent = 0
+    },
+    silentMs: () => silent,
+  }
+}
+
+export interface Health {
+  /** Milliseconds without an answer, in which this process ran. */
+  silentMs(): number
+  /** Whether it has answered since the watch began. */
+  hasAnswered(): boolean
+  close(): Promise<void>
+}
+
+export interface HealthOptions {
+  readonly log?: (line: string) => void
+  /** Added to what is told of a silence: what will be done about it. */
+  readonly remedy?: string
+}
+
+/** Asks a server until it is closed. */
+export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthOptions = {}): Health {
+  const closing = new AbortController()
+  const { signal } = closing
+  const meter = createSilenceMeter()
+  let connection: Connection | undefined
+  let hasAnswered = false
+  let isTold = false
+
+  const ticking = setInterval(() => {
+    meter.tick(performance.now())
+    if (isTold || meter.silentMs() < silentAfterMs) return
+    isTold = true
+    log?.(`${silenceWords(meter.silentMs(), remedy)}.`)
+  }, tickMs)
+  ticking.unref()
+
+  async function ask(): Promise<void> {
+    // Without the client's own retries, which go on after the connection is closed.
+    connection ??= Connection.lazy({ ...options, connectTimeout: callDeadlineMs, interceptors: [] })
+    const asked = connection
+    try {
+      await asked.withAbortSignal(signal, () =>
+        asked.withDeadline(Date.now() + callDeadlineMs, () => asked.workflowService.getSystemInfo({})),
+      )
+    } catch (error) {
+      if (!isAnswer(error)) {
+        // A server that comes back is found by a new connection at once.
+        connection = undefined
+        await asked.close().catch(() => undefined)
+        return
+      }
+    }
+    meter.answered()
+    hasAnswered = true
+    if (isTold) log?.('The Temporal server answers again.')
+    isTold = false
+  }
+
+  async function work(): Promise<void> {
+    while (!signal.aborted) {
+      await delay(askEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (!signal.aborted) await ask()
+    }
+  }
+
+  const working = work()
+  return {
+    silentMs: () => meter.silentMs(),
+    hasAnswered: () => hasAnswered,
+    async close() {
+      clearInterval(ticking)
+      closing.abort()
+      // A call that still waits for a connection ends with it.
+      await connection?.close()
+      await working
+    },
+  }
+}
+
+/** Whether a server that refuses a call has answered it; cancelled, late and unreachable calls have no answer. */
+function isAnswer(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'number' && ![1, 4, 14].includes(code)
+}
+
+/** What people are told of a server that does not answer. */
+export function silenceWords(silentMs: number, remedy?: string): string {
+  const words = `The Temporal server does not answer since ${Math.round(silentMs / 1000)} s`
+  return remedy === undefined ? words : `${words}; ${remedy}`
+}
+
+/** What is done about the silence of an embedded server. */
+export const embeddedRemedy = `after ${hungAfterMs / 1000} s it is started again`

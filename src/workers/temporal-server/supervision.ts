@@ -1,0 +1,200 @@
+/**
+ * Supervision: a process that uses a home's server watches it, and starts it again when it dies or hangs.
+ *
+ * Invariants
+ * - All users of a server watch it; the first that holds the start lock starts it again, the others find it there.
+ * - It comes back on the same ports and the same file.
+ * - A server that is silent and works, as on a file that is slow, is given more time than one that stands still.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf } from '../../reason.ts'
+import { TemporalFault } from './fault.ts'
+import { obtainTemporalBinary } from './fetch-binary.ts'
+import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } from './health.ts'
+import { embeddedNamespace, loopbackAddress } from './launch.ts'
+import type { ServerPaths } from './paths.ts'
+import { isPortOpen, type ServerPorts } from './ports.ts'
+import { isAtWork } from './process.ts'
+import type { ServerRecord } from './record.ts'
+import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
+import { countUsers } from './users.ts'
+
+const watchMs = 500
+/** What lives and accepts no connection is starting or ending, and does so within this time. */
+const closedAfterMs = 15_000
+const firstBackOffMs = 100
+const longestBackOffMs = 10_000
+/** About a minute of attempts; what has not come back by then needs a person. */
+const restartAttempts = 10
+
+/** A server in use by this process. */
+export interface RunningTemporal {
+  readonly address: string
+  readonly namespace: string
+  readonly uiUrl: string
+  /** The server's process now; changes when it is started again. */
+  readonly pid: number
+  /** Whether it was running already. */
+  readonly reused: boolean
+  /** How often this process brought it back. */
+  readonly restarts: number
+  /** Milliseconds for which it has not answered. */
+  silentMs(): number
+  /** Whether nobody else uses it now. */
+  isAlone(): Promise<boolean>
+  /** Leaves; the last user stops the server. May be called twice. */
+  close(): Promise<void>
+}
+
+interface Membership {
+  readonly paths: ServerPaths
+  readonly record: ServerRecord
+  readonly reused: boolean
+  readonly leave: () => void
+  readonly log: (line: string) => void
+  readonly options: { readonly onFault?: (fault: TemporalFault) => void }
+}
+
+/** Watches the server for as long as this process uses it. */
+export function supervise(membership: Membership): RunningTemporal {
+  const { paths, log } = membership
+  let record = membership.record
+  let restarts = 0
+  let closed: Promise<void> | undefined
+  const stopWatching = new AbortController()
+  let health = attend()
+
+  const watching = watch().catch((error: unknown) => {
+    if (stopWatching.signal.aborted) return
+    const fault =
+      error instanceof TemporalFault
+        ? error
+        : new TemporalFault('gave_up', `The Temporal server of ${paths.home} cannot be watched.`, {
+            cause: error,
+          })
+    log(fault.message)
+    membership.options.onFault?.(fault)
+  })
+
+  function attend(): Health {
+    return watchHealth({ address: loopbackAddress(record.port) }, { log, remedy: embeddedRemedy })
+  }
+
+  async function watch(): Promise<void> {
+    let atWork: ReturnType<typeof isAtWork> | undefined
+    while (!stopWatching.signal.aborted) {
+      await delay(watchMs, undefined, { signal: stopWatching.signal, ref: false })
+      const silentMs = health.silentMs()
+      const { pid } = record
+      if (!(await isPortOpen(record.port))) await recover('has died')
+      else if (silentMs < silentAfterMs || pid === undefined) atWork = undefined
+      else {
+        atWork ??= isAtWork(pid)
+        if (silentMs >= hungAfterMs && !atWork(silentMs))
+          await recover(`hangs: it has not answered for ${Math.round(silentMs / 1000)} s`, pid)
+      }
+    }
+  }
+
+  /** @param hung the process that hangs, where it is not dead */
+  async function recover(what: string, hung?: number): Promise<void> {
+    log(`The Temporal server ${what}; starting it again …`)
+    try {
+      await restart(hung)
+    } finally {
+      // What comes back begins without a silence.
+      await health.close()
+      health = attend()
+    }
+  }
+
+  async function restart(hung: number | undefined): Promise<void> {
+    let backOffMs = firstBackOffMs
+    let lastFault: unknown
+    for (let attempt = 1; attempt <= restartAttempts; attempt += 1) {
+      if (stopWatching.signal.aborted) return
+      try {
+        if (await restartOnce(hung)) restarts += 1
+        return
+      } catch (error) {
+        lastFault = error
+        log(reasonOf(error))
+      }
+      await delay(backOffMs, undefined, { signal: stopWatching.signal, ref: false })
+      backOffMs = Math.min(backOffMs * 2, longestBackOffMs)
+    }
+    throw new TemporalFault(
+      'gave_up',
+      `The Temporal server of ${paths.home} died and did not come back in ${restartAttempts} attempts; its log is ${paths.log}. Nothing is lost: fix what it names, then resume.`,
+      { cause: lastFault },
+    )
+  }
+
+  /** @returns whether this process did it; another user may have been faster */
+  async function restartOnce(hung: number | undefined): Promise<boolean> {
+    const lock = await takeStartLock(paths)
+    try {
+      const patience = performance.now() + closedAfterMs
+      let found = await findServer(paths)
+      while (found.kind === 'silent' && found.pid !== hung && performance.now() < patience) {
+        await delay(watchMs)
+        found = await findServer(paths)
+      }
+      if (found.kind === 'answers') {
+        record = found.record
+        return false
+      }
+      await stopRecorded(paths, { forcibly: found.kind === 'silent' })
+      record = await launchOn(paths, await obtainTemporalBinary(log), restartPorts(record), log)
+      return true
+    } finally {
+      lock.release()
+    }
+  }
+
+  async function isAlone(): Promise<boolean> {
+    const lock = await takeStartLock(paths)
+    try {
+      return countUsers(paths.users) === 1
+    } finally {
+      lock.release()
+    }
+  }
+
+  async function leaveServer(): Promise<void> {
+    stopWatching.abort()
+    await watching
+    await health.close()
+    const lock = await takeStartLock(paths)
+    try {
+      membership.leave()
+      if (countUsers(paths.users) === 0) await stopRecorded(paths)
+    } finally {
+      lock.release()
+    }
+  }
+
+  return {
+    address: loopbackAddress(record.port),
+    namespace: embeddedNamespace,
+    uiUrl: `http://${loopbackAddress(record.uiPort)}`,
+    reused: membership.reused,
+    get pid() {
+      return record.pid ?? 0
+    },
+    get restarts() {
+      return restarts
+    },
+    silentMs: () => health.silentMs(),
+    isAlone,
+    close() {
+      closed ??= leaveServer()
+      return closed
+    },
+  }
+}
+
+/** Connections of workers and clients go to these ports; no others will do. */
+function restartPorts(record: ServerRecord): ServerPorts {
+  return { port: record.port, uiPort: record.uiPort }
+}
