@@ -12,6 +12,7 @@ import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/e
 import type { NativeConnectionOptions } from '@temporalio/worker'
 import { isLoopback } from '../listening.ts'
 import { reasonOf } from '../reason.ts'
+import { isNotFound } from './call-status.ts'
 import { TemporalFault } from './temporal-server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './temporal-server/health.ts'
 import { ensureSearchAttributes } from './temporal-server/namespace.ts'
@@ -107,9 +108,10 @@ async function reachExternal(
     )
   }
   try {
-    await connection.withDeadline(Date.now() + reachTimeoutMs, () =>
-      ensureSearchAttributes(connection, server.namespace),
-    )
+    await connection.withDeadline(Date.now() + reachTimeoutMs, async () => {
+      await refuseUnknownNamespace(connection, server)
+      await ensureSearchAttributes(connection, server.namespace)
+    })
   } finally {
     await connection.close()
   }
@@ -122,6 +124,24 @@ async function reachExternal(
     silence: () => spoken(health.silentMs()),
     isAlone: () => Promise.resolve(false),
     close: () => health.close(),
+  }
+}
+
+/** @throws TemporalFault `unknown_namespace` */
+async function refuseUnknownNamespace(
+  { workflowService }: Connection,
+  { address, namespace }: ExternalServer,
+): Promise<void> {
+  try {
+    await workflowService.describeNamespace({ namespace })
+  } catch (error) {
+    // One that may not be described may be used all the same.
+    if (!isNotFound(error)) return
+    throw new TemporalFault(
+      'unknown_namespace',
+      `The Temporal server at ${address} has no namespace "${namespace}": correct TEMPORAL_NAMESPACE, or have it made with \`temporal operator namespace create --namespace ${namespace}\`.`,
+      { cause: error },
+    )
   }
 }
 

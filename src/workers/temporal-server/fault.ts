@@ -15,6 +15,7 @@ export class TemporalFault extends Error {
     | 'busy'
     | 'bad_settings'
     | 'unreachable'
+    | 'unknown_namespace'
     | 'search_attributes'
 
   constructor(kind: TemporalFault['kind'], message: string, options?: { cause?: unknown }) {

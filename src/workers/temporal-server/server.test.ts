@@ -238,6 +238,17 @@ test('a home that cannot be made is an error that says what to do', async () => 
   })
 })
 
+test('a namespace that does not exist is refused by its name', async () => {
+  const server = await startTemporal(home)
+  vi.stubEnv('TEMPORAL_ADDRESS', server.address)
+  vi.stubEnv('TEMPORAL_NAMESPACE', 'nowhere')
+  await expect(connect(home)).rejects.toMatchObject({
+    kind: 'unknown_namespace',
+    message: expect.stringContaining('has no namespace "nowhere": correct TEMPORAL_NAMESPACE'),
+  })
+  await server.close()
+})
+
 test('a server that the environment names wins and is not started', async () => {
   vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9')
   await expect(connect(home)).rejects.toMatchObject({
