@@ -1,11 +1,10 @@
 /**
- * A thread that holds databases and answers requests about them, one after another.
+ * A thread that holds databases and answers requests about them.
  *
  * Invariants
- * - Every request is answered once, in order; what it cannot do is answered as a fault.
+ * - A database is known by its number; nothing of it is left when it is closed.
  */
-import { parentPort } from 'node:worker_threads'
-import { reasonOf } from '../../../reason.ts'
+import { serve } from '../../threads/serve.ts'
 import type { StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { EngineDatabase } from './engine.ts'
@@ -40,29 +39,12 @@ export type Reply =
   | { readonly kind: 'executed'; readonly result: StatementResult }
   | { readonly kind: 'hashed'; readonly hash: StateHash | undefined }
   | { readonly kind: 'closed' }
-  | { readonly kind: 'fault'; readonly message: string }
 
-const port = parentPort
-if (port === null) throw new Error('database-worker runs in a thread')
-
-const engine = createEngine()
+const { open } = await createEngine()
 const databases = new Map<number, EngineDatabase>()
-let answered = Promise.resolve()
+serve(reply)
 
-port.on('message', (request: Request) => {
-  // SQLite is loaded once; after that nothing waits.
-  answered = answered.then(async () => port.postMessage(await answer(request)))
-})
-
-async function answer(request: Request): Promise<Reply> {
-  try {
-    return reply(await engine, request)
-  } catch (error) {
-    return { kind: 'fault', message: reasonOf(error) }
-  }
-}
-
-function reply({ open }: Awaited<typeof engine>, request: Request): Reply {
+function reply(request: Request): Reply {
   const database = databases.get(request.database)
   if (request.kind === 'open') {
     databases.set(request.database, open(request.tables, request.identity))
@@ -73,7 +55,7 @@ function reply({ open }: Awaited<typeof engine>, request: Request): Reply {
     databases.delete(request.database)
     return { kind: 'closed' }
   }
-  if (database === undefined) return { kind: 'fault', message: `database ${request.database} is not open` }
+  if (database === undefined) throw new RangeError(`database ${request.database} is not open`)
   if (request.kind === 'execute')
     return { kind: 'executed', result: database.execute(request.sql, request.ordinal, request.limits) }
   return { kind: 'hashed', hash: database.stateHash(request.tables, request.limits) }

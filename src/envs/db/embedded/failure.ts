@@ -65,7 +65,7 @@ export const tooLarge: SqlFailure = {
   message: 'Result of function was larger than max_allowed_packet - truncated',
 }
 
-const outOfMemory: SqlFailure = { code: 1041, state: 'HY000', message: 'Out of memory' }
+export const outOfMemory: SqlFailure = { code: 1041, state: 'HY000', message: 'Out of memory' }
 
 /** Clauses in which MySQL places an unknown name. */
 export type Clause =

@@ -5,7 +5,7 @@
  * - The same world and the same scripts give the same output: the time is made up, and chance comes from the world.
  * - Nothing of the host is reachable: no real files, no network, no other language than the shell's.
  * - Folder and variables carry over from script to script, files and processes as well.
- * - Counted limits end a script before it can do much; what slips past them is ended by who owns the thread.
+ * - Counted limits end most scripts before they can do much; what slips past them is ended with its thread.
  */
 import type { CommandName } from 'just-bash'
 import { Bash, defineCommand, getCommandNames } from 'just-bash'
@@ -18,8 +18,8 @@ const kibi = 1024
 const mebi = 1024 * kibi
 
 /**
- * A file system of a few kilobytes needs no more. Each limit keeps one script under a tenth of a second
- * or a few megabytes.
+ * A file system of a few kilobytes needs no more. Each limit keeps what it counts under a tenth of a second
+ * or a few megabytes; a script that takes longer all the same has a thread to itself while others wait.
  */
 const limits = {
   maxSourceBytes: 128 * kibi,

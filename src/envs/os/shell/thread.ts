@@ -2,11 +2,12 @@
  * A thread that shells live in: virtual machines of several sessions, one script at a time.
  *
  * Invariants
- * - Requests are answered in the order they came, each once.
+ * - It is asked for one thing at a time: a script has ended when the next one begins.
  * - The thread's clock and dice belong to the script that runs: `Date` and `Math.random` are replaced before
  *   anything else is loaded.
  */
-import { parentPort } from 'node:worker_threads'
+import { serve } from '../../threads/serve.ts'
+import type { ShellResult, ShellSnapshot } from './shell.ts'
 import type { World } from './world.ts'
 
 let now = 0
@@ -26,29 +27,26 @@ class ShellDate extends RealDate {
 globalThis.Date = ShellDate as DateConstructor
 Math.random = () => random()
 
-/** What is asked of the thread. */
+/** What is asked of the thread; `shell` is the machine's number. */
 export type ShellRequest =
-  | {
-      readonly number: number
-      readonly kind: 'open'
-      readonly shell: number
-      readonly world: World
-      readonly seed: number
-    }
-  | { readonly number: number; readonly kind: 'run'; readonly shell: number; readonly script: string }
-  | { readonly number: number; readonly kind: 'snapshot'; readonly shell: number }
-  | { readonly number: number; readonly kind: 'close'; readonly shell: number }
+  | { readonly kind: 'open'; readonly shell: number; readonly world: World; readonly seed: number }
+  | { readonly kind: 'run'; readonly shell: number; readonly script: string }
+  | { readonly kind: 'snapshot'; readonly shell: number }
+  | { readonly kind: 'close'; readonly shell: number }
 
 /** What the thread answers. */
-export type ShellAnswer =
-  | { readonly number: number; readonly result: unknown }
-  | { readonly number: number; readonly failure: string }
+export type ShellReply =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'ran'; readonly result: ShellResult }
+  | { readonly kind: 'found'; readonly snapshot: ShellSnapshot }
+  | { readonly kind: 'closed' }
 
 // Loaded after the clock is in place.
 const { VirtualShell } = await import('./shell.ts')
 const shells = new Map<number, InstanceType<typeof VirtualShell>>()
+serve(answer)
 
-async function answer(request: ShellRequest): Promise<unknown> {
+async function answer(request: ShellRequest): Promise<ShellReply> {
   if (request.kind === 'open') {
     const surroundings = {
       set(time: number, draw: () => number) {
@@ -57,24 +55,15 @@ async function answer(request: ShellRequest): Promise<unknown> {
       },
     }
     shells.set(request.shell, new VirtualShell(request.world, request.seed, surroundings))
-    return null
+    return { kind: 'opened' }
   }
   if (request.kind === 'close') {
     shells.delete(request.shell)
-    return null
+    return { kind: 'closed' }
   }
   const shell = shells.get(request.shell)
   if (shell === undefined) throw new RangeError(`there is no shell ${request.shell} in this thread`)
-  return request.kind === 'run' ? await shell.run(request.script) : await shell.snapshot()
+  return request.kind === 'run'
+    ? { kind: 'ran', result: await shell.run(request.script) }
+    : { kind: 'found', snapshot: await shell.snapshot() }
 }
-
-let queue: Promise<void> = Promise.resolve()
-parentPort?.on('message', (request: ShellRequest) => {
-  queue = queue.then(async () => {
-    try {
-      parentPort?.postMessage({ number: request.number, result: await answer(request) } satisfies ShellAnswer)
-    } catch (cause) {
-      parentPort?.postMessage({ number: request.number, failure: String(cause) } satisfies ShellAnswer)
-    }
-  })
-})

@@ -81,6 +81,27 @@ describe('a virtual shell', () => {
     expect(await culprit.run('cat /tmp/mine')).toEqual({ output: 'before\n', exitCode: 0 })
   })
 
+  test.each([
+    ['thousands of pipes', Array.from({ length: 4000 }, () => 'cat').join(' | ')],
+    ['folders in folders', 'for i in $(seq 3000); do mkdir d; cd d; done'],
+    ['a search that searches', 'find / -exec find / \\;'],
+  ])('a script that holds its thread holds up no neighbour: %s', async (_, script) => {
+    const pool = open(60_000)
+    const [neighbour, culprit] = [await pool.open(world, 1), await pool.open(world, 2)]
+    await neighbour.run('echo here > kept')
+    let isEnded = false
+    const held = culprit
+      .run(`for i in 1 2 3 4 5; do ${script}; done`)
+      .catch(() => undefined)
+      .finally(() => {
+        isEnded = true
+      })
+    expect(await neighbour.run('cat kept')).toEqual({ output: 'here\n', exitCode: 0 })
+    expect(isEnded).toBe(false)
+    await culprit.close()
+    await held
+  })
+
   test('the same world and the same scripts give the same output', async () => {
     const pool = open(60_000, 2)
     const scripts = [
