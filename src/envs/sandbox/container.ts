@@ -3,17 +3,19 @@
  *
  * Invariants
  * - What ends the container from inside is an answer with `ended`, and so is everything asked of it afterwards.
- * - `release` leaves no container and no lease; it may be called twice, and at any moment.
+ * - `release` leaves no container and no lease; it may be called twice, and at any moment. A container that the
+ *   engine does not remove in time is left to the reaper, and to the next call.
  */
 import type { Duplex, Readable } from 'node:stream'
 import type Docker from 'dockerode'
+import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { LeaseHolder } from '../lease.ts'
 import { entriesOf, requireInside, tarOf } from './archive.ts'
 import { containerSettings, type Ownership } from './container-settings.ts'
 import { createDiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
-import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
+import { type Engine, EngineLate, engineFault, isGone, statusOf } from './engine.ts'
 import { runThroughEngine } from './engine-exec.ts'
 import { inspectorSettings, inspectorSpec } from './inspector.ts'
 import type { Container, ContainerEnded, ContainerSpec, ExecResult } from './sandbox.ts'
@@ -25,6 +27,8 @@ export interface Maker {
   readonly engine: Engine
   readonly scope: string
   readonly leases: LeaseHolder
+  /** Hears of containers that could not be removed in time. */
+  readonly log: (line: string) => void
 }
 
 /** A shell starts in milliseconds; beside a dozen of starting containers on a busy machine in seconds. */
@@ -48,6 +52,7 @@ async function start(
     lost = true
   })
   const docker = engine.docker.getContainer(id)
+  const flooded = Promise.withResolvers<void>()
   try {
     await engine.docker.createContainer(settingsOf({ id, scope: maker.scope, owner: leases.owner }))
     const connection = await docker.attach({
@@ -58,15 +63,20 @@ async function start(
       stderr: true,
     })
     await docker.start()
-    const shell = linkShell(connection as Duplex, async () => {
+    const interrupt = async () => {
       await docker.kill({ signal: interruptSignal }).catch((error: unknown) => {
         if (!isGone(error)) throw engineFault(error, `interrupting container ${id}`)
       })
-    })
+    }
+    const shell = linkShell(connection as Duplex, interrupt, () => flooded.resolve())
     // Once it has answered, the shell has read its prologue.
     const { answer } = await shell.ask(':', { deadlineMs: startDeadlineMs })
     if (answer.exitCode !== 0) throw await notStarted(engine, spec, id, made)
-    return createContainer({ maker, spec, id, made, docker, shell, isLost: () => lost })
+    return createContainer({
+      ...{ maker, spec, id, made, docker, shell },
+      isLost: () => lost,
+      whenFlooded: flooded.promise,
+    })
   } catch (error) {
     await remove(docker).catch(() => undefined)
     await leases.drop(id)
@@ -94,23 +104,32 @@ interface Parts {
   readonly docker: Docker.Container
   readonly shell: ShellLink
   readonly isLost: () => boolean
+  /** Settles when it says far too much while it was asked nothing. */
+  readonly whenFlooded: Promise<void>
 }
 
-function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts): Container {
+function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlooded }: Parts): Container {
   const { engine, leases } = maker
   let ended: ContainerEnded | undefined
+  let removal: Promise<void> | undefined
+  let given = true
   let released: Promise<void> | undefined
   const whenReleased = Promise.withResolvers<void>()
   const disk = createDiskWatch(docker, spec.diskBytes)
 
   /** Ends the container for what the agent did. */
-  async function end(why: ContainerEnded): Promise<void> {
+  function end(why: ContainerEnded): void {
     ended ??= why
-    await remove(docker)
+    // The engine waits with a removal for who reads slowly.
+    shell.close()
+    removal ??= remove(docker)
+    // The agent's own slowness is no fault of the command in hand; release tries once more.
+    removal.catch(() => undefined)
   }
+  void whenFlooded.then(() => end('killed'))
 
   function requireUsable(): void {
-    if (released !== undefined) throw new EnvironmentFault('session_lost', `container ${id} was released`)
+    if (!given) throw new EnvironmentFault('session_lost', `container ${id} was released`)
     if (isLost())
       throw new EnvironmentFault('session_lost', `the lease of container ${id} expired before it was renewed`)
   }
@@ -124,7 +143,7 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
   }
 
   async function checkDisk(): Promise<void> {
-    if (ended === undefined && (await disk.isOver())) await end('out_of_disk')
+    if (ended === undefined && (await disk.isOver())) end('out_of_disk')
   }
 
   const inspectors = new Set<Promise<Container>>()
@@ -159,7 +178,7 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
     id,
     whenReleased: whenReleased.promise,
     get alive() {
-      return ended === undefined && released === undefined && !shell.closed && !isLost()
+      return ended === undefined && given && !shell.closed && !isLost()
     },
     get ended() {
       return ended
@@ -169,9 +188,9 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
       guarded('a command in', async () => {
         await settleEnding()
         if (ended !== undefined) return gone()
-        using _watch = disk.during(() => void end('out_of_disk').catch(() => undefined))
+        using _watch = disk.during(() => end('out_of_disk'))
         const { answer, lost } = await shell.ask(script, options)
-        if (lost) await end('killed')
+        if (lost) end('killed')
         await settleEnding()
         if (ended === undefined) await checkDisk()
         return ended === undefined ? answer : { ...answer, ended }
@@ -207,7 +226,11 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
 
     inspector: (given) =>
       guarded('inspecting', async () => {
-        await docker.pause()
+        await docker.pause().catch((error: unknown) => {
+          // One that cannot be stopped in time cannot be looked at, by its own doing.
+          if (error instanceof EngineLate || /freez/i.test(reasonOf(error))) end('killed')
+          throw error
+        })
         const starting = start(maker, inspectorSpec(given, spec), (lease) =>
           inspectorSettings(given, lease, { spec, id }),
         )
@@ -221,18 +244,20 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost }: Parts
       }),
 
     release() {
+      given = false
       released ??= (async () => {
         shell.close()
+        for (const starting of await Promise.allSettled(inspectors))
+          if (starting.status === 'fulfilled') await starting.value.release()
         try {
-          for (const starting of await Promise.allSettled(inspectors))
-            if (starting.status === 'fulfilled') await starting.value.release()
-          await remove(docker)
+          await (removal?.catch(() => remove(docker)) ?? remove(docker))
+          whenReleased.resolve()
         } catch (error) {
           released = undefined
-          throw engineFault(error, `removing container ${id}`)
+          maker.log(`container ${id} could not be removed, which is left to the reaper: ${reasonOf(error)}`)
         }
+        // What has no lease is removed by whoever looks next.
         await leases.drop(id)
-        whenReleased.resolve()
       })()
       return released
     },

@@ -5,11 +5,11 @@
  * - The agent is blamed only where the engine tells that the container died and that nobody killed it
  *   from outside; what cannot be told is an infrastructure failure.
  */
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { EnvironmentFault } from '../environment.ts'
 import { type Engine, engineFault } from './engine.ts'
+import { linesOf } from './lines.ts'
 import type { ContainerEnded } from './sandbox.ts'
 import { interruptSignal } from './shell-script.ts'
 
@@ -56,13 +56,11 @@ async function lifeOf(engine: Engine, id: string, since: number): Promise<z.infe
     })) as Readable
     const events: z.infer<typeof event>[] = []
     // Leaving the loop ends the connection.
-    for await (const line of createInterface({ input: stream })) {
-      if (line.trim() === '') continue
+    for await (const line of linesOf(stream)) {
       const told = event.parse(JSON.parse(line))
       events.push(told)
       if (told.Action === 'die') break
     }
-    stream.destroy()
     return events
   } catch (cause) {
     throw engineFault(cause, `the events of container ${id}`)

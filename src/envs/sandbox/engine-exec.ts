@@ -2,14 +2,14 @@
  * Programs that the engine itself starts in a container, past the shell of the agent's commands.
  *
  * Invariants
- * - A program that is out of time is ended by ending its container: the engine cannot kill what it has
- *   started by exec, and what it left behind could be anything.
+ * - A program that is out of time, or says far more than is kept, is ended by ending its container: the engine
+ *   cannot kill what it has started by exec, and what it left behind could be anything.
  */
 import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
 import type { Engine } from './engine.ts'
 import { createFrameReader } from './frames.ts'
-import { KeptOutput } from './kept-output.ts'
+import { floodBytes, KeptOutput } from './kept-output.ts'
 import type { ExecOptions, ExecResult } from './sandbox.ts'
 
 const defaultDeadlineMs = 30_000
@@ -21,7 +21,7 @@ export async function runThroughEngine(
   container: Docker.Container,
   command: readonly string[],
   options: ExecOptions & { readonly user?: string },
-  end: () => Promise<void>,
+  end: () => void,
 ): Promise<ExecResult> {
   const { deadlineMs = defaultDeadlineMs, outputBytes = defaultOutputBytes, stdin } = options
   const exec = await container.exec({
@@ -35,10 +35,13 @@ export async function runThroughEngine(
   })
   const connection: Duplex = await exec.start({ hijack: true, stdin: stdin !== undefined })
   const output = { stdout: new KeptOutput(outputBytes), stderr: new KeptOutput(outputBytes) }
-  const settled = Promise.withResolvers<'over' | 'late'>()
+  const settled = Promise.withResolvers<'over' | 'late' | 'flood'>()
   connection.on(
     'data',
-    createFrameReader((stream, bytes) => output[stream].push(bytes)),
+    createFrameReader((stream, bytes) => {
+      output[stream].push(bytes)
+      if (output.stdout.bytes + output.stderr.bytes > 2 * outputBytes + floodBytes) settled.resolve('flood')
+    }),
   )
   for (const event of ['end', 'close', 'error']) connection.on(event, () => settled.resolve('over'))
   if (stdin !== undefined) connection.end(stdin)
@@ -47,10 +50,14 @@ export async function runThroughEngine(
   clearTimeout(timer)
   connection.destroy()
   const timedOut = how === 'late'
-  if (timedOut) await end()
+  if (how !== 'over') end()
   const { stdout, stderr } = output
   return {
-    exitCode: timedOut ? 124 : ((await engine.docker.getExec(exec.id).inspect()).ExitCode ?? 137),
+    exitCode: timedOut
+      ? 124
+      : how === 'flood'
+        ? 137
+        : ((await engine.docker.getExec(exec.id).inspect()).ExitCode ?? 137),
     stdout: stdout.text,
     stderr: stderr.text,
     timedOut,

@@ -3,9 +3,12 @@
  *
  * Invariants
  * - A missing engine is said at once, with its address and what to do.
+ * - Every call has a deadline for its answer, and every answer that comes in pieces one for its end, whoever makes
+ *   the call; connections to a shell or a program last as long as that does.
  * - Every error of the engine leaves as an EnvironmentFault: a container that is gone is `session_lost`,
  *   everything else `backend`.
  */
+import { Readable } from 'node:stream'
 import type Docker from 'dockerode'
 import { reasonOf } from '../../reason.ts'
 import { EnvironmentFault } from '../environment.ts'
@@ -16,8 +19,16 @@ export interface Engine {
   readonly address: string
 }
 
-/** The answer to a ping takes milliseconds; an engine that is starting may take longer. */
-const pingTimeoutMs = 5_000
+/** How long calls may take: the first pattern that fits the method and the path. */
+const deadlines: readonly { readonly call: RegExp; readonly ms: number }[] = [
+  // Milliseconds; an engine that is starting may take longer.
+  { call: /^GET \/_ping/, ms: 5_000 },
+  // An image is read from a disk and unpacked to another.
+  { call: /^POST \/(?:images\/create|build)/, ms: 30 * 60_000 },
+  // Beside a dozen of starting containers on a busy machine; a removal goes over all that was written.
+  { call: /^POST \/containers\/(?:create|[^/]+\/(?:start|wait))|^DELETE/, ms: 120_000 },
+  { call: /^/, ms: 30_000 },
+]
 const defaultAddress = 'unix:///var/run/docker.sock'
 
 /**
@@ -30,8 +41,9 @@ export async function connectEngine(given?: string): Promise<Engine> {
   const address = given ?? process.env.DOCKER_HOST ?? defaultAddress
   // Of DOCKER_HOST the client itself reads the address, certificates and ssh.
   const docker = given === undefined ? new Client() : new Client(optionsOf(given))
+  limitCalls(docker.modem)
   try {
-    await inTime(docker.ping())
+    await docker.ping()
   } catch (cause) {
     throw new EnvironmentFault(
       'backend',
@@ -42,14 +54,44 @@ export async function connectEngine(given?: string): Promise<Engine> {
   return { docker, address }
 }
 
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer in ${pingTimeoutMs / 1000} s`)), pingTimeoutMs)
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
+/** Of the client's `dial`, what is looked at. */
+interface Call {
+  readonly path: string
+  readonly method?: string
+  /** Whether the connection is kept as it is. */
+  readonly hijack?: boolean
+  readonly abortSignal?: AbortSignal
+}
+type Dial = (options: Call, callback: (error: Error | null, result: unknown) => void) => void
+
+/** Gives every call a deadline: all of them go through the client's `dial`. */
+function limitCalls(modem: { dial: Dial }): void {
+  const dial = modem.dial.bind(modem)
+  modem.dial = (options, callback) => {
+    const call = `${options.method ?? 'GET'} ${options.path}`
+    const ms = deadlines.find((each) => each.call.test(call))?.ms ?? 0
+    const late = new AbortController()
+    const overdue = () => new EngineLate(`no answer to ${call.replace(/\?.*/s, '')} in ${ms / 1000} s`)
+    let settled = false
+    const settle = (error: Error | null, result: unknown) => {
+      clearTimeout(timer)
+      if (settled) return
+      settled = true
+      // A hijacked connection is a shell's or a program's, which have deadlines of their own.
+      if (options.hijack !== true && result instanceof Readable) limitStream(result, ms, overdue)
+      callback(error, result)
+    }
+    const timer = setTimeout(() => {
+      settle(overdue(), null)
+      late.abort()
+    }, ms)
+    dial({ ...options, abortSignal: late.signal }, settle)
   }
+}
+
+function limitStream(stream: Readable, ms: number, overdue: () => Error): void {
+  const timer = setTimeout(() => stream.destroy(overdue()), ms)
+  stream.once('close', () => clearTimeout(timer))
 }
 
 function optionsOf(address: string): Docker.DockerOptions {
@@ -62,6 +104,11 @@ function optionsOf(address: string): Docker.DockerOptions {
     'bad_settings',
     `"${address}" is no address of a container engine: use unix:///path/of/socket or tcp://host:port`,
   )
+}
+
+/** A call that the engine did not answer in time. */
+export class EngineLate extends Error {
+  override readonly name = 'EngineLate'
 }
 
 /** The status that the engine answered with; undefined where it did not answer. */

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { EnvironmentFault } from '../environment.ts'
 import { tarOf } from './archive.ts'
 import { type Engine, engineFault, statusOf } from './engine.ts'
+import { linesOf } from './lines.ts'
 import type { FileIn } from './sandbox.ts'
 
 const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
@@ -56,14 +57,11 @@ export async function buildImage({ docker }: Engine, image: string, files: reado
 
 /** Reads the engine's progress to its end; a failure stands in it, not in the status. */
 async function finish(progress: NodeJS.ReadableStream, what: string): Promise<void> {
-  const text = (await (progress as Readable).setEncoding('utf8').toArray()).join('')
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const said: string[] = []
-  for (const line of lines) {
-    const { error, stream } = progressLine.parse(JSON.parse(line))
-    if (stream !== undefined) said.push(stream)
-    if (error !== undefined)
-      throw new EnvironmentFault('backend', `${what}: ${error}\n${said.join('').slice(-2000)}`)
+  let said = ''
+  for await (const line of linesOf(progress as Readable)) {
+    const { error, stream = '' } = progressLine.parse(JSON.parse(line))
+    said = `${said}${stream}`.slice(-2000)
+    if (error !== undefined) throw new EnvironmentFault('backend', `${what}: ${error}\n${said}`)
   }
 }
 

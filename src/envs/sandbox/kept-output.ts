@@ -4,6 +4,10 @@
  * Invariants
  * - At most `limit` bytes are kept, whatever comes.
  */
+
+/** What may be said beyond what is kept before the speaker is ended: reading it costs everyone's cores. */
+export const floodBytes = 16 * 2 ** 20
+
 export class KeptOutput {
   readonly #limit: number
   readonly #kept: Buffer[] = []

@@ -30,7 +30,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   const engine = await connectEngine(options.engine)
   const complain = (what: string) => (error: unknown) => log(`${what}: ${reasonOf(error)}`)
   const holder = holdLeases(leases, complain('leases of containers could not be renewed'))
-  const maker: Maker = { engine, scope: leases.scope, leases: holder }
+  const maker: Maker = { engine, scope: leases.scope, leases: holder, log }
   const live = new Set<Container>()
   let janitor: Janitor | undefined
   const pool = createPool(async (spec) => {

@@ -50,6 +50,52 @@ function createInterrupt() {
   return { asked: asked.promise, send: sent.resolve, interrupt }
 }
 
+test('a container that floods while it is asked nothing is told once it has said too much', async () => {
+  const shell = new Shell()
+  const { interrupt } = createInterrupt()
+  const flooded = Promise.withResolvers<void>()
+  let told = 0
+  const link = linkShell(shell, interrupt, () => {
+    told += 1
+    flooded.resolve()
+  })
+  const piece = 'x'.repeat(2 ** 20)
+  for (let sent = 0; sent < 15; sent++) shell.say('stdout', piece)
+  const result = link.ask('true')
+  shell.answer(await shell.word(), 0, 0)
+  expect((await result).answer).toMatchObject({ exitCode: 0 })
+  expect(told).toBe(0)
+  for (let sent = 0; sent < 17; sent++) shell.say('stderr', piece)
+  await flooded.promise
+  link.close()
+})
+
+test('of a command that is interrupted no more is read than a share at a time', async () => {
+  const shell = new Shell()
+  const { asked, send, interrupt } = createInterrupt()
+  const link = linkShell(shell, interrupt)
+  const result = link.ask('yes')
+  const word = await shell.word()
+  const piece = 'x'.repeat(2 ** 20)
+  const say = (pieces: number) => {
+    for (let sent = 0; sent < pieces; sent++) shell.say('stdout', piece)
+  }
+  say(17)
+  await asked
+  say(64)
+  await new Promise(setImmediate)
+  // Sixty pieces and more wait at the other end, as they would in the container's pipe.
+  expect(shell.isPaused()).toBe(true)
+  expect(shell.readableLength).toBeGreaterThan(55 * piece.length)
+  send()
+  shell.answer(word, 137, 1)
+  expect(await result).toMatchObject({
+    lost: false,
+    answer: { exitCode: 137, timedOut: false, truncated: true },
+  })
+  link.close()
+})
+
 const late = { exitCode: 124, stderr: '', timedOut: true }
 
 test('the answer to an interrupted command is no part of what it said, in whatever pieces it comes', async () => {

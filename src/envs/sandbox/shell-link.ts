@@ -6,20 +6,22 @@
  *   answer is given up (`lost`), so `ask` always settles.
  * - An interrupt that was asked for has arrived before the next command is sent.
  * - The answer to a command is no part of what the command said, also when it was interrupted.
- * - What background processes say between two commands is dropped.
+ * - What background processes say between two commands is dropped; far more than that is a flood.
+ * - Of a command that is being interrupted no more is read than a share at a time: who floods waits at his own pipe.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { AnswerStream } from './answer-stream.ts'
 import { createFrameReader } from './frames.ts'
+import { floodBytes } from './kept-output.ts'
 import type { ExecOptions, ExecResult } from './sandbox.ts'
 import { echoText, prologue, requestText } from './shell-script.ts'
 
-/** What a command may say beyond what is kept before it is ended: reading it costs everybody's cores. */
-const floodBytes = 16 * 2 ** 20
 /** A shell that was interrupted answers in milliseconds, on a busy machine in a second. */
 const graceMs = 5_000
+/** What is read of an interrupted command in each period, until the interrupt has its effect. */
+const share = { bytes: 4 * 2 ** 20, periodMs: 100 } as const
 const defaultDeadlineMs = 10_000
 const defaultOutputBytes = 64 * 2 ** 10
 const outOfTimeStatus = 124
@@ -52,11 +54,20 @@ interface Pending extends Heard {
 /**
  * Links to the shell behind an attached connection.
  * @param interrupt sends the interrupt signal to the container
+ * @param onFlood hears of a container that floods while no command is in hand
  */
-export function linkShell(connection: Duplex, interrupt: () => Promise<void>): ShellLink {
+export function linkShell(
+  connection: Duplex,
+  interrupt: () => Promise<void>,
+  onFlood: () => void = () => undefined,
+): ShellLink {
   let pending: Pending | undefined
   let closed = false
   let interruptsAsked = 0
+  /** Bytes that came while no command was in hand, since the last. */
+  let unasked = 0
+  /** Bytes that may still be read in this period. */
+  let allowed = Number.POSITIVE_INFINITY
   const ended = Promise.withResolvers<void>()
   const onEnd = () => {
     closed = true
@@ -66,8 +77,15 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
   connection.on(
     'data',
     createFrameReader((stream, bytes) => {
-      pending?.[stream].push(bytes)
-      pending?.check()
+      allowed -= bytes.length
+      if (allowed <= 0) connection.pause()
+      if (pending === undefined) {
+        unasked += bytes.length
+        if (unasked > floodBytes) onFlood()
+        return
+      }
+      pending[stream].push(bytes)
+      pending.check()
     }),
   )
   // The error of a connection that is cut; its end is all there is to know.
@@ -125,6 +143,7 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
         lost = !(await interrupted(heard, interruptsAsked))
       }
       pending = undefined
+      unasked = 0
       const output = { stdout: heard.stdout.end(), stderr: heard.stderr.end() }
       const status = answered ? (heard.stdout.answer?.status ?? 0) : timedOut ? outOfTimeStatus : 137
       return {
@@ -151,7 +170,22 @@ export function linkShell(connection: Duplex, interrupt: () => Promise<void>): S
    */
   async function interrupted(heard: Heard, count: number): Promise<boolean> {
     const patience = AbortSignal.timeout(graceMs)
-    await interrupt()
+    allowed = share.bytes
+    const shares = setInterval(() => {
+      allowed = share.bytes
+      connection.resume()
+    }, share.periodMs)
+    try {
+      await interrupt()
+      return await seen(heard, count, patience)
+    } finally {
+      clearInterval(shares)
+      allowed = Number.POSITIVE_INFINITY
+      connection.resume()
+    }
+  }
+
+  async function seen(heard: Heard, count: number, patience: AbortSignal): Promise<boolean> {
     await exchange('', heard, patience)
     // The answer of the command in hand may come before the signal: ask until the count is right.
     let last = heard
