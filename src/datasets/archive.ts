@@ -14,8 +14,8 @@ import { crc32 } from 'node:zlib'
 import yauzl from 'yauzl'
 import { DataFault, writingFault } from './fault.ts'
 
-/** Bytes of all entries together; the largest archive of the catalogue has a tenth of it. */
-const unpackedLimit = 32 * 2 ** 30
+/** Files of an archive; the largest of the catalogue has a tenth of them. */
+const mostFiles = 200_000
 
 /**
  * Unpacks entries of an archive.
@@ -27,7 +27,12 @@ export async function unpack(
   archive: string,
   folder: string,
   target: (entry: string) => string | undefined,
-  options: { readonly signal?: AbortSignal | undefined; onProgress?(files: number): void } = {},
+  options: {
+    /** Bytes of all entries together. */
+    readonly largest: number
+    readonly signal?: AbortSignal | undefined
+    onProgress?(files: number): void
+  },
 ): Promise<string[]> {
   const zip = await yauzl.openPromise(archive).catch((cause: unknown) => {
     throw new DataFault('bad_archive', `${archive} is no zip archive`, { cause })
@@ -48,8 +53,10 @@ export async function unpack(
           `${archive} holds ${JSON.stringify(name)}, which must not be unpacked`,
         )
       unpacked += entry.uncompressedSize
-      if (unpacked > unpackedLimit)
-        throw new DataFault('bad_archive', `${archive} unpacks to more than ${unpackedLimit} bytes`)
+      if (unpacked > options.largest)
+        throw new DataFault('bad_archive', `${archive} unpacks to more than ${options.largest} bytes`)
+      if (files.length >= mostFiles)
+        throw new DataFault('bad_archive', `${archive} unpacks to more than ${mostFiles} files`)
       if (unpacked > bavail * bsize)
         throw new DataFault('not_writable', `${folder}: there is no room on the disk for ${archive}`)
       const file = path.join(folder, place)

@@ -5,9 +5,13 @@
  * them, `sha256` is missing: the revision is pinned, and the hash is recorded at the first pull.
  *
  * Invariants
+ * - Every download has a bound, beyond which it is not what was published.
  * - Paths are relative, and laid out as the task's loader reads them.
  */
 import { bfclV3Checksums, databaseChecksums, knowledgeGraphChecksums, osChecksums } from './checksums.ts'
+
+/** Bytes of a download where its source does not say; every published file of the catalogue but one has far fewer. */
+export const usualLargest = 64 * 2 ** 20
 
 /** A file that is taken as it is. */
 export interface FileSource {
@@ -19,6 +23,8 @@ export interface FileSource {
   readonly sha256?: string | undefined
   /** The first byte that is not blank, of which no error page is. */
   readonly begins?: string
+  /** Bytes that it may have at most; `usualLargest` by default. */
+  readonly largest?: number
 }
 
 /** A zip archive of which files are taken. */
@@ -29,6 +35,9 @@ export interface ArchiveSource {
   readonly addresses: readonly string[]
   readonly sha256?: string | undefined
   readonly begins: 'PK'
+  /** Bytes that it may have at most, as a file and unpacked; by default `usualLargest`, and sixteen times that. */
+  readonly largest?: number
+  readonly largestUnpacked?: number
   /** Where an entry goes in the task's folder; undefined for what is not taken. */
   target(entry: string): string | undefined
   /** Whether a file of the task's folder is one of its own. */
@@ -60,6 +69,8 @@ export const catalogue: readonly Dataset[] = [
         path: 'json_2.1.3_tw-pddl.zip',
         addresses: ['https://github.com/alfworld/alfworld/releases/download/0.4.2/json_2.1.3_tw-pddl.zip'],
         begins: 'PK',
+        largest: 4 * 2 ** 30,
+        largestUnpacked: 32 * 2 ** 30,
         target: (entry) => (entry.endsWith('/game.tw-pddl') ? entry : undefined),
         owns: (file) => file.endsWith('/game.tw-pddl'),
       },

@@ -4,6 +4,7 @@
  * Invariants
  * - The file at its place is whole: bytes arrive in `<file>.part`, are checked, and then renamed.
  * - A part is gone on with where the server has the same bytes still (`If-Range`); otherwise it is begun anew.
+ * - No more is written than the source may have, whatever the server says or sends.
  * - A file with another hash than expected is never put in place; a part that led to it is thrown away.
  * - A connection that is silent for long, breaks off or is overloaded is tried again, a bounded number of times.
  */
@@ -23,6 +24,8 @@ export interface Download {
   readonly sha256?: string | undefined
   /** How its text begins, blanks aside. */
   readonly begins?: string | undefined
+  /** Bytes that it may have at most. */
+  readonly largest: number
 }
 
 /** How patient a download is. */
@@ -77,7 +80,7 @@ async function downloadFrom(
     const part = `${what.file}.part`
     const resumed = await sizeOf(part)
     try {
-      if ((await fetchInto(part, address, options)) === 'not_found') return 'not_found'
+      if ((await fetchInto(part, address, what.largest, options)) === 'not_found') return 'not_found'
       return await putInPlace(part, address, what)
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason
@@ -95,6 +98,7 @@ async function downloadFrom(
 async function fetchInto(
   part: string,
   address: string,
+  largest: number,
   { patience = usualPatience, signal, onProgress }: DownloadOptions,
 ): Promise<'whole' | 'not_found'> {
   const silence = new AbortController()
@@ -130,6 +134,7 @@ async function fetchInto(
     try {
       await receive(response, file, start, (received, total) => {
         timer.refresh()
+        if (Math.max(received, total ?? 0) > largest) throw tooLarge(address, largest)
         onProgress?.(received, total)
       })
       // A slow disk is no silent server.
@@ -140,10 +145,19 @@ async function fetchInto(
     }
     return 'whole'
   } catch (cause) {
+    if (cause instanceof DataFault && cause.kind === 'too_large') await discardPart(part)
     throw silence.signal.aborted ? silence.signal.reason : writingFault(cause, part)
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** What is beyond the bound of its source is not what was published, and might fill the disk. */
+export function tooLarge(from: string, largest: number): DataFault {
+  return new DataFault(
+    'too_large',
+    `${from} is not what was published: it has more than the ${largest} bytes that it may have`,
+  )
 }
 
 /** Asks for the rest of a part, where the server told by what to know the same bytes again. */
@@ -165,7 +179,8 @@ async function openPart(
   await mkdir(path.dirname(part), { recursive: true })
   const etag = response.headers.get('etag')
   // A weak one does not tell bytes apart.
-  const version = etag !== null && !etag.startsWith('W/') ? etag : response.headers.get('last-modified')
+  const stamp = etag !== null && !etag.startsWith('W/') ? etag : response.headers.get('last-modified')
+  const version = isEncoded(response) ? null : stamp
   await writeFile(`${part}.version`, version === null ? '' : `${address}\n${version}`)
   const file = await open(part, start === 0 ? 'w' : 'r+')
   if (start > 0) await file.truncate(start)
@@ -178,7 +193,7 @@ async function receive(
   start: number,
   onProgress: (received: number, total: number | undefined) => void,
 ): Promise<void> {
-  const length = response.headers.get('content-length')
+  const length = isEncoded(response) ? null : response.headers.get('content-length')
   const total = length === null ? undefined : start + Number(length)
   let received = start
   onProgress(received, total)
@@ -191,6 +206,11 @@ async function receive(
   }
   if (total !== undefined && received !== total)
     throw new DataFault('unreachable', `${received} of ${total} bytes came`)
+}
+
+/** Some servers compress whatever is asked for: length, ranges and version are then of other bytes than come out. */
+function isEncoded(response: Response): boolean {
+  return (response.headers.get('content-encoding') ?? 'identity') !== 'identity'
 }
 
 function startOfRange(response: Response): number {

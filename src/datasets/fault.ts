@@ -11,6 +11,8 @@ export class DataFault extends Error {
     | 'unreachable'
     /** The bytes are not the published ones. */
     | 'wrong_content'
+    /** More came than the source may have. */
+    | 'too_large'
     /** The archive holds what must not be unpacked. */
     | 'bad_archive'
     /** The disk or the folder does not take it. */

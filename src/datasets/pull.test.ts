@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Dataset, Source } from './catalogue.ts'
 import type { Patience } from './download.ts'
 import { type Pulled, type PullOptions, pull } from './pull.ts'
-import { readRecord } from './record.ts'
+import { readRecord, writeRecord } from './record.ts'
 import {
   type Answering,
   type FileServer,
@@ -185,6 +186,62 @@ describe('a file', () => {
     expect(existsSync(path.join(folder, 'quiz/sub/questions.json'))).toBe(false)
   })
 
+  const larger = { largest: 100_000 }
+  test.each<readonly [string, Answering]>([
+    ['says so', serve],
+    [
+      'does not say so',
+      (_, response, bytes) => {
+        response.writeHead(200)
+        // Without end, as far as the reader can tell.
+        response.write(bytes)
+      },
+    ],
+    [
+      'sends it compressed',
+      (_, response) =>
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(2 ** 26, '[1'))),
+    ],
+  ])(
+    'with more bytes than it may have is refused where the server %s, and nothing of it stays',
+    async (_, answer) => {
+      trick(answer)
+      const options = { onProgress: () => undefined }
+      await expect(pullHere(datasetOf({ ...questions(), ...larger }), options)).rejects.toMatchObject({
+        kind: 'too_large',
+        message: expect.stringContaining('100000 bytes'),
+      })
+      expect(await leftovers()).toEqual([])
+      expect(server.requests).toHaveLength(1)
+    },
+  )
+
+  test.each([
+    ['without', false],
+    ['with', true],
+  ])('that a server compresses unasked comes whole, %s a length', async (_, hasLength) => {
+    trick((__, response, bytes) => {
+      const packed = gzipSync(bytes)
+      const headers = { etag: '"packed"', 'content-encoding': 'gzip' }
+      response
+        .writeHead(200, hasLength ? { ...headers, 'content-length': packed.length } : headers)
+        .end(packed)
+    })
+    await pullHere(datasetOf(questions({ pinned: false })), { onProgress: () => undefined })
+    expect(await pulledBytes()).toEqual(body)
+  })
+
+  test('that a server compresses unasked, and breaks off, is begun anew', async () => {
+    trick((_, response, bytes) => {
+      const packed = gzipSync(bytes)
+      response.writeHead(200, { etag: '"packed"', 'content-encoding': 'gzip' })
+      response.write(packed.subarray(0, packed.length / 2), () => response.destroy())
+    })
+    await pullHere(datasetOf(questions()), { onProgress: () => undefined })
+    expect(server.requests).toEqual([address, address])
+    expect(await pulledBytes()).toEqual(body)
+  })
+
   test('is taken from the first address that has it', async () => {
     await pullHere(datasetOf(questions({ at: ['/gone', address] })))
     expect(server.requests).toEqual(['/gone', address])
@@ -274,8 +331,46 @@ describe('an archive', () => {
   ])('with %s is refused, and nothing of it stays', async (_, entry) => {
     const source = archive(zipOf([{ name: 'good.txt', text: 'good' }, entry]))
     await expect(pullHere(datasetOf(source))).rejects.toMatchObject({ kind: 'bad_archive' })
-    expect(await leftovers()).toEqual(['quiz.zip'])
+    expect(await leftovers()).toEqual([])
     expect(await readdir(folder)).toEqual(['quiz'])
+  })
+
+  test.each([
+    ['that is none', Buffer.from('PK but no zip')],
+    ['that is cut short', zipOf([{ name: 'good.txt', text: 'good' }]).subarray(0, 60)],
+    ['with nothing of what is looked for', zipOf([{ name: 'readme.md', text: 'x' }])],
+  ])('%s is forgotten with its hash: the good one is taken afterwards', async (_, bad) => {
+    await expect(pullHere(datasetOf(archive(bad)))).rejects.toMatchObject({ kind: 'bad_archive' })
+    const good = archive(zipOf([{ name: 'good.txt', text: 'good' }]))
+    expect(await pullHere(datasetOf(good))).toMatchObject({ files: 1, came: 1 })
+  })
+
+  test('whose bad predecessor an earlier release kept is taken too', async () => {
+    const bad = Buffer.from('PK but no zip')
+    await mkdir(path.join(folder, 'quiz'))
+    await writeFile(path.join(folder, 'quiz/quiz.zip'), bad)
+    const known = { sha256: sha256(bad), pinned: false, address: `${server.url}/quiz.zip` }
+    const { version, licence } = datasetOf()
+    const updated = new Date(0).toISOString()
+    const sources = { 'quiz.zip': known }
+    const record = { task: 'quiz', version, licence, complete: false, updated, sources, files: {} }
+    await writeRecord(path.join(folder, 'quiz'), record)
+    const good = datasetOf(archive(zipOf([{ name: 'good.txt', text: 'good' }])))
+    await expect(pullHere(good)).rejects.toMatchObject({ kind: 'bad_archive' })
+    expect(await pullHere(good)).toMatchObject({ files: 1 })
+  })
+
+  test('that unpacks to more than it may is refused', async () => {
+    const large = archive(
+      zipOf([
+        { name: 'good.txt', text: 'good' },
+        { name: 'more.txt', text: 'x'.repeat(100) },
+      ]),
+    )
+    await expect(pullHere(datasetOf({ ...large, largestUnpacked: 100 } as Source))).rejects.toMatchObject({
+      kind: 'bad_archive',
+      message: expect.stringContaining('more than 100 bytes'),
+    })
   })
 
   test('that is none is refused', async () => {
@@ -323,6 +418,8 @@ describe('in a closed network', () => {
     await expect(pullHere(datasetOf(source), { from })).rejects.toMatchObject({ kind: 'not_found' })
     await writeFile(path.join(from, 'questions.json'), '[]')
     await expect(pullHere(datasetOf(source), { from })).rejects.toMatchObject({ kind: 'wrong_content' })
+    const small = datasetOf({ ...source, largest: 1 })
+    await expect(pullHere(small, { from })).rejects.toMatchObject({ kind: 'too_large' })
     expect(await leftovers()).toEqual([])
   })
 })

@@ -5,15 +5,16 @@
  * - What is in place is whole and checked; a pull that was cut off goes on where it stood.
  * - What is there already, and is what was pulled, is not pulled again.
  * - A file without a pinned hash must have, from the second pull on, the hash of the first.
+ * - An archive that cannot be unpacked leaves nothing, its hash included: a good one is taken afterwards.
  * - Two pulls never work in the same folder.
  */
 import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { unpack } from './archive.ts'
-import type { ArchiveSource, Dataset, Source } from './catalogue.ts'
-import type { Downloaded, DownloadOptions, Patience } from './download.ts'
-import { download, sha256Of } from './download.ts'
+import { type ArchiveSource, type Dataset, type Source, usualLargest } from './catalogue.ts'
+import type { Download, Downloaded, DownloadOptions, Patience } from './download.ts'
+import { download, sha256Of, tooLarge } from './download.ts'
 import { DataFault, writingFault } from './fault.ts'
 import { locationsOf, type Origin } from './locations.ts'
 import { type DataRecord, readRecord, writeRecord } from './record.ts'
@@ -97,8 +98,13 @@ async function pullInto(dataset: Dataset, folder: string, options: PullOptions):
     if (source.kind === 'archive') {
       // From here on the archive is known, and unpacking may be cut off.
       await writeRecord(folder, record)
-      const files = await unpackInPlace(source, file, folder, signal, (count) => report('unpacking', count))
-      record = { ...record, files: { ...record.files, ...files } }
+      try {
+        const files = await unpackInPlace(source, file, folder, signal, (count) => report('unpacking', count))
+        record = { ...record, files: { ...record.files, ...files } }
+      } catch (cause) {
+        if (cause instanceof DataFault && cause.kind === 'bad_archive') await forget(record, source, folder)
+        throw cause
+      }
       await rm(file)
     } else record = { ...record, files: { ...record.files, [source.path]: downloaded.bytes } }
     await writeRecord(folder, record)
@@ -115,6 +121,13 @@ async function pullInto(dataset: Dataset, folder: string, options: PullOptions):
     came,
     unpinned: Object.entries(record.sources).flatMap(([name, { pinned }]) => (pinned ? [] : [name])),
   }
+}
+
+/** What proved unusable is no measure for what comes next. */
+async function forget(record: DataRecord, source: Source, folder: string): Promise<void> {
+  const { [source.path]: _, ...sources } = record.sources
+  await rm(path.join(folder, source.path), { force: true })
+  await writeRecord(folder, { ...record, sources })
 }
 
 function withSource(record: DataRecord, source: Source, { sha256, address }: Downloaded): DataRecord {
@@ -154,19 +167,17 @@ async function obtain(
   if (found?.isFile() === true && sha256 !== undefined && (await sha256Of(file)) === sha256)
     return { address: record.sources[source.path]?.address ?? '', bytes: found.size, sha256 }
   const addresses = locationsOf(task, source, options)
-  const wanted = { addresses, file, sha256, begins: source.begins }
+  const wanted = { addresses, file, sha256, begins: source.begins, largest: source.largest ?? usualLargest }
   if (options.from === undefined) return download(wanted, options)
   return copyFrom(wanted, options.from)
 }
 
-async function copyFrom(
-  { addresses, file, sha256 }: { addresses: readonly string[]; file: string; sha256: string | undefined },
-  from: string,
-): Promise<Downloaded> {
+async function copyFrom({ addresses, file, sha256, largest }: Download, from: string): Promise<Downloaded> {
   for (const address of addresses) {
     const source = fileURLToPath(address)
     const found = await stat(source).catch(() => undefined)
     if (found?.isFile() !== true) continue
+    if (found.size > largest) throw tooLarge(source, largest)
     await mkdir(path.dirname(file), { recursive: true })
     await copyFile(source, `${file}.part`)
     const copied = await sha256Of(`${file}.part`)
@@ -198,7 +209,11 @@ async function unpackInPlace(
   await rm(beside, { recursive: true, force: true })
   await mkdir(beside)
   try {
-    const places = await unpack(archive, beside, (entry) => source.target(entry), { signal, onProgress })
+    const places = await unpack(archive, beside, (entry) => source.target(entry), {
+      largest: source.largestUnpacked ?? 16 * usualLargest,
+      signal,
+      onProgress,
+    })
     if (places.length === 0)
       throw new DataFault('bad_archive', `${archive} holds nothing of what was expected in it`)
     const sizes: Record<string, number> = {}
