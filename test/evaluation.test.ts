@@ -125,6 +125,8 @@ describe('a schedule', () => {
     await session.pauseSchedule('clock', 'words')
     expect(await session.schedules('clock')).toMatchObject([{ paused: true, note: 'paused by ada' }])
     await session.deleteSchedule('clock', 'words')
+    // The server still lists it for a while.
+    expect(await session.schedules('clock')).toEqual([])
     await expect(session.triggerSchedule('clock', 'words')).rejects.toMatchObject({
       kind: 'unknown_schedule',
     })

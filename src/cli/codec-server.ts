@@ -9,18 +9,25 @@ import { Command } from 'commander'
 import { loopback } from '../listening.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { jsonOption, portNumber } from './options.ts'
+import { homeOption, jsonOption, portNumber } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 interface CodecServerFlags {
   readonly host: string
   readonly port: number
-  readonly origin: readonly string[]
+  readonly origin?: readonly string[]
+  readonly home: string
   readonly json?: boolean
 }
 
-/** The embedded server's UI, whose port is 8233 unless that is taken. */
-const uiOrigins = ['http://localhost:8233', 'http://127.0.0.1:8233']
+/** Where the UI of an embedded server may be, which takes the next port where one is taken: that of the home as well. */
+async function uiOrigins(home: string): Promise<readonly string[]> {
+  const { possibleUiPorts } = await import('../workers/temporal-server/ports.ts')
+  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const recorded = (await inspectTemporal(home))?.record.uiPort
+  const ports = new Set([...possibleUiPorts(), ...(recorded === undefined ? [] : [recorded])])
+  return [...ports].flatMap((port) => [`http://localhost:${port}`, `http://${loopback}:${port}`])
+}
 
 /** `perdure codec-server`. */
 export function codecServerCommand(): Command {
@@ -34,16 +41,16 @@ export function codecServerCommand(): Command {
     .option('--port <n>', 'port; any free one by default', portNumber, 0)
     .option(
       '--origin <url>',
-      "the UI's address, where it is not the embedded server's; repeatable",
+      "the UI's address, where it is not an embedded server's of this machine; repeatable",
       collected,
-      uiOrigins,
     )
+    .addOption(homeOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
       '\nExamples:\n  $ perdure codec-server\n  $ perdure codec-server --port 8888 --origin https://temporal.example.org',
     )
-    .action(async ({ host, port, origin, json }: CodecServerFlags) => {
+    .action(async ({ host, port, origin, home, json }: CodecServerFlags) => {
       const { keyRing, keysFileVariable, keysVariable } = await import('../workers/payload-encryption.ts')
       const { serveCodec } = await import('../workers/codec-server.ts')
       const keys = keyRing()
@@ -59,7 +66,7 @@ export function codecServerCommand(): Command {
         keys,
         host,
         port,
-        origins: origin,
+        origins: origin ?? (await uiOrigins(home)),
         token: token === '' ? undefined : token,
       })
       try {
@@ -74,6 +81,6 @@ export function codecServerCommand(): Command {
     })
 }
 
-function collected(origin: string, before: readonly string[]): readonly string[] {
-  return before === uiOrigins ? [origin] : [...before, origin]
+function collected(origin: string, before: readonly string[] = []): readonly string[] {
+  return [...before, origin]
 }

@@ -9,6 +9,7 @@
 import {
   type Client,
   ScheduleAlreadyRunning,
+  type ScheduleDescription,
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
   WorkflowExecutionAlreadyStartedError,
@@ -204,7 +205,9 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
         const parsed = owner === homeName ? parseScheduleId(schedule) : undefined
         if (parsed === undefined || !ours.has(parsed.run) || (wanted ?? parsed.run) !== parsed.run) continue
         // The list lags behind what has been done; each by itself does not.
-        const { state, info } = await client.schedule.getHandle(listed).describe()
+        const description = await describeUnlessGone(client, listed)
+        if (description === undefined) continue
+        const { state, info } = description
         found.push({
           schedule: schedule as ScheduleId,
           ...parsed,
@@ -266,6 +269,16 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       })
       return promotion
     },
+  }
+}
+
+/** A schedule that was deleted a moment ago may still be listed. */
+async function describeUnlessGone(client: Client, listed: string): Promise<ScheduleDescription | undefined> {
+  try {
+    return await client.schedule.getHandle(listed).describe()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return undefined
+    throw error
   }
 }
 

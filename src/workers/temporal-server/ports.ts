@@ -61,6 +61,12 @@ export function searchedRange(): string {
   return `from ${port} and ${uiPort} upwards`
 }
 
+/** Every port at which the user interface of an embedded server may be found. @throws TemporalFault `bad_settings` */
+export function possibleUiPorts(): readonly number[] {
+  const { uiPort } = firstPorts()
+  return Array.from({ length: searchedPorts }, (_, offset) => uiPort + offset)
+}
+
 /**
  * The first pair of free ports: the preferred ones, else the first to look at, else the next.
  * @returns undefined when none of the searched pairs is free
