@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isDeadline, isNotFound, isNotReady } from './call-status.ts'
+import { isDeadline, isExhausted, isExisting, isNotFound, isNotReady } from './call-status.ts'
 
 const statusOf = (code: number): Error => Object.assign(new Error('from the server'), { code })
 
@@ -9,6 +9,8 @@ describe('the status of a failed call', () => {
     ['a call that its client ended for want of time', isDeadline, 1],
     ['a workflow without a worker', isNotReady, 9],
     ['an unknown name', isNotFound, 5],
+    ['a name that is taken', isExisting, 6],
+    ['a limit that is reached', isExhausted, 8],
   ])('%s is known by its number, however deep it is wrapped', (_, judge, code) => {
     expect(judge(statusOf(code))).toBe(true)
     expect(judge(new Error('outer', { cause: new Error('inner', { cause: statusOf(code) }) }))).toBe(true)

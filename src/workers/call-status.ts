@@ -32,6 +32,18 @@ export function isNotFound(error: unknown): boolean {
   )
 }
 
+/** Status 6: there is something of that name. */
+export function isExisting(error: unknown): boolean {
+  return hasCode(error, 6) || (error instanceof Error && error.cause !== undefined && isExisting(error.cause))
+}
+
+/** Status 8: a limit of the server is reached. */
+export function isExhausted(error: unknown): boolean {
+  return (
+    hasCode(error, 8) || (error instanceof Error && error.cause !== undefined && isExhausted(error.cause))
+  )
+}
+
 function hasCode(error: unknown, code: number): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }

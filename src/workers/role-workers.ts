@@ -38,6 +38,7 @@ import { openStore } from '../storage/store.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import { compressionTo, type TemporalConnection } from './connection.ts'
 import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment.ts'
+import { registerDeployment } from './deployment-registration.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { logged } from './runtime.ts'
 import { observe } from './telemetry/observation.ts'
@@ -132,7 +133,11 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
           folder: options.workflows,
         })
       : undefined
-  const build = (await knowsBuilds(native)) ? workflows?.build : undefined
+  const isVersioned =
+    workflows !== undefined &&
+    (await knowsBuilds(native)) &&
+    (await registerDeployment({ connection: native, namespace: connection.namespace, home: homeName, log }))
+  const build = isVersioned ? workflows.build : undefined
   const workflowWorker = (taskQueue: string, activities: Activities, own: Partial<WorkerOptions>) =>
     withLeanThreads(async () =>
       Worker.create({

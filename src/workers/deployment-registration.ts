@@ -1,0 +1,118 @@
+/**
+ * Registration: a place among the deployments of a namespace, of which a server keeps a limited number.
+ *
+ * A worker whose deployment finds no place polls for ever and says nothing. So a home asks for its place first.
+ *
+ * Invariants
+ * - Where there is no place, deployments that no workers and no running workflows use any more make room.
+ * - What others use is left alone; without a place a home works without a deployment, and says so.
+ */
+import { randomUUID } from 'node:crypto'
+import { tsToMs } from '@temporalio/common/lib/time.js'
+import type { NativeConnection } from '@temporalio/worker'
+import { type HomeName, ownServer } from '../identity.ts'
+import { reasonOf } from '../reason.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
+import { isExhausted, isExisting } from './call-status.ts'
+import { deploymentName } from './deployment.ts'
+
+/** The server forgets pollers after five minutes, and deletes no version that has some. */
+const pollersGoneMs = 6 * 60_000
+/** Room for the homes that come next; more would keep this one waiting. */
+const removedAtOnce = 10
+const callTimeoutMs = 15_000
+/** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
+const workflowQueue = 1
+
+interface Registration {
+  readonly connection: NativeConnection
+  readonly namespace: string
+  readonly home: HomeName
+  readonly log: (line: string) => void
+}
+
+/** @returns whether the home has a deployment on the server */
+export async function registerDeployment(registration: Registration): Promise<boolean> {
+  const { home, namespace, log } = registration
+  // A server of the home's own keeps this one alone.
+  if (home === ownServer || (await create(registration))) return true
+  const removed = await removeDeserted(registration)
+  if (removed > 0)
+    log(`${removed} deployments that are not used any more made room in namespace ${namespace}`)
+  if (await create(registration)) return true
+  log(
+    `namespace ${namespace} has no room for another deployment: workers of different releases are not told apart here, so end all of them before an upgrade. \`temporal worker deployment list\` shows what an operator may delete.`,
+  )
+  return false
+}
+
+/** @returns false where there is no room */
+async function create({ connection, namespace, home }: Registration): Promise<boolean> {
+  try {
+    await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+      connection.workflowService.createWorkerDeployment({
+        namespace,
+        deploymentName: deploymentName(home),
+        requestId: randomUUID(),
+      }),
+    )
+    return true
+  } catch (error) {
+    if (isExisting(error)) return true
+    if (isExhausted(error)) return false
+    throw error
+  }
+}
+
+async function removeDeserted(registration: Registration): Promise<number> {
+  const { connection, namespace, home, log } = registration
+  const prefix = deploymentName(ownServer)
+  const { workerDeployments } = await connection.workflowService.listWorkerDeployments({ namespace })
+  let removed = 0
+  for (const { name } of workerDeployments) {
+    if (removed >= removedAtOnce) break
+    if (name == null || !name.startsWith(`${prefix}-`) || name === deploymentName(home)) continue
+    try {
+      if (await remove(registration, name, name.slice(prefix.length + 1) as HomeName)) removed += 1
+    } catch (error) {
+      log(`deployment ${name} stays: ${reasonOf(error)}`)
+    }
+  }
+  return removed
+}
+
+/** @returns false where somebody uses it */
+async function remove(
+  { connection, namespace }: Registration,
+  name: string,
+  owner: HomeName,
+): Promise<boolean> {
+  const { workflowService } = connection
+  const { pollers } = await workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: taskQueue('orchestrator', owner) },
+    taskQueueType: workflowQueue,
+  })
+  const isFresh = pollers.some(({ lastAccessTime }) => Date.now() - tsToMs(lastAccessTime) < pollersGoneMs)
+  const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${name}"`
+  if (isFresh || Number((await workflowService.countWorkflowExecutions({ namespace, query })).count) > 0)
+    return false
+  const described = await workflowService.describeWorkerDeployment({ namespace, deploymentName: name })
+  const { versionSummaries, routingConfig } = described.workerDeploymentInfo ?? {}
+  if (routingConfig?.currentDeploymentVersion != null)
+    await workflowService.setWorkerDeploymentCurrentVersion({
+      namespace,
+      deploymentName: name,
+      buildId: '',
+      ignoreMissingTaskQueues: true,
+      allowNoPollers: true,
+    })
+  for (const { deploymentVersion } of versionSummaries ?? [])
+    await workflowService.deleteWorkerDeploymentVersion({
+      namespace,
+      deploymentVersion: deploymentVersion ?? null,
+      skipDrainage: true,
+    })
+  await workflowService.deleteWorkerDeployment({ namespace, deploymentName: name })
+  return true
+}
