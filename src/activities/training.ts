@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
 import { type GroupId, type RunId, seedOfWork } from '../identity.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
+import type { LearningSignal } from '../learning/learning-signal.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
 import { openChat } from '../policy/chat/checkpoint-chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
@@ -49,6 +50,8 @@ export interface UpdateResult {
   readonly samples: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
   readonly staleness: number
+  /** What there was to learn from; absent where an older version made the update. */
+  readonly signal?: LearningSignal
   /** The groups that it consumed. */
   readonly groups: readonly GroupId[]
 }
@@ -251,6 +254,14 @@ function adamwOf({ learning: { beta1, beta2, epsilon, weightDecay, gradientClip 
  * before it heard of it, counts as done; its weights are left behind with their line.
  */
 function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
-  const { success, samples = {}, reward, staleness } = statistics as unknown as UpdateFigures
-  return { version: Math.max(version, current), success, samples, reward, staleness: staleness.mean, groups }
+  const { success, samples = {}, reward, staleness, signal } = statistics as unknown as UpdateFigures
+  return {
+    version: Math.max(version, current),
+    success,
+    samples,
+    reward,
+    staleness: staleness.mean,
+    ...(signal === undefined ? {} : { signal }),
+    groups,
+  }
 }

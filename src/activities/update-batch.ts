@@ -9,6 +9,7 @@
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId } from '../identity.ts'
 import { planBatch } from '../learning/batch-plan.ts'
+import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { StorageFault } from '../storage/fault.ts'
@@ -27,6 +28,7 @@ export type CollectedFigures = Pick<
   | 'samples'
   | 'staleShare'
   | 'groupsWithPreference'
+  | 'signal'
 >
 
 export interface CollectedBatch {
@@ -125,6 +127,25 @@ function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: numb
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
     staleShare: actionTokens === 0 ? 0 : staleTokens / actionTokens,
     groupsWithPreference,
+    signal: signalOf(groups, groupsWithPreference),
+  }
+}
+
+function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
+  const wins = groups.map(({ trajectories }) =>
+    trajectories.map(({ episode }) => isSuccess(episode.seal.outcome, episode.seal.reward)),
+  )
+  const played = groups.flatMap(({ trajectories }) => trajectories)
+  const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
+  const shareOf = (count: (trajectory: Trajectory) => number) =>
+    actions === 0 ? 0 : played.reduce((sum, trajectory) => sum + count(trajectory), 0) / actions
+  return {
+    groups: groups.length,
+    withPreference,
+    won: wins.filter((group) => group.every((isWon) => isWon)).length,
+    lost: wins.filter((group) => !group.some((isWon) => isWon)).length,
+    unusable: shareOf(({ unusable }) => unusable),
+    cutOff: shareOf(({ cutOff }) => cutOff),
   }
 }
 

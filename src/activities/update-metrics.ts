@@ -4,6 +4,7 @@
  * Invariants
  * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
  */
+import type { LearningSignal } from '../learning/learning-signal.ts'
 import type { UpdateMetrics } from '../storage/metrics.ts'
 import type { StoredUpdate } from '../storage/updates.ts'
 
@@ -27,6 +28,8 @@ export interface UpdateFigures {
   readonly gradientNorm: number
   readonly loss: number
   readonly groupsWithPreference: number
+  /** Absent in figures of older versions. */
+  readonly signal?: LearningSignal
   readonly waitSeconds: number
   readonly trainSeconds: number
 }
@@ -53,6 +56,19 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     grad_norm: figures.gradientNorm,
     loss: figures.loss,
     groups_with_preference: figures.groupsWithPreference,
+    ...signalKeys(figures.signal),
     seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
+  }
+}
+
+function signalKeys(signal: LearningSignal | undefined) {
+  if (signal === undefined) return {}
+  const { groups, won, lost, unusable, cutOff } = signal
+  return {
+    groups,
+    groups_won: won,
+    groups_lost: lost,
+    unusable_share: unusable,
+    cut_off_share: cutOff,
   }
 }

@@ -60,3 +60,18 @@ test('a run that ended early is told to be resumed first', () => {
   expect(text).toContain('No evaluation finished.')
   expect(text.indexOf('perdure resume')).toBeLessThan(text.indexOf('perdure status'))
 })
+
+test('a run whose policy never changed says so first, with the likely cause and what to do', () => {
+  const standstill = { groups: 8, won: 0, lost: 8, unusable: 0.1, cutOff: 0, updates: 60 }
+  const nothingLearnt = { ...standstill, cause: 'all_lost' } as const
+  const text = finalReport({ ...end, progress: { ...progress, emptyUpdates: 60, nothingLearnt } }, false)
+  const flat = text.replaceAll(/\s+/g, ' ')
+  expect(flat).toMatch(
+    /^ The policy never changed: none of 60 updates had anything to learn from\. 0 of 8 groups/,
+  )
+  expect(flat).toContain('a longer warm start')
+  expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+  const partly = finalReport({ ...end, progress: { ...progress, emptyUpdates: 7, nothingLearnt } }, false)
+  expect(partly).not.toContain('never changed')
+  expect(partly).toContain('nothing is learnt')
+})

@@ -7,9 +7,13 @@
  */
 import Table from 'cli-table3'
 import { differenceInterval } from '../learning/interval.ts'
+import { isUntrained, type LearningCourse, standstillWords } from '../learning/learning-signal.ts'
 import type { EvaluationSummary, RunProgress } from '../workers/training-session.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
-import { count, duration, points } from './wording.ts'
+import { count, duration, inLines, points } from './wording.ts'
+
+/** Columns of the narrowest usual terminal. */
+const reportWidth = 80
 
 /** What the report is made of. */
 export interface RunEnd {
@@ -92,6 +96,16 @@ export function howToGoOn(run: string, home: string | undefined, ended: boolean)
   })
 }
 
+/** What the run has not learnt; nothing where its last update had something to learn from. */
+export function learningWords(course: LearningCourse): readonly string[] {
+  const { step, nothingLearnt } = course
+  if (nothingLearnt === undefined) return []
+  const never = isUntrained(course)
+    ? `The policy never changed: none of ${count(step)} ${step === 1 ? 'update' : 'updates'} had anything to learn from. `
+    : ''
+  return ['', ...inLines(`${never}${standstillWords(nothingLearnt)}`, reportWidth)]
+}
+
 /** The report as text. */
 export function finalReport(end: RunEnd, colours: boolean): string {
   const { progress, seconds, directory, uiUrl, home } = end
@@ -105,6 +119,7 @@ export function finalReport(end: RunEnd, colours: boolean): string {
   ]
   const width = Math.max(...facts.map(([name]) => name.length))
   return [
+    ...learningWords(progress),
     '',
     progress.evaluations.length === 0
       ? 'No evaluation finished.'

@@ -50,6 +50,26 @@ describe('the view', () => {
     expect(text).toContain('http://127.0.0.1:8233')
   })
 
+  test('an update that had nothing to learn from is a named state, whole in any width, until one has', () => {
+    const standstill = { groups: 8, won: 0, lost: 8, unusable: 0.63, cutOff: 0.6, updates: 5 }
+    const nothingLearnt = { ...standstill, cause: 'cut_off_actions' } as const
+    const text = renderLive(stateOf({ nothingLearnt }), { columns: 60, colours: false }).join(' ')
+    const words = '0 of 8 groups with different rewards for 5 updates: nothing is learnt'
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(words)
+    expect(text).toContain('rollout.maxTokensPerTurn')
+    const before = { ...base, step: 22 }
+    expect(plainLines(before, stateOf({ nothingLearnt })).join('\n')).toMatch(
+      new RegExp(`update 23 of 60 .*${words}[^]*63 % of the actions could not be used`),
+    )
+    const longer = { nothingLearnt: { ...nothingLearnt, updates: 6 }, step: 24 }
+    const lines = plainLines({ ...base, nothingLearnt }, stateOf(longer))
+    expect(lines).toHaveLength(1) // what to do was said
+    expect(lines[0]).toContain('for 6 updates')
+    expect(renderLive(stateOf(), { columns: 60, colours: false }).join(' ')).not.toContain(
+      'nothing is learnt',
+    )
+  })
+
   test('the warm start shows its parts in place of updates', () => {
     const progress = { phase: 'warm_start' as const, warmStart: { done: 1, total: 4 } }
     expect(renderLive(stateOf(progress), { columns: 80, colours: false })[0]).toContain('part 1 of 4')

@@ -8,9 +8,10 @@
  */
 import { styleText } from 'node:util'
 import { type Interval, wilsonInterval } from '../learning/interval.ts'
+import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../workers/training-session.ts'
 import type { Pace } from './pace.ts'
-import { count, duration, share, timeOfDay } from './wording.ts'
+import { count, duration, inLines, share, timeOfDay } from './wording.ts'
 
 /** What is known of a run at one moment. */
 export interface LiveState extends Pace {
@@ -179,7 +180,8 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
     lines.push(
       labelled('says', { text: progress.message, style: progress.phase === 'failed' ? 'bad' : 'warn' }),
     )
-  for (const text of [progress.pauseReason, progress.warning])
+  const standstill = progress.nothingLearnt && standstillWords(progress.nothingLearnt)
+  for (const text of [progress.pauseReason, progress.warning, standstill])
     if (text !== undefined) lines.push(...wrapped('note', text, columns))
   if (notice !== undefined) lines.push(labelled('note', { text: notice, style: 'warn' }))
   return lines
@@ -188,13 +190,9 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
 /** A text that must be read whole: in as many lines as it takes. */
 function wrapped(label: string, text: string, columns: number): readonly Line[] {
   const room = Math.max(20, columns - labelWidth - 1)
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last === undefined || last.length + 1 + word.length > room) lines.push(word)
-    else lines[lines.length - 1] = `${last} ${word}`
-  }
-  return lines.map((line, index) => labelled(index === 0 ? label : '', { text: line, style: 'warn' }))
+  return inLines(text, room).map((line, index) =>
+    labelled(index === 0 ? label : '', { text: line, style: 'warn' }),
+  )
 }
 
 /** How styled text reaches a terminal; `stream` decides on colours (NO_COLOR and pipes have none). */
@@ -240,8 +238,12 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
         `staleness ${after.staleness.toFixed(2)}`,
         `${count(after.episodes)} episodes`,
         `${count(after.tokens)} tokens`,
+        ...(after.nothingLearnt === undefined ? [] : [standstillLine(after.nothingLearnt)]),
       ].join(' · '),
     )
+  // The line of an update says how long it lasts; what to do stands once, where the cause is a new one.
+  if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before?.nothingLearnt?.cause)
+    events.push(standstillWords(after.nothingLearnt))
   for (const { suite, version, success, n } of after.evaluations) {
     const known = before?.evaluations.some((each) => each.suite === suite && each.version === version)
     if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)

@@ -5,6 +5,7 @@
  * - Only reads; a home without a store has no runs.
  */
 import { runId } from '../identity.ts'
+import type { Standstill } from '../learning/learning-signal.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
 import { summaryOf } from '../storage/evaluations.ts'
 import { type Home, homeAt } from '../storage/home.ts'
@@ -18,6 +19,7 @@ import type {
   FailedEvaluation,
   Promotion,
 } from '../workers/training-session.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
 import { CallFault } from './failure.ts'
 
 /** A run as its store tells of it. */
@@ -32,6 +34,9 @@ export interface RunRecord {
   /** Updates done. */
   readonly step: number
   readonly version: number
+  /** Updates that had nothing to learn from, and the latest of them in a row. */
+  readonly emptyUpdates?: number
+  readonly nothingLearnt?: Standstill
   readonly evaluations: readonly EvaluationSummary[]
   /** Those that were given up, each with its reason. */
   readonly failedEvaluations?: readonly FailedEvaluation[]
@@ -55,9 +60,19 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
     ...(stored.ended === undefined ? {} : { ended: stored.ended }),
     step: latest?.step ?? 0,
     version: latest?.version ?? 0,
+    ...learningOf(await store.runs.state(stored.id)),
     evaluations: evaluations.flatMap((evaluation) => summaryOf(evaluation) ?? []),
     ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
     ...(promoted === undefined ? {} : { promoted }),
+  }
+}
+
+// What the run told when it last published itself; one of an older version counted nothing.
+function learningOf(state: unknown): Pick<RunRecord, 'emptyUpdates' | 'nothingLearnt'> {
+  const { emptyUpdates, nothingLearnt } = (state ?? {}) as Partial<TrainingState>
+  return {
+    ...(emptyUpdates === undefined ? {} : { emptyUpdates }),
+    ...(nothingLearnt === undefined || nothingLearnt === null ? {} : { nothingLearnt }),
   }
 }
 

@@ -11,7 +11,7 @@ import { isWritable } from '../storage/read-only.ts'
 import { SessionFault } from '../workers/session-fault.ts'
 import { TemporalFault } from '../workers/temporal-server/fault.ts'
 import type { RunProgress } from '../workers/training-session.ts'
-import { howToGoOn } from './final-report.ts'
+import { howToGoOn, learningWords } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
 import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
@@ -144,6 +144,7 @@ function recordLines(record: RunRecord, home: string, silence: string | undefine
   const width = Math.max(...rows.map(([name]) => name.length))
   return [
     ...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    ...learningWords(record),
     '',
     'Go on with',
     ...howToGoOn(record.run, home === defaultHome ? undefined : home, record.status === 'done'),

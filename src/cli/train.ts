@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { loadConfig } from '../config/loader.ts'
 import { runId, runNameAt } from '../identity.ts'
+import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { checkTasks } from '../workers/task-check.ts'
 import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
@@ -155,7 +156,9 @@ function goOn(run: string, home: string | undefined): string {
   return ['Go on with', ...howToGoOn(run, home, false)].join('\n')
 }
 
-function exitCodeOfRun({ phase }: RunProgress): number {
-  if (phase === 'done') return exitCodes.done
+// Its workflow did all that it was asked for, but what a training is for has failed.
+function exitCodeOfRun(progress: RunProgress): number {
+  const { phase } = progress
+  if (phase === 'done') return hasFailedToLearn(progress) ? exitCodes.failed : exitCodes.done
   return phase === 'failed' ? exitCodes.failed : exitCodes.interrupted
 }

@@ -53,3 +53,14 @@ export function timeOfDay(milliseconds: number): string {
     .map((part) => String(part).padStart(2, '0'))
     .join(':')
 }
+
+/** A text in lines of so many characters; a longer word has a line of its own. */
+export function inLines(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}

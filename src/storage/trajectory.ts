@@ -25,6 +25,9 @@ export interface Trajectory {
   readonly logprobs: Float32Array
   /** −1 where the mask is 0. */
   readonly versions: Int32Array
+  /** Actions that the environment could not use, and that were cut off at the limit of a turn's tokens. */
+  readonly unusable: number
+  readonly cutOff: number
   /** Observations and actions in the order in which they happened. */
   readonly messages: readonly Message[]
 }
@@ -121,5 +124,7 @@ export function trajectoryOf(
     const action = actions[turn]
     if (action !== undefined) messages.push(action.message)
   }
-  return { episode, tokens, lossMask, logprobs, versions, messages }
+  const unusable = observations.filter(({ info }) => info.invalid === true).length
+  const cutOff = actions.filter(({ finish }) => finish === 'length').length
+  return { episode, tokens, lossMask, logprobs, versions, unusable, cutOff, messages }
 }

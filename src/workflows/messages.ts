@@ -9,6 +9,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../identity.ts'
+import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 
 /** Search attributes, typed; the embedded server registers them at its start. */
@@ -181,6 +182,10 @@ export interface RunProgress {
   readonly failedEvaluations?: readonly FailedEvaluation[]
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  /** Updates that had nothing to learn from; absent where an older version answered. */
+  readonly emptyUpdates?: number
+  /** The latest updates, where they had nothing to learn from. */
+  readonly nothingLearnt?: Standstill
   readonly message?: string
   /** Why it is paused, where whoever paused it said so, and how it goes on. */
   readonly pauseReason?: string

@@ -6,6 +6,7 @@
  */
 import { setCurrentDetails } from '@temporalio/workflow'
 import { evaluationId, groupId } from '../identity.ts'
+import { standstillWords } from '../learning/learning-signal.ts'
 import { figure, listLink, type Place, table, workflowLink } from './links.ts'
 import { here } from './place.ts'
 import { fruitlessWords, holdOffSeconds, type TrainingState } from './training-state.ts'
@@ -34,6 +35,7 @@ export function describeRun(state: TrainingState, place: Place): string {
   ]
   if (state.pauseReason !== null) parts.push(`Paused: ${state.pauseReason}`)
   if (state.message !== undefined) parts.push(`Failed: ${state.message}`)
+  if (state.nothingLearnt !== null) parts.push(standstillWords(state.nothingLearnt))
   if (holdOffSeconds(state) > 0) parts.push(`Held off: ${fruitlessWords(state)}`)
   if (warmStart !== null && warmStart.done < warmStart.total)
     parts.push(`Warm start: part ${warmStart.done} of ${warmStart.total}`)

@@ -30,6 +30,7 @@ import {
   keptVersions,
   mayUpdate,
   progressOf,
+  receiveSignal,
   roomForGroups,
   settleBatch,
   type TrainingState,
@@ -120,6 +121,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
   state.reward = update.reward
   state.samples = update.samples
   state.staleness = update.staleness
+  receiveSignal(state, update.signal)
   await publish(state, update.version)
   if (!state.stopNow) await startEvaluations(state, 'due')
 }

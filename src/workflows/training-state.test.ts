@@ -13,6 +13,7 @@ import {
   progressOf,
   receiveEvaluation,
   receiveGroup,
+  receiveSignal,
   roomForGroups,
   type TrainingState,
   takeBatch,
@@ -65,6 +66,15 @@ describe('the state of a training run', () => {
     const { samples: _, ...older } = stateWith(2, 1)
     expect(progressOf(older).samples).toEqual({})
     expect(progressOf({ ...older, samples: { alfworld: 16 } }).samples).toEqual({ alfworld: 16 })
+  })
+
+  it('counts the updates that had nothing to learn from, in a row and in all, also after one of an older version', () => {
+    const { emptyUpdates: _, nothingLearnt: __, ...older } = stateWith(2, 0)
+    const state = currentState(older as TrainingState)
+    const signal = { groups: 2, withPreference: 0, won: 0, lost: 2, unusable: 0, cutOff: 0 }
+    for (const withPreference of [0, 1, 0, 0]) receiveSignal(state, { ...signal, withPreference })
+    receiveSignal(state, undefined)
+    expect(progressOf(state)).toMatchObject({ emptyUpdates: 3, nothingLearnt: { updates: 2 } })
   })
 
   it('counts a second report of the same group once', () => {

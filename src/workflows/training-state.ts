@@ -12,6 +12,7 @@ import type { AuditEntry } from '../activities/audit.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId, RunId } from '../identity.ts'
 import { admissible, nextBatch, overdue } from '../learning/admission.ts'
+import { type LearningSignal, type Standstill, standstillAfter } from '../learning/learning-signal.ts'
 import { rolloutSettings } from './live-settings.ts'
 import type {
   EvaluationSummary,
@@ -73,6 +74,9 @@ export interface TrainingState {
   reward: Record<string, number>
   /** Absent in the state of a run that an older version began. */
   samples?: Record<string, number>
+  /** Updates that had nothing to learn from: all of them, and the latest ones in a row. */
+  emptyUpdates: number
+  nothingLearnt: Standstill | null
   evaluations: EvaluationSummary[]
   evaluating: Evaluating[]
   /** The latest that were given up. */
@@ -127,6 +131,8 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     success: {},
     reward: {},
     samples: {},
+    emptyUpdates: 0,
+    nothingLearnt: null,
     evaluations: [],
     evaluating: [],
     failedEvaluations: [],
@@ -184,6 +190,13 @@ export function settleBatch(state: TrainingState, consumed: readonly GroupId[]):
   const isLeft = ({ group }: GroupReady) => !consumed.includes(group)
   state.ready = [...state.training, ...state.ready].filter(isLeft)
   state.training = []
+}
+
+/** Takes in what an update had to teach; one of an older version says nothing of it. */
+export function receiveSignal(state: TrainingState, signal: LearningSignal | undefined): void {
+  if (signal === undefined) return
+  state.nothingLearnt = standstillAfter(state.nothingLearnt, signal)
+  if (state.nothingLearnt !== null) state.emptyUpdates += 1
 }
 
 /** True when an update can start and nobody wants something else first. */
@@ -304,6 +317,8 @@ export function progressOf(state: TrainingState): RunProgress {
     evaluations: state.evaluations,
     ...(state.failedEvaluations.length === 0 ? {} : { failedEvaluations: state.failedEvaluations }),
     startedAt: state.startedAt,
+    emptyUpdates: state.emptyUpdates,
+    ...(state.nothingLearnt ? { nothingLearnt: state.nothingLearnt } : {}),
     ...(state.message === undefined ? {} : { message: state.message }),
     // A stored state of an earlier release has not counted them.
     ...(state.fruitless > 0 && holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),

@@ -88,6 +88,7 @@ export async function createMetrics(readProgress: ReadProgress): Promise<Metrics
   const trained = gauge('trained_tokens', 'Tokens of the episodes that updates consumed.', ['run'])
   const consumed = gauge('trained_episodes', 'Episodes that updates consumed.', ['run'])
   const staleness = gauge('staleness', "Mean staleness of the last update's groups, in versions.", ['run'])
+  const empty = gauge('empty_updates', 'Updates in a row that had nothing to learn from.', ['run'])
   const success = gauge('success', 'Share of successful episodes in the last update.', ['run', 'task'])
   const reward = gauge('reward', 'Mean reward in the last update.', ['run', 'task'])
   const evaluated = gauge('evaluation_success', 'Success of the last evaluation of a suite.', [
@@ -106,6 +107,7 @@ export async function createMetrics(readProgress: ReadProgress): Promise<Metrics
     trained.set({ run }, progress.tokens)
     consumed.set({ run }, progress.episodes)
     staleness.set({ run }, progress.staleness)
+    empty.set({ run }, progress.nothingLearnt?.updates ?? 0)
     for (const [task, share] of Object.entries(progress.success)) success.set({ run, task }, share)
     for (const [task, mean] of Object.entries(progress.reward)) reward.set({ run, task }, mean)
     for (const { suite, success: share } of progress.evaluations) evaluated.set({ run, suite }, share)
