@@ -3,7 +3,7 @@ import { defineEnvironment, win, z } from 'perdure'
 import { bisection } from './bisection.ts'
 
 export const guessNumber = defineEnvironment('guess-number', {
-  start: ({ random }) => ({ prompt: 'Guess my number from 1 to 20.', goal: random.int(1, 20) }),
+  start: ({ random }) => ({ prompt: 'Guess my number from 1 to 20.', goal: random.int(1, 20), random }),
   tools: (tool) => ({
     guess: tool({
       description: 'Guesses a number.',
@@ -11,5 +11,5 @@ export const guessNumber = defineEnvironment('guess-number', {
       run: ({ number }, { goal }) => (number === goal ? win('right') : number < goal ? 'higher' : 'lower'),
     }),
   }),
-  expert: bisection,
+  expert: ({ random }) => bisection(random),
 })

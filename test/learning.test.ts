@@ -1,0 +1,83 @@
+/** Learning as a newcomer meets it: the example learns, and a run that learns nothing says so everywhere. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runId } from '../src/identity.ts'
+import { homeAt } from '../src/storage/home.ts'
+import { isEvaluationMetrics, isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
+import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
+
+const home = temporaryHome()
+const example = ['train', 'examples/guess-number/train.yaml']
+
+afterAll(() => removeHome(home))
+
+describe('the example guess-number', () => {
+  it('learns by reinforcement what imitation did not teach it: at least 80 % of unseen games', async () => {
+    const training = await startPerdure(home, ...example, '--run', 'guess').ended
+    expect(training.code).toBe(0)
+    expect(training.stdout).not.toContain('nothing is learnt')
+    const lines = readMetrics(homeAt(home).run(runId('guess')).metricsFile)
+    const [before, after] = lines
+      .filter(isEvaluationMetrics)
+      .sort((a, b) => a.version - b.version)
+      .map(({ success }) => success)
+    // The expert hesitates, and imitation learns that too; a policy that guesses blindly wins 22.6 %.
+    expect(before).toBeLessThan(0.6)
+    expect(after).toBeGreaterThanOrEqual(0.8)
+  }, 900_000)
+})
+
+describe('a run whose updates have nothing to learn from', () => {
+  let training: Ending
+  beforeAll(async () => {
+    const set = [
+      'rollout.maxTokensPerTurn=4', // no call of a tool is so short
+      'rollout.groupSize=2',
+      'rollout.groupsPerUpdate=2',
+      'warmStart.demonstrations=20',
+      'warmStart.epochs=1',
+      'training.updates=5',
+      'evaluation.suites=[]',
+    ]
+    const flags = set.flatMap((value) => ['--set', value])
+    training = await startPerdure(home, ...example, '--run', 'idle', ...flags).ended
+  }, 300_000)
+
+  it('says at its end that the policy never changed, why, and what to do, and ends with 1', () => {
+    const text = training.stdout.replaceAll(/\s+/g, ' ')
+    expect(text).toContain('The policy never changed: none of 5 updates had anything to learn from.')
+    expect(text).toContain('0 of 2 groups with different rewards for 5 updates: nothing is learnt.')
+    expect(text).toMatch(/100 % were cut off at `rollout.maxTokensPerTurn`\. Raise it/)
+    expect(training.code).toBe(1)
+  })
+
+  it('has said so at each update', () => {
+    for (const updates of ['1 update', '2 updates', '5 updates'])
+      expect(`${training.stdout}${training.stderr}`).toContain(`for ${updates}: nothing is learnt`)
+  })
+
+  it('tells it in its metrics, in figures', () => {
+    const lines = readMetrics(homeAt(home).run(runId('idle')).metricsFile).filter(isUpdateMetrics)
+    expect(lines).toHaveLength(5)
+    for (const line of lines) {
+      expect(line.cut_off_share).toBeGreaterThan(0.5)
+      expect(line).toMatchObject({
+        version: 0,
+        groups: 2,
+        groups_with_preference: 0,
+        groups_won: 0,
+        groups_lost: 2,
+        unusable_share: 1,
+      })
+    }
+  })
+
+  it('is told by status, in words and as a document', async () => {
+    const words = await startPerdure(home, 'status', 'idle').ended
+    expect(words.stdout.replaceAll(/\s+/g, ' ')).toContain('The policy never changed: none of 5 updates')
+    const { stdout } = await startPerdure(home, 'status', 'idle', '--json').ended
+    expect(JSON.parse(stdout)).toMatchObject({
+      emptyUpdates: 5,
+      nothingLearnt: { updates: 5, groups: 2, cause: 'cut_off_actions', unusable: 1 },
+    })
+  })
+})
