@@ -116,7 +116,11 @@ async function prepareRun(directory: string): Promise<readonly number[]> {
   try {
     const open = await runs.get(run)
     const checkpoint = open.directory.checkpointDir(0)
-    await firstCheckpoint(checkpoint, config, await collectDemonstrations(open, 16, () => undefined))
+    await firstCheckpoint(
+      checkpoint,
+      config,
+      await collectDemonstrations(open, 16, () => undefined, new AbortController().signal),
+    )
     await store.runs.publish(run, { version: 0, state: {} })
     const chat = await openChat(checkpoint)
     const look = { name: 'take_action', arguments: { action: 'look' } }

@@ -23,6 +23,7 @@ const names = [
   'schedule',
   'sandbox',
   'leaks',
+  'signals',
 ]
 const known = names.filter((name) => existsSync(fileOf(name)))
 

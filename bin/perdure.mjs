@@ -7,10 +7,13 @@
  *   with the same terminal, signals and exit code.
  * - In a checkout the sources run; the published package runs what was built from them.
  * - What Node has compiled it finds again in the user's cache, where that can be written.
+ * - Before the command listens to signals, SIGINT, SIGTERM and SIGHUP end everything at once with 130.
+ * - A command does not outlive the launcher or the package runner that started it, however that one ends.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
+import { Socket } from 'node:net'
 import { constants, homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -18,8 +21,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src', 'cli', 'main.ts')
 const isCheckout = existsSync(source)
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** The file descriptor of the launcher's pipe, in the process that it starts. */
+const pipeVariable = 'PERDURE_LAUNCHER_PIPE'
+const lookForParentEveryMs = 500
 
-if (isCheckout && !existsSync(join(root, 'node_modules', '.bin', 'node'))) setUp()
+const leave = () => process.exit(130)
+for (const name of endingSignals) process.on(name, leave)
+listenToLauncher()
+endWithPackageRunner()
+
+if (isCheckout && !existsSync(join(root, 'node_modules', '.bin', 'node'))) await setUp()
 if (isRecentEnough(process.versions.node)) {
   module.enableCompileCache(
     join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure', 'compiled'),
@@ -33,11 +45,23 @@ function isRecentEnough(version) {
   return major > 22 || (major === 22 && minor >= 18)
 }
 
-function setUp() {
-  const setup = spawnSync(process.execPath, [join(root, 'scripts', 'setup.mjs')], {
+async function setUp() {
+  const child = spawn(process.execPath, [join(root, 'scripts', 'setup.mjs')], {
     stdio: ['inherit', 2, 'inherit'],
+    // Of its own group, so that a signal ends the package manager with it.
+    detached: true,
   })
-  if (setup.status !== 0) process.exit(1)
+  const end = () => {
+    try {
+      process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
+  }
+  process.on('exit', end)
+  const code = await new Promise((resolve) => child.once('exit', resolve).once('error', () => resolve(1)))
+  process.off('exit', end)
+  if (code !== 0) process.exit(1)
 }
 
 /** @returns path of a Node that is recent enough, beside this package */
@@ -59,11 +83,17 @@ function projectNode() {
 
 function handOver(node) {
   const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env: { ...process.env, [pipeVariable]: '3' },
   })
-  // A terminal's Ctrl-C reaches the child twice then; the command knows echoes from impatience.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'])
-    process.on(signal, () => child.kill(signal))
+  const [, , , pipe] = child.stdio
+  // A terminal's Ctrl-C reaches both: through the pipe the child knows it from one that was pressed again.
+  for (const name of endingSignals) {
+    process.on(name, () => pipe.write(`${name}\n`))
+    process.off(name, leave) // last: a signal is lost while nothing listens
+  }
+  for (const name of ['SIGQUIT', 'SIGUSR2', 'SIGCONT']) process.on(name, () => child.kill(name))
+  pipe.on('error', () => undefined) // the child has just ended
   child.once('error', (error) => {
     console.error(`perdure cannot run ${node}: ${error.message}`)
     process.exit(1)
@@ -71,4 +101,55 @@ function handOver(node) {
   child.once('exit', (code, signal) => {
     process.exit(code ?? 128 + (constants.signals[signal] ?? 0))
   })
+}
+
+/** In the process that a launcher started: its signals, and its end, which closes the pipe. */
+function listenToLauncher() {
+  const descriptor = process.env[pipeVariable]
+  if (descriptor === undefined) return
+  delete process.env[pipeVariable]
+  const pipe = new Socket({ fd: Number(descriptor) })
+  pipe.setEncoding('utf8').on('data', (text) => {
+    for (const name of text.split('\n'))
+      if (endingSignals.includes(name)) process.emit(name, name, 'launcher')
+  })
+  pipe.on('error', () => undefined)
+  pipe.once('close', () => process.kill(process.pid, 'SIGHUP'))
+  pipe.unref()
+}
+
+/** `npm start` and `npx` hand their signals on, but SIGKILL leaves what they started to the system. */
+function endWithPackageRunner() {
+  if (process.env.npm_execpath === undefined) return
+  const line = lineToPackageRunner()
+  if (line.length === 0) return
+  const timer = setInterval(() => {
+    if (line.every((pid, at) => (at === 0 ? process.ppid : parentOf(line[at - 1])) === pid)) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGHUP')
+  }, lookForParentEveryMs)
+  timer.unref()
+}
+
+/** The process that started this one, up to the package runner; shells may stand between. Empty without a runner. */
+function lineToPackageRunner() {
+  if (process.platform !== 'linux') return [process.ppid]
+  const line = []
+  for (let pid = process.ppid; line.length < 4 && pid > 1; pid = parentOf(pid)) {
+    line.push(pid)
+    if (/\b(npm|npx|pnpm|yarn|bun)\b/.test(textOf(`/proc/${pid}/cmdline`).split(' ')[0])) return line
+  }
+  return []
+}
+
+function parentOf(pid) {
+  return Number(/^PPid:\s+(\d+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0)
+}
+
+function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -25,17 +25,20 @@ const patience = 4
 /**
  * Plays the expert's actions and records what the policy would have seen.
  * @param onProgress called after each demonstration
+ * @param signal ends it between two demonstrations
  */
 export async function collectDemonstrations(
   run: OpenRun,
   count: number,
   onProgress: (done: number) => void,
+  signal: AbortSignal,
 ): Promise<readonly DemonstratedEpisode[]> {
   const { tasks } = run.config
   const weights = tasks.map((task) => task.weight)
   const asked = tasks.map(() => 0)
   const episodes: DemonstratedEpisode[] = []
   for (let tries = 0; episodes.length < count && tries < count * patience; tries++) {
+    signal.throwIfAborted()
     const index = nextTask(weights, asked)
     const position = asked[index] ?? 0
     asked[index] = position + 1

@@ -41,20 +41,3 @@ export function failing<A extends Activities>(activities: A): A {
     }
   })
 }
-
-/**
- * The same activities, which refuse to start once the worker stops. An episode goes from turn to turn within
- * one workflow task; the delay, longer than `localRetryThreshold`, turns its next turn into a timer, so that
- * the task ends here and the turn is played by the next worker.
- */
-export function untilStopping<A extends Activities>(stopping: AbortSignal, activities: A): A {
-  return wrapEach(activities, async (call) => {
-    if (stopping.aborted)
-      throw ApplicationFailure.create({
-        type: 'WorkerStopping',
-        message: 'this worker is stopping; the next one goes on',
-        nextRetryDelay: '2 seconds',
-      })
-    return call()
-  })
-}

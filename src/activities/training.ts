@@ -8,6 +8,7 @@
  * - A checkpoint that is broken is never trained on: the newest good one before it is.
  */
 import { join } from 'node:path'
+import { Context } from '@temporalio/activity'
 import type { RunConfig } from '../config/schema.ts'
 import { type GroupId, type RunId, seedOfWork } from '../identity.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
@@ -90,8 +91,11 @@ export function createTrainingActivities({ home, store, runs, trainerOf, log }: 
         config.warmStart.demonstrations,
         config.policy.from === undefined ? tokenizerDemonstrations : 0,
       )
-      const episodes = await collectDemonstrations(opened, total, (done) =>
-        heartbeat({ phase: 'demonstrations', done, total }),
+      const episodes = await collectDemonstrations(
+        opened,
+        total,
+        (done) => heartbeat({ phase: 'demonstrations', done, total }),
+        Context.current().cancellationSignal,
       )
       const first = firstDir(opened)
       await firstCheckpoint(first, config, episodes)

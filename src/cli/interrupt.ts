@@ -1,50 +1,81 @@
 /**
- * Ctrl-C: the first asks for a clean stop, the second does not wait for it.
+ * Signals that ask a process to end: the first asks for a clean stop, the second does not wait for it.
  *
  * Invariants
- * - The first signal only tells; whoever listens stops in its own order.
- * - The second ends the process at once with 130: what is finished is durable either way.
- * - An echo of the first signal is no second one: a terminal sends Ctrl-C to every process, and npm and
- *   the launcher pass theirs on as well.
- * - Disposing gives the signals back.
+ * - I1 The first signal only tells; the command that listens stops in its own order.
+ * - I2 The second ends the process at once with 130, or with the code of what had ended already: what is finished is
+ *   durable either way.
+ * - I3 An echo of the first signal is no second one: a terminal sends Ctrl-C to every process, and npm passes its own on
+ *   as well, a moment later; what the launcher passes on is known as such, and is a second one of its own only.
+ * - I4 A command that does not listen ends at the first signal with 130.
+ * - I5 Disposing gives the signals back.
  */
 import { exitCodes } from './failure.ts'
 
-const signals = ['SIGINT', 'SIGTERM'] as const
-/** Echoes arrive within milliseconds; nobody presses twice that fast. */
-const echoMs = 250
+/** Ctrl-C, what a service manager sends, and the end of the terminal. */
+export const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** Echoes arrive within milliseconds, on a busy machine later; hardly anyone presses twice that fast. */
+const echoMs = 500
 
-/** Listens for Ctrl-C and SIGTERM. */
+type Source = Pick<NodeJS.Process, 'on' | 'off' | 'exit' | 'listeners'>
+
+/** Commands that listen now. */
+let listening = 0
+
+/** Listens for the signals. */
 export interface Interrupt extends Disposable {
   readonly signal: AbortSignal
 }
 
 /**
- * @param onForced called before the process ends by force
+ * @param onForced called before the process ends by force; may give another exit code
  * @param source where signals come from and where a forced end goes; the process itself unless tested
  * @param now milliseconds of a clock that only goes forward
  */
 export function watchInterrupts(
-  onForced: () => void,
-  source: Pick<NodeJS.Process, 'on' | 'off' | 'exit'> = process,
+  onForced: () => number | undefined,
+  source: Source = process,
   now: () => number = () => performance.now(),
 ): Interrupt {
   const controller = new AbortController()
-  let firstAt: number | undefined
-  const listener = (): void => {
-    if (firstAt === undefined) {
-      firstAt = now()
+  const firstAt = new Map<unknown, number>()
+  const listener = (_: string, from: unknown): void => {
+    const way = from === 'launcher' ? from : 'system'
+    const first = firstAt.get(way)
+    if (first === undefined) {
+      firstAt.set(way, now())
       controller.abort()
-    } else if (now() - firstAt > echoMs) {
-      onForced()
-      source.exit(exitCodes.interrupted)
+    } else if (now() - first > echoMs) {
+      source.exit(onForced() ?? exitCodes.interrupted)
     }
   }
-  for (const name of signals) source.on(name, listener)
+  let isListening = true
+  listening++
+  for (const name of endingSignals) source.on(name, listener)
   return {
     signal: controller.signal,
     [Symbol.dispose]() {
-      for (const name of signals) source.off(name, listener)
+      if (isListening) listening--
+      isListening = false
+      for (const name of endingSignals) source.off(name, listener)
+    },
+  }
+}
+
+/** Ends the process at a signal for which no command listens; takes over from the launcher. */
+export function endUnlessWatched(source: Source = process): Disposable {
+  const listener = (): void => {
+    if (listening === 0) source.exit(exitCodes.interrupted)
+  }
+  for (const name of endingSignals) {
+    const before = source.listeners(name)
+    source.on(name, listener)
+    // Last: a signal is lost while nothing listens.
+    for (const each of before) source.off(name, each as () => void)
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const name of endingSignals) source.off(name, listener)
     },
   }
 }

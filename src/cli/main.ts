@@ -3,7 +3,10 @@
  *
  * Invariants
  * - The exit code is set, never forced, so that what is written reaches its reader.
+ * - What a signal means is decided here from the first moment on, and by the launcher before that.
  */
+import { endUnlessWatched } from './interrupt.ts'
 import { runCommandLine } from './program.ts'
 
+endUnlessWatched()
 process.exitCode = await runCommandLine(process.argv.slice(2))

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A configuration is checked before anything starts.
- * - Ctrl-C leaves the run resumable, says how to go on and ends with 130.
+ * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to go on and ends with 130.
  */
 import { basename, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,9 @@ import { Command } from 'commander'
 import { loadConfig } from '../config/loader.ts'
 import { runId, runNameAt } from '../identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
+import { reasonOf } from '../reason.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
+import { recordRun } from '../workers/new-run.ts'
 import { checkTasks } from '../workers/task-check.ts'
 import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
 import { dryRun } from './dry-run.ts'
@@ -30,7 +32,7 @@ import {
 } from './options.ts'
 import { refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
-import { watchRun } from './watch.ts'
+import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
 
 /** The configuration of `train` without a file. */
 const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
@@ -81,7 +83,10 @@ Examples:
       await refuseTaken(options.home, run)
       const checked = await checkTasks(config, { home: options.home, officialData: options.data })
       for (const notice of checked.notices) terminal.say(notice)
-      await follow(run, options, terminal, (session) => session.start(run, checked.config))
+      await follow(run, options, terminal, {
+        begin: (session) => session.start(run, checked.config),
+        keep: () => recordRun(options.home, run, checked.config),
+      })
     })
 }
 
@@ -102,54 +107,85 @@ export function resumeCommand(): Command {
       '\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure',
     )
     .action(async (run: string, options: ReportOptions & MetricsFlags) => {
-      await follow(run, options, openTerminal(options), (session) => session.resume(run))
+      await follow(run, options, openTerminal(options), { begin: (session) => session.resume(run) })
     })
+}
+
+/** How a command takes up its run. */
+interface Beginning {
+  begin(session: TrainingSession): Promise<void>
+  /** Makes the run known where a signal came before it began. */
+  keep?(): Promise<unknown>
 }
 
 async function follow(
   run: string,
   options: ReportOptions & MetricsFlags,
   terminal: Terminal,
-  begin: (session: TrainingSession) => Promise<void>,
+  { begin, keep }: Beginning,
 ): Promise<void> {
   const startedAt = Date.now()
   const directory = homeAt(options.home).run(runId(run)).dir
   const home = options.home === defaultHome ? undefined : options.home
-  using interrupt = watchInterrupts(() => terminal.say(`\nleft at once; ${goOn(run, home)}`))
-  const { openSession } = await import('../workers/training-session.ts')
-  const session = await openSession({
-    home: options.home,
-    roles: 'all',
-    log: (line) => terminal.say(line),
-    metrics: metricsPlace(options),
+  let watched: WatchResult = { ended: false, progress: undefined }
+  let isKnown = keep === undefined
+  let uiUrl: string | undefined
+
+  /** Says how it ended. @returns the exit code */
+  function conclude(): number {
+    const seconds = (Date.now() - startedAt) / 1000
+    const { progress } = watched
+    if (watched.ended)
+      terminal.report({ ...watched.progress, directory, seconds }, [
+        finalReport({ progress: watched.progress, seconds, directory, uiUrl, home }, terminal.colours),
+      ])
+    else
+      terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
+        isKnown
+          ? `Run ${run} is interrupted and resumable. ${goOn(run, home)}`
+          : 'Interrupted before anything began; the same command starts it.',
+      ])
+    return watched.ended ? exitCodeOfRun(watched.progress) : exitCodes.interrupted
+  }
+
+  using interrupt = watchInterrupts(() => {
+    terminal.settle()
+    terminal.say('left at once')
+    return conclude()
   })
-  let progress: RunProgress | undefined
-  let ended = false
+  const { signal } = interrupt
   try {
-    if (!interrupt.signal.aborted) {
-      await begin(session)
-      const watched = await watchRun(session, run, terminal, interrupt.signal)
-      progress = watched.progress
-      ended = watched.ended
-    }
+    const { openSession } = await import('../workers/training-session.ts')
+    await using session = await openSession({
+      home: options.home,
+      roles: 'all',
+      log: (line) => terminal.say(line),
+      metrics: metricsPlace(options),
+      signal,
+    })
+    uiUrl = session.uiUrl
+    await unlessAborted(signal, begin(session))
+    isKnown = true
+    watched = await watchRun(session, run, terminal, signal)
     // A live view says so itself.
-    if (!ended && (!terminal.interactive || progress === undefined))
-      terminal.say('stopping cleanly; Ctrl-C again does not wait')
-  } finally {
-    await session.close()
+    if (!watched.ended && (!terminal.interactive || watched.progress === undefined))
+      terminal.say(stoppingWords)
+  } catch (error) {
+    if (!signal.aborted && !watched.ended) throw error
+    // What was under way when the signal came may fail of it, and what a finished run leaves is no part of it.
+    if (error !== signal.reason) terminal.say(reasonOf(error))
   }
-  const seconds = (Date.now() - startedAt) / 1000
-  if (!ended || progress === undefined) {
-    terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: true }, [
-      `Run ${run} is interrupted and resumable. ${goOn(run, home)}`,
-    ])
-    process.exitCode = exitCodes.interrupted
-    return
-  }
-  terminal.report({ ...progress, directory, seconds }, [
-    finalReport({ progress, seconds, directory, uiUrl: session.uiUrl, home }, terminal.colours),
-  ])
-  process.exitCode = exitCodeOfRun(progress)
+  if (!isKnown) await keep?.()
+  isKnown = true
+  process.exitCode = conclude()
+}
+
+/** Waits for the work, but not beyond the signal. @throws its reason */
+async function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  await Promise.race([work, aborted])
 }
 
 function goOn(run: string, home: string | undefined): string {

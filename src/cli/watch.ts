@@ -15,6 +15,9 @@ import type { Terminal } from './terminal.ts'
 // Often enough to feel live, rare enough to cost nothing beside the run.
 const lookEveryMs = 1000
 
+/** Said at the first signal. */
+export const stoppingWords = 'stopping cleanly; Ctrl-C again does not wait'
+
 /** The workers of this process ended while the run goes on. */
 class WorkersStopped extends Error {
   override readonly name = 'WorkersStopped'
@@ -87,7 +90,7 @@ export async function watchRun(
     const result = await Promise.race([session.result(run), left, deserted])
     stop.abort()
     if (result === undefined) {
-      if (last !== undefined) show(last, 'stopping cleanly; Ctrl-C again does not wait')
+      if (last !== undefined) show(last, stoppingWords)
       return { ended: false, progress: last }
     }
     show(result)

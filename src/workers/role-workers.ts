@@ -2,10 +2,13 @@
  * Role workers: the Temporal workers of one process, one per role that it takes on.
  *
  * Invariants
- * - Everything that is started here is stopped by `close`: workers first, then sessions, engines, trainer, store.
+ * - I1 Everything that is started here is stopped by `close`, or when the rest cannot be started, in one order: workers
+ *   with the calls in their hands, sessions, engines, trainers, tasks, connection, store. What fails on the way keeps
+ *   nothing after it from being stopped.
  * - With local dispatch episodes play in the orchestrator; with server dispatch in the environment workers, which
  *   hold the sessions, and sample through the policy workers' queue.
  */
+import { IllegalStateError } from '@temporalio/common'
 import {
   GracefulShutdownPeriodExpiredError,
   NativeConnection,
@@ -17,12 +20,12 @@ import { createBranchActivities } from '../activities/branches.ts'
 import { createChildrenActivities } from '../activities/children.ts'
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
-import { untilStopping } from '../activities/failure.ts'
 import { heartbeating } from '../activities/heartbeat.ts'
 import { createOpenRuns } from '../activities/open-runs.ts'
 import { createRunActivities } from '../activities/run.ts'
 import { createSamplingActivities } from '../activities/sampling.ts'
 import { createServing } from '../activities/serving.ts'
+import { createCalls } from '../activities/stopping.ts'
 import { createTrainingActivities } from '../activities/training.ts'
 import { createTrajectoryActivities } from '../activities/trajectory.ts'
 import type { Activities } from '../activities/wrapping.ts'
@@ -33,6 +36,7 @@ import { isSynchronous } from '../learning/admission.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
+import { reasonOf } from '../reason.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
@@ -84,10 +88,12 @@ export interface RoleWorkers {
   close(): Promise<void>
 }
 
-/** Time for activities in hand at a shutdown; what takes longer is done again later. */
+/** After it activities in hand hear of the shutdown; what takes longer is done again later. */
 const shutdownGraceTime = '1 second'
-/** A turn on a slow engine may be in hand; beyond this it is left to the next worker. */
-const shutdownForceTime = '20 seconds'
+/** Calls are given up long before: beyond this the server does not answer. */
+const shutdownForceTime = '60 seconds'
+/** A call that was given up still writes a file or computes a step. */
+const workingMs = 10_000
 
 /** Starts the workers of the roles and returns when they poll. */
 export async function startRoleWorkers(options: RoleWorkerOptions): Promise<RoleWorkers> {
@@ -96,7 +102,9 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   const log = logged(options.log)
   const home = createHome(options.home)
   const takes = (role: Role) => options.roles.includes(role)
+  await using opened = new AsyncDisposableStack()
   const store = await openStore(home.storeFile)
+  opened.defer(() => store.close())
   const runs = createOpenRuns({ home, store, findEnvironment: options.findEnvironment })
   const serving = createServing({ runs, createEngine: options.createEngine ?? embeddedEngine, log })
   const trainers = createTrainers(options.createTrainer ?? ((threads) => createTrainer({ threads })))
@@ -109,6 +117,13 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     ...connection.options,
     grpcCompression: compressionTo(connection.address),
   })
+  opened.defer(() => native.close())
+  opened.defer(() => runs.close())
+  const calls = createCalls()
+  opened.defer(() => calls.settled(workingMs))
+  opened.defer(() => trainers.closeAll())
+  opened.defer(() => serving.closeAll())
+  opened.defer(() => closeSessions())
   const observation = observe(options.telemetry?.observers ?? [], (error) =>
     log(`what was done cannot be told: ${String(error)}`),
   )
@@ -124,7 +139,31 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     maxHeartbeatThrottleInterval: '2.5 seconds', // a fourth of the shortest heartbeat timeout
   } satisfies Partial<WorkerOptions>
   const workers: Worker[] = []
-  const stopping = new AbortController()
+  const runnings: Promise<void>[] = []
+  let isStopping = false
+  opened.defer(async () => {
+    isStopping = true
+    calls.stop()
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+    await Promise.allSettled(runnings)
+  })
+  /** One that was made holds on to the connection until it has run. */
+  const start = (worker: Worker): void => {
+    workers.push(worker)
+    const running = runUntilStopped(worker)
+    running.catch(() => undefined)
+    runnings.push(running)
+  }
+  const runUntilStopped = async (worker: Worker): Promise<void> => {
+    try {
+      await worker.run()
+    } catch (error) {
+      // It says so itself, or that its native part is still in use.
+      const isLate = error instanceof GracefulShutdownPeriodExpiredError || error instanceof IllegalStateError
+      if (!isStopping || !isLate) throw error
+      log(`a worker was left before all it had in hand ended: ${reasonOf(error)}`)
+    }
+  }
   const workflows =
     takes('orchestrator') || takes('environment')
       ? await workflowBundle({
@@ -145,7 +184,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
         ...(build === undefined ? {} : workerOf(homeName, build)),
         taskQueue,
         ...(workflows === undefined ? {} : { workflowBundle: workflows }),
-        activities: untilStopping(stopping.signal, activities),
+        activities: calls.untilStopping(activities),
         maxCachedWorkflows: options.maxCachedWorkflows ?? 600,
         maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
         maxConcurrentWorkflowTaskExecutions: 100,
@@ -155,7 +194,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       }),
     )
   if (takes('orchestrator'))
-    workers.push(
+    start(
       await workflowWorker(
         queue('orchestrator'),
         { ...environment, ...sampling, ...trajectories },
@@ -163,7 +202,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       ),
     )
   if (takes('environment'))
-    workers.push(
+    start(
       await workflowWorker(
         queue('environment'),
         { ...environment, ...heartbeating(trajectories) },
@@ -171,33 +210,35 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
       ),
     )
   if (takes('policy'))
-    workers.push(
+    start(
       await Worker.create({
         ...common,
         taskQueue: queue('policy'),
-        activities: heartbeating({
-          ...sampling,
-          ...createRunActivities({ store, runs, serving }),
-          ...createEvaluationActivities({ store, runs }),
-          ...createAuditActivities({ store }),
-          ...createChildrenActivities(),
-        }),
+        activities: heartbeating(
+          calls.untilStopping({
+            ...sampling,
+            ...createRunActivities({ store, runs, serving }),
+            ...createEvaluationActivities({ store, runs }),
+            ...createAuditActivities({ store }),
+            ...createChildrenActivities(),
+          }),
+        ),
         maxConcurrentActivityTaskExecutions: 500,
       }),
     )
   if (takes('trainer'))
-    workers.push(
+    start(
       await Worker.create({
         ...common,
         taskQueue: queue('trainer'),
         activities: heartbeating(
-          createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log }),
+          calls.untilStopping(createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log })),
         ),
         maxConcurrentActivityTaskExecutions: 1, // one update at a time: they share the cores
       }),
     )
 
-  const running = Promise.all(workers.map(runUntilStopped)).then(() => undefined)
+  const running = Promise.all(runnings).then(() => undefined)
   running.catch(() => undefined)
   const deployment =
     build !== undefined && takes('orchestrator')
@@ -211,32 +252,9 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
           log,
         })
       : undefined
-  return {
-    deployment,
-    workflows,
-    stopped: running,
-    async close() {
-      stopping.abort()
-      await deployment?.close()
-      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
-      await running.catch((error: unknown) => log(`a worker ended with an error: ${String(error)}`))
-      await closeSessions()
-      await serving.closeAll()
-      await trainers.closeAll()
-      await runs.close()
-      await native.close()
-      await store.close()
-    },
-  }
-}
-
-/** Runs a worker; one that was stopped with work in hand has done what it could. */
-async function runUntilStopped(worker: Worker): Promise<void> {
-  try {
-    await worker.run()
-  } catch (error) {
-    if (!(error instanceof GracefulShutdownPeriodExpiredError)) throw error
-  }
+  opened.defer(() => deployment?.close())
+  const all = opened.move()
+  return { deployment, workflows, stopped: running, close: () => all.disposeAsync() }
 }
 
 function embeddedEngine(config: RunConfig): Promise<Engine> {

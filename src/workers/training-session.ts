@@ -17,7 +17,7 @@ import {
 } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
 import { definitionOf } from '../activities/open-runs.ts'
-import { inHome, withoutHome } from '../config/home-paths.ts'
+import { inHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
@@ -43,6 +43,7 @@ import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { refuseFormerExecution } from './former-execution.ts'
 import { homeNameOn } from './home-name.ts'
 import { keepHouse } from './housekeeping.ts'
+import { insertRun } from './new-run.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
@@ -83,13 +84,15 @@ export interface SessionOptions
   readonly diskLookMs?: number
   /** Milliseconds between two looks at what other builds of the workflows have left; a minute by default. */
   readonly takeoverLookMs?: number
+  /** Gives up opening the session; what was opened by then is closed, and `openSession` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
   /** Who gives orders, for the audit trail; the user of this process by default. */
   readonly by?: string
   /** Where Prometheus may fetch metrics; nowhere by default. Another host than loopback needs a token. */
   readonly metrics?: MetricsPlace | undefined
 }
 
-export interface TrainingSession extends RunSteering, RunEvaluations, RunBranches {
+export interface TrainingSession extends RunSteering, RunEvaluations, RunBranches, AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
   /** Settles when the workers of this session stop; never for a client. */
@@ -118,17 +121,28 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
   if (wanted.length > 0) requireRoom(resolve(options.home))
   const home = createHome(options.home)
-  // What cannot be opened ends the session, and with it what was opened before.
+  const { signal } = options
+  // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
+  // first, and what fails to close keeps nothing else open.
   await using opened = new AsyncDisposableStack()
   const metricsPort =
     wanted.length === 0 ? undefined : (sdkMetricsPort() ?? (await portForSdk(options.metrics)))
   const telemetry = wanted.length === 0 ? undefined : await tellOfWork()
   opened.defer(() => telemetry?.close())
-  const connection = await connect(home.dir, { log: options.log, restartsHung: wanted.length > 0 })
+  const connection = await connect(home.dir, { log: options.log, signal, restartsHung: wanted.length > 0 })
   opened.defer(() => connection.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
   const homeName = homeNameOn(connection, store)
+  const clientConnection = await Connection.connect(connection.options ?? {})
+  const closing = new AbortController()
+  opened.defer(() => {
+    // A call that still waits when its channel closes is tried again on the closed channel, from a
+    // timer, and ends the process.
+    closing.abort()
+    return clientConnection.close()
+  })
+  signal?.throwIfAborted()
   // As late as can be: a runtime that is installed and never used keeps the process alive.
   if (wanted.length > 0)
     installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort })
@@ -137,7 +151,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       ? undefined
       : await startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry })
   opened.defer(() => workers?.close())
-  const clientConnection = await Connection.connect(connection.options ?? {})
+  signal?.throwIfAborted()
   const converter = dataConverter()
   const client = new Client({
     connection: clientConnection,
@@ -145,11 +159,11 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...(converter === undefined ? {} : { dataConverter: converter }),
   })
   const { ask, describe: describeOn } = createServerCalls(client, connection)
-  const closing = new AbortController()
   const handleOf = (run: string) =>
     client.workflow.getHandle<typeof trainingRun>(workflowIdOf(homeName, runId(run)))
 
-  const describe = (run: string) => describeOn(workflowIdOf(homeName, runId(run)))
+  const describe = (run: string) => untilClosed(() => describeOn(workflowIdOf(homeName, runId(run))))
+  const untilClosed = <T>(call: () => Promise<T>) => client.withAbortSignal(closing.signal, call)
 
   /** @throws SessionFault `unknown_run` */
   async function stored(run: string): Promise<{ id: RunId; config: RunConfig }> {
@@ -167,15 +181,16 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     state: TrainingState,
     workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING' = 'FAIL',
   ): Promise<void> {
-    await client.workflow.start<typeof trainingRun>('trainingRun', {
+    const execution = {
       workflowId: workflowIdOf(homeName, state.run),
       workflowIdConflictPolicy,
       taskQueue: taskQueue('orchestrator', homeName),
       workflowTaskTimeout,
-      args: [state],
+      args: [state] as [TrainingState],
       staticSummary: `training run ${state.run}`,
       typedSearchAttributes: [{ key: searchAttributes.run, value: workflowIdOf(homeName, state.run) }],
-    })
+    }
+    await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
   }
 
   async function storedState(run: string): Promise<TrainingState> {
@@ -267,7 +282,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
           log: options.log,
           everyMs: options.takeoverLookMs,
         })
-  const care = workers === undefined ? undefined : careForHome()
+  if (workers !== undefined) opened.use(careForHome())
 
   /** What a process with workers does for the home beside its runs. */
   function careForHome(): AsyncDisposableStack {
@@ -315,21 +330,20 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   })
   const evaluations = createRunEvaluations({ client, homeName, store, home, known: stored, goodVersion, by })
 
-  opened.move() // it is open: from now on `close` ends it, in its own order
+  const all = opened.move()
   return {
     uiUrl: connection.uiUrl,
     stopped: workers?.stopped ?? new Promise(() => {}),
 
     async start(run, given) {
-      const config = withoutHome(given, home.dir)
       const id = runId(run)
-      const created = Date.now()
       if ((await store.runs.get(id)) === undefined && (await describe(run))?.status.name === 'RUNNING')
         throw new SessionFault(
           'run_exists',
           `a run ${run} goes on at ${connection.address} that ${home.storeFile} does not know: name another with --run, or terminate workflow ${workflowIdOf(homeName, id)}`,
         )
-      if ((await store.runs.insert({ id, config, created })) === 'already') throw runExists(run, home.dir)
+      const { config, created, precedence } = await insertRun({ home, store }, run, given)
+      if (precedence === 'already') throw runExists(run, home.dir)
       await launch(initialState(id, config, created))
     },
 
@@ -364,7 +378,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
     async result(run) {
       try {
-        return await client.withAbortSignal(closing.signal, () => handleOf(run).result())
+        return await untilClosed(() => handleOf(run).result())
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
         // It has stored itself as one that was stopped.
@@ -381,16 +395,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
 
     ...branches,
 
-    async close() {
-      await care?.disposeAsync()
-      await workers?.close()
-      await telemetry?.close()
-      // A call that still waits when its channel closes is tried again on the closed channel, from a
-      // timer, and ends the process.
-      closing.abort()
-      await clientConnection.close()
-      await store.close()
-      await connection.close()
-    },
+    close: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }

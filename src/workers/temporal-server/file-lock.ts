@@ -49,10 +49,16 @@ export function tryLock(file: string): FileLock | undefined {
 /**
  * Waits for the lock.
  * @returns undefined when it was not free within the time
+ * @throws the signal's reason
  */
-export async function lockWithin(file: string, timeoutMs: number): Promise<FileLock | undefined> {
+export async function lockWithin(
+  file: string,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<FileLock | undefined> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
+    signal?.throwIfAborted()
     const lock = tryLock(file)
     if (lock !== undefined || performance.now() >= deadline) return lock
     await delay(pollMs)

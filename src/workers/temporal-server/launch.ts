@@ -3,7 +3,7 @@
  *
  * Invariants
  * - `launchServer` returns when the server answers, knows its namespace and has the search attributes;
- *   otherwise its process has ended.
+ *   otherwise its process has ended, also when this process exits meanwhile.
  * - The process is of its own session: a Ctrl-C for the terminal's group does not reach it, and it
  *   outlives the process that launched it.
  */
@@ -13,6 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { loopback } from '../../listening.ts'
 import type { TemporalBinary } from './binary.ts'
+import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { ensureSearchAttributes, raiseRetention, searchAttributeFlags } from './namespace.ts'
 import type { ServerPaths } from './paths.ts'
@@ -68,6 +69,7 @@ export function loopbackAddress(port: number): string {
 
 /**
  * @param onSpawn told the process before it is ready, so that a crash meanwhile leaves a trace of it
+ * @param signal ends the server that does not answer yet
  * @throws TemporalFault that says why the server did not come up and what to do
  */
 export async function launchServer(
@@ -75,6 +77,7 @@ export async function launchServer(
   paths: ServerPaths,
   ports: ServerPorts,
   onSpawn: (pid: number) => void,
+  signal?: AbortSignal,
 ): Promise<LaunchedServer> {
   refuseForeignFile(paths.database)
   const { descriptor, size } = openLog(paths.log)
@@ -88,6 +91,7 @@ export async function launchServer(
   child.unref()
   const { pid } = child
   if (pid !== undefined) onSpawn(pid)
+  using _ = killedAtExit(child)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`))
@@ -99,7 +103,7 @@ export async function launchServer(
   const deadline = performance.now() + readyDeadlineMs
   let lastError: unknown
   let answeredAt: number | undefined
-  while (end === undefined && pid !== undefined && performance.now() < deadline) {
+  while (end === undefined && pid !== undefined && signal?.aborted !== true && performance.now() < deadline) {
     try {
       const clusterId = await prepareServer(ports.port)
       answeredAt ??= performance.now()
@@ -112,8 +116,15 @@ export async function launchServer(
     await delay(readyPollMs)
   }
   if (pid !== undefined && end === undefined) await stopProcess(pid)
+  signal?.throwIfAborted()
   const reason = end ?? `it did not answer within ${readyDeadlineMs / 1000} s`
   throw explainFailure(`${reason}\n${readLogFrom(paths.log, size)}`, paths, ports, lastError)
+}
+
+/** A server that is being launched has no user yet who could leave it. */
+function killedAtExit(child: ChildProcess): Disposable {
+  const take = atExit(() => child.kill('SIGKILL'))
+  return { [Symbol.dispose]: take }
 }
 
 /** Asks a server for its identity. @returns undefined when nothing answers there */

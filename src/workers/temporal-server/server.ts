@@ -8,6 +8,8 @@
  * - A user killed with SIGKILL does not count; the server it leaves behind is reused by the next
  *   one, or stopped when that one leaves.
  * - A copy of a home has a server of its own, whether that of the original runs or not.
+ * - A process that exits without leaving counts no more either, and kills the server that it alone used.
+ * - A start that is given up leaves no process.
  * - What keeps the server from starting is a TemporalFault whose message says what to do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -38,6 +40,8 @@ const lookEveryMs = 250
 export interface TemporalServerOptions {
   /** Told what happens, in lines for a person. */
   readonly log?: (line: string) => void
+  /** Gives up starting; `startTemporal` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
   /** Told when a dead server could not be brought back; the connection stays dead. */
   readonly onFault?: (fault: TemporalFault) => void
   /** Whether a server that hangs is started again rather than reported; true by default. */
@@ -53,15 +57,16 @@ export async function startTemporal(
   options: TemporalServerOptions = {},
 ): Promise<RunningTemporal> {
   const log = options.log ?? (() => undefined)
+  const { signal } = options
   const paths = preparePaths(home)
   for (let hung: number | undefined; ; ) {
-    const lock = await takeStartLock(paths)
+    const lock = await takeStartLock(paths, signal)
     let found: FoundServer
     try {
       found = await findServer(paths)
       if (found.kind !== 'silent' || found.pid === hung) {
         if (found.kind !== 'answers') await stopRecorded(paths, { forcibly: found.kind === 'silent' })
-        const record = found.kind === 'answers' ? found.record : await bringUp(paths, log)
+        const record = found.kind === 'answers' ? found.record : await bringUp(paths, log, signal)
         const user = joinUsers(paths.users)
         return supervise({ paths, record, reused: found.kind === 'answers', leave: user.leave, log, options })
       }
@@ -81,7 +86,7 @@ export async function startTemporal(
 async function awaitAnswer(
   paths: ServerPaths,
   { record, pid }: Extract<FoundServer, { kind: 'silent' }>,
-  { log, restartsHung = true }: TemporalServerOptions,
+  { log, signal, restartsHung = true }: TemporalServerOptions,
 ): Promise<number | undefined> {
   const remedy = { remedy: embeddedRemedy, ...(log === undefined ? {} : { log }) }
   const health = watchHealth({ address: loopbackAddress(record.port) }, remedy)
@@ -100,7 +105,7 @@ async function awaitAnswer(
           `${silenceWords(silentMs)} (process ${pid}): ${remedyOf(paths)}.`,
         )
       }
-      await delay(lookEveryMs)
+      await delay(lookEveryMs, undefined, { signal })
     }
   } finally {
     await health.close()

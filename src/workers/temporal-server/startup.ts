@@ -38,11 +38,12 @@ export function preparePaths(home: string): ServerPaths {
 }
 
 /** @throws TemporalFault `busy`, `no_permission` */
-export async function takeStartLock(paths: ServerPaths): Promise<FileLock> {
+export async function takeStartLock(paths: ServerPaths, signal?: AbortSignal): Promise<FileLock> {
   let lock: FileLock | undefined
   try {
-    lock = await lockWithin(paths.startLock, lockTimeoutMs)
+    lock = await lockWithin(paths.startLock, lockTimeoutMs, signal)
   } catch (error) {
+    signal?.throwIfAborted()
     throw new TemporalFault(
       'no_permission',
       `${paths.startLock} cannot be locked: make ${paths.home} writable, or choose another home on a local disk with --home.`,
@@ -100,11 +101,25 @@ export async function stopRecorded(
   return ours
 }
 
+/** The same for a process that exits, which can wait for nothing. */
+export function killRecorded(paths: ServerPaths): void {
+  const record = readRecord(paths.record)
+  if (record?.pid === undefined || !servesFile(record.pid, paths.database)) return
+  process.kill(record.pid, 'SIGKILL')
+  const { pid: _, ...stopped } = record
+  writeRecord(paths.record, stopped)
+}
+
 /** Starts a server on its former ports, or else on the next free ones. */
-export async function bringUp(paths: ServerPaths, log: (line: string) => void): Promise<ServerRecord> {
+export async function bringUp(
+  paths: ServerPaths,
+  log: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<ServerRecord> {
   requireRoom(paths.home)
   const former = readRecord(paths.record)
   const binary = await obtainTemporalBinary(log)
+  signal?.throwIfAborted()
   refuseOlderServer(paths, binary, former)
   const passedOver = new Set<number>()
   for (let attempt = 1; ; attempt += 1) {
@@ -115,7 +130,7 @@ export async function bringUp(paths: ServerPaths, log: (line: string) => void): 
         `No free pair of ports was found ${searchedRange()}: end programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.`,
       )
     try {
-      return await launchOn(paths, binary, ports, log)
+      return await launchOn(paths, binary, ports, log, signal)
     } catch (error) {
       if (!(error instanceof TemporalFault) || error.kind !== 'port_in_use' || attempt >= portAttempts)
         throw error
@@ -130,10 +145,15 @@ export async function launchOn(
   binary: TemporalBinary,
   ports: ServerPorts,
   log: (line: string) => void,
+  signal?: AbortSignal,
 ): Promise<ServerRecord> {
   const described = { ...ports, serverVersion: binary.serverVersion }
-  const server = await launchServer(binary, paths, ports, (pid) =>
-    writeRecord(paths.record, { ...described, pid }),
+  const server = await launchServer(
+    binary,
+    paths,
+    ports,
+    (pid) => writeRecord(paths.record, { ...described, pid }),
+    signal,
   )
   const record: ServerRecord = { ...described, pid: server.pid, clusterId: server.clusterId }
   writeRecord(paths.record, record)

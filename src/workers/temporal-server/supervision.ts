@@ -8,15 +8,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../reason.ts'
+import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
+import { type FileLock, tryLock } from './file-lock.ts'
 import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } from './health.ts'
 import { embeddedNamespace, loopbackAddress } from './launch.ts'
 import type { ServerPaths } from './paths.ts'
 import { isPortOpen, type ServerPorts } from './ports.ts'
 import { isAtWork } from './process.ts'
 import type { ServerRecord } from './record.ts'
-import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
+import { findServer, killRecorded, launchOn, stopRecorded, takeStartLock } from './startup.ts'
 import { countUsers } from './users.ts'
 
 const watchMs = 500
@@ -63,6 +65,8 @@ export function supervise(membership: Membership): RunningTemporal {
   let closed: Promise<void> | undefined
   const stopWatching = new AbortController()
   let health = attend()
+  const stay = atExit(leaveAtOnce)
+  let leaving: FileLock | undefined
 
   const watching = watch().catch((error: unknown) => {
     if (stopWatching.signal.aborted) return
@@ -165,13 +169,23 @@ export function supervise(membership: Membership): RunningTemporal {
     stopWatching.abort()
     await watching
     await health.close()
-    const lock = await takeStartLock(paths)
+    leaving = await takeStartLock(paths)
     try {
       membership.leave()
       if (countUsers(paths.users) === 0) await stopRecorded(paths)
     } finally {
-      lock.release()
+      leaving.release()
+      stay()
     }
+  }
+
+  /** Another process that holds the start lock joins, starts or stops the server, and is its last user then. */
+  function leaveAtOnce(): void {
+    membership.leave()
+    const lock = leaving ?? tryLock(paths.startLock)
+    if (lock === undefined) return
+    if (countUsers(paths.users) === 0) killRecorded(paths)
+    lock.release()
   }
 
   return {

@@ -1,0 +1,78 @@
+/**
+ * Stopping: what happens to the calls of a worker's activities once the worker is asked to stop.
+ *
+ * Invariants
+ * - I1 No call begins after that.
+ * - I2 A call in hand may end for a moment; then it is given up, whatever it waits for, and the next worker does it
+ *   again. So no activity keeps a worker from stopping.
+ * - I3 A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
+ * - I4 What was given up and still works can be waited for, before what it uses is closed.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApplicationFailure } from '@temporalio/common'
+import { type Activities, wrapEach } from './wrapping.ts'
+
+/** Turns and updates of a small policy end within it, and a person waits that long after Ctrl-C. */
+const defaultPatienceMs = 3_000
+
+/** The calls of one process. */
+export interface Calls {
+  /** The same activities, whose calls end with the worker. */
+  untilStopping<A extends Activities>(activities: A): A
+  /** Asks all calls to end. */
+  stop(): void
+  /** Settles when no call works any more, or after this time. */
+  settled(withinMs: number): Promise<void>
+}
+
+export function createCalls(patienceMs = defaultPatienceMs): Calls {
+  const working = new Set<Promise<unknown>>()
+  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()
+  givenUp.catch(() => undefined)
+  let isStopping = false
+
+  async function inHand(call: () => Promise<unknown>): Promise<unknown> {
+    if (isStopping) throw workerStopping()
+    const work = call()
+    working.add(work)
+    // Who waits for it hears of its fault; one that was given up has no one.
+    work.then(
+      () => working.delete(work),
+      () => working.delete(work),
+    )
+    try {
+      return await Promise.race([work, givenUp])
+    } catch (error) {
+      throw isStopping ? workerStopping() : error
+    }
+  }
+
+  return {
+    untilStopping: (activities) => wrapEach(activities, inHand),
+    stop() {
+      if (isStopping) return
+      isStopping = true
+      setTimeout(() => giveUp(workerStopping()), patienceMs).unref()
+    },
+    async settled(withinMs) {
+      const enough = new AbortController()
+      await Promise.race([
+        Promise.allSettled(working),
+        sleep(withinMs, undefined, { signal: enough.signal }).catch(() => undefined),
+      ])
+      enough.abort()
+    },
+  }
+}
+
+/**
+ * An episode goes from turn to turn within one workflow task; the delay, longer than `localRetryThreshold`, turns
+ * its next turn into a timer, so that the task ends here and the turn is played by the next worker.
+ */
+function workerStopping(): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: 'WorkerStopping',
+    message: 'this worker is stopping; the next one continues',
+    nextRetryDelay: '2 seconds',
+  })
+}

@@ -1,0 +1,28 @@
+/**
+ * What Ctrl-C, a service manager and a closed terminal do to a run: one moment of each phase.
+ * `npm run bench -- signals` plays all.
+ */
+import { expect, it } from 'vitest'
+import { phases, playCase, type SignalCase, signals } from './signal-cases.ts'
+
+/** Each phase with one of the signals, every other one twice. */
+const cases: readonly SignalCase[] = phases.map((phase, at) => ({
+  phase,
+  signal: signals[at % signals.length] ?? 'SIGINT',
+  times: at % 2 === 0 ? 2 : 1,
+  seed: at,
+}))
+
+it.each(cases)(
+  '$signal during $phase, sent $times times, ends with 130 or what was done, leaves no trace and no process, and the run goes on to its end',
+  async (of) => {
+    const { code, traces, left, resumed, output } = await playCase(of)
+    expect({ code, traces, left, resumed }, output).toEqual({
+      code: code === 0 ? 0 : 130,
+      traces: [],
+      left: [],
+      resumed: true,
+    })
+  },
+  900_000,
+)
