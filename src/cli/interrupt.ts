@@ -62,10 +62,15 @@ export function watchInterrupts(
   }
 }
 
+/** Whether a command listens: it has work in hand that ends in an order of its own. */
+export function isListening(): boolean {
+  return listening > 0
+}
+
 /** Ends the process at a signal for which no command listens; takes over from the launcher. */
 export function endUnlessWatched(source: Source = process): Disposable {
   const listener = (): void => {
-    if (listening === 0) source.exit(exitCodes.interrupted)
+    if (!isListening()) source.exit(exitCodes.interrupted)
   }
   for (const name of endingSignals) {
     const before = source.listeners(name)

@@ -6,7 +6,9 @@
  * - What a signal means is decided here from the first moment on, and by the launcher before that.
  */
 import { endUnlessWatched } from './interrupt.ts'
+import { codeWithOutput, guardOutput } from './output.ts'
 import { runCommandLine } from './program.ts'
 
 endUnlessWatched()
-process.exitCode = await runCommandLine(process.argv.slice(2))
+guardOutput()
+process.exitCode = codeWithOutput(await runCommandLine(process.argv.slice(2)))

@@ -30,6 +30,7 @@ import {
   runName,
   setOption,
 } from './options.ts'
+import { logLostOutput, workWithoutOutput } from './output.ts'
 import { refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
@@ -79,6 +80,7 @@ Examples:
         await dryRun(config, terminal, { home: options.home, officialData: options.data })
         return
       }
+      workWithoutOutput()
       const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
       await refuseTaken(options.home, run)
       const checked = await checkTasks(config, { home: options.home, officialData: options.data })
@@ -164,6 +166,7 @@ async function follow(
       signal,
     })
     uiUrl = session.uiUrl
+    logLostOutput()
     await unlessAborted(signal, begin(session))
     isKnown = true
     watched = await watchRun(session, run, terminal, signal)

@@ -9,6 +9,7 @@ import type { Role } from '../workers/training-session.ts'
 import { exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, type MetricsFlags, metricsOptions, metricsPlace } from './options.ts'
+import { logLostOutput } from './output.ts'
 import { openTerminal } from './terminal.ts'
 
 // The workers' own list, written as a record so that a new role does not compile until it stands here.
@@ -69,6 +70,7 @@ export function workerCommand(): Command {
         log: (line) => terminal.say(line),
         metrics: metricsPlace(flags),
       })
+      logLostOutput()
       terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
       const left = new Promise<void>((resolve) => {
         if (interrupt.signal.aborted) resolve()

@@ -1,0 +1,57 @@
+/**
+ * Output that cannot be written: its reader has gone, its terminal is closed, its device is full.
+ *
+ * Invariants
+ * - I1 A command that only answers ends: quietly and with 0 where the reader has heard enough, with one line on standard
+ *   error and 1 where what it said is lost.
+ * - I2 A command that works, and therefore listens to signals, goes on without its output and says so in its log; it ends
+ *   with 1 in place of 0 where what it said is lost.
+ * - I3 Nothing that cannot be written is a trace.
+ */
+import { exitCodes } from './failure.ts'
+import { isListening } from './interrupt.ts'
+
+/** The reader's own decision: `head` has its lines, or a terminal was closed. */
+const leftCodes: ReadonlySet<string> = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])
+
+const { promise: lost, resolve: lose } = Promise.withResolvers<string>()
+let works = false
+let state: 'written' | 'left' | 'failed' = 'written'
+
+type Streams = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'exit'>
+
+/** Looks after the streams of this process. */
+export function guardOutput(streams: Streams = process): void {
+  const { stdout, stderr } = streams
+  // What cannot be said on standard error can be said nowhere.
+  stderr.on('error', () => undefined)
+  stdout.on('error', (fault: NodeJS.ErrnoException) => {
+    if (state !== 'written') return
+    const hasLeft = leftCodes.has(fault.code ?? '')
+    const words = hasLeft
+      ? 'standard output was closed'
+      : `standard output cannot be written: ${fault.message}`
+    if (!hasLeft) stderr.write(`error: ${words}\n`)
+    if (!works && !isListening()) streams.exit(hasLeft ? exitCodes.done : exitCodes.failed)
+    state = hasLeft ? 'left' : 'failed'
+    lose(`${words}; the work goes on without it`)
+  })
+}
+
+/** For a command that has not begun to listen: its work does not hang on its output. */
+export function workWithoutOutput(): void {
+  works = true
+}
+
+/** The code that a command ends with, which is no success where its output was lost. */
+export function codeWithOutput(code: number): number {
+  return code === exitCodes.done && state === 'failed' ? exitCodes.failed : code
+}
+
+/** Once a session is open: says in the log of its workers when standard output is lost. */
+export function logLostOutput(): void {
+  void lost.then(async (line) => {
+    const { logged } = await import('../workers/runtime.ts')
+    logged(() => undefined)(line)
+  })
+}
