@@ -66,7 +66,9 @@ export async function killedRun(
 ): Promise<KilledRun> {
   const next = uniforms(seedOf(seed, 'kill'))
   const moments = Array.from({ length: processes }, () => 1 + Math.floor(next() * 6 * sessions))
-  const playing = await Promise.all(moments.map((moment) => playedUntil(moment, engine, home, sessions)))
+  const playing = await Promise.all(
+    moments.map((moment) => playedUntil({ moment, acting: withDescendants }, engine, home, sessions)),
+  )
   await delay(next() * 100)
   const doomed = withDescendants ? playing.flatMap(({ pid }) => [pid, ...childrenOf(pid)]) : []
   for (const { child } of playing) child.kill('SIGKILL')
@@ -100,9 +102,9 @@ export async function killedRun(
   return { before, seconds, stayed, after: await count(store.leases) }
 }
 
-/** A process that plays until it has said so many lines. */
+/** A process that plays until it has said so many lines, and, where asked for, has a session that acts. */
 async function playedUntil(
-  lines: number,
+  { moment, acting }: { readonly moment: number; readonly acting: boolean },
   engine: { readonly address: string; readonly image: string },
   home: string,
   sessions: number,
@@ -111,8 +113,13 @@ async function playedUntil(
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  let left = lines
-  for await (const _ of createInterface({ input: child.stdout })) if (--left <= 0) break
+  let left = moment
+  let acts = !acting
+  for await (const line of createInterface({ input: child.stdout })) {
+    left -= 1
+    acts ||= line.endsWith('acts')
+    if (left <= 0 && acts) break
+  }
   if (left > 0 || child.pid === undefined) throw new Error('the process with the sessions ended by itself')
   return { child, exited, pid: child.pid }
 }

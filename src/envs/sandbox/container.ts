@@ -13,14 +13,16 @@ import { EnvironmentFault } from '../environment.ts'
 import type { LeaseHolder } from '../lease.ts'
 import { entriesOf, requireInside, tarOf } from './archive.ts'
 import { containerSettings, type Ownership } from './container-settings.ts'
-import { createDiskWatch } from './disk-watch.ts'
+import type { DiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
-import { type Engine, EngineLate, engineFault, isGone, statusOf } from './engine.ts'
+import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
 import { runThroughEngine } from './engine-exec.ts'
 import { inspectorSettings, inspectorSpec } from './inspector.ts'
-import type { Container, ContainerEnded, ContainerSpec, ExecResult } from './sandbox.ts'
+import type { Container, ContainerEnded, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
 import { linkShell, type ShellLink } from './shell-link.ts'
 import { interruptSignal } from './shell-script.ts'
+import { Standstill } from './standstill.ts'
+import { watchedDisk } from './watched-disk.ts'
 
 /** Whose containers these are. */
 export interface Maker {
@@ -29,10 +31,14 @@ export interface Maker {
   readonly leases: LeaseHolder
   /** Hears of containers that could not be removed in time. */
   readonly log: (line: string) => void
+  /** Watches those that may write to the engine's disk. */
+  readonly disks: DiskWatch
 }
 
 /** A shell starts in milliseconds; beside a dozen of starting containers on a busy machine in seconds. */
 const startDeadlineMs = 30_000
+/** Processes stop in milliseconds, and on a busy machine when each has had its turn. */
+const standstillMs = 30_000
 const defaultCopyBytes = 2 ** 20
 
 /** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
@@ -69,11 +75,12 @@ async function start(
       })
     }
     const shell = linkShell(connection as Duplex, interrupt, () => flooded.resolve())
-    // Once it has answered, the shell has read its prologue.
-    const { answer } = await shell.ask(':', { deadlineMs: startDeadlineMs })
-    if (answer.exitCode !== 0) throw await notStarted(engine, spec, id, made)
+    // Once it has answered, the shell has read its prologue, and nothing of the agent's has run yet.
+    const { answer } = await shell.ask('echo $PPID', { deadlineMs: startDeadlineMs })
+    const pid = Number(answer.stdout)
+    if (answer.exitCode !== 0 || !(pid > 0)) throw await notStarted(engine, spec, id, made)
     return createContainer({
-      ...{ maker, spec, id, made, docker, shell },
+      ...{ maker, spec, id, made, docker, shell, pid },
       isLost: () => lost,
       whenFlooded: flooded.promise,
     })
@@ -103,23 +110,40 @@ interface Parts {
   readonly made: number
   readonly docker: Docker.Container
   readonly shell: ShellLink
+  /** Of the shell, as the container's processes have it. */
+  readonly pid: number
   readonly isLost: () => boolean
   /** Settles when it says far too much while it was asked nothing. */
   readonly whenFlooded: Promise<void>
 }
 
-function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlooded }: Parts): Container {
+function createContainer({
+  maker,
+  spec,
+  id,
+  made,
+  docker,
+  shell,
+  pid,
+  isLost,
+  whenFlooded,
+}: Parts): Container {
   const { engine, leases } = maker
   let ended: ContainerEnded | undefined
   let removal: Promise<void> | undefined
   let given = true
   let released: Promise<void> | undefined
+  /** Why it was ended, where that was another's failure. */
+  let lost: unknown
   const whenReleased = Promise.withResolvers<void>()
-  const disk = createDiskWatch(docker, spec.diskBytes)
 
   /** Ends the container for what the agent did. */
   function end(why: ContainerEnded): void {
     ended ??= why
+    close()
+  }
+
+  function close(): void {
     // The engine waits with a removal for who reads slowly.
     shell.close()
     removal ??= remove(docker)
@@ -130,6 +154,7 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlo
 
   function requireUsable(): void {
     if (!given) throw new EnvironmentFault('session_lost', `container ${id} was released`)
+    if (lost !== undefined) throw engineFault(lost, `watching the disk of container ${id}`)
     if (isLost())
       throw new EnvironmentFault('session_lost', `the lease of container ${id} expired before it was renewed`)
   }
@@ -142,17 +167,48 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlo
     }
   }
 
-  async function checkDisk(): Promise<void> {
-    if (ended === undefined && (await disk.isOver())) end('out_of_disk')
+  const inspectors = new Set<Promise<Container>>()
+  const standstill = new Standstill(docker)
+
+  /**
+   * A second container that looks at this one, which stands still until that is released.
+   * @returns undefined where this one cannot be stopped
+   */
+  async function look(wanted: InspectorSpec, patienceMs: number): Promise<Container | undefined> {
+    const goOn = await standstill.hold(patienceMs)
+    if (goOn === undefined) return undefined
+    try {
+      requireUsable()
+      const starting = start(maker, inspectorSpec(wanted, spec), (lease) =>
+        inspectorSettings(wanted, lease, { spec, id }),
+      )
+      inspectors.add(starting)
+      return releasing(await starting, goOn)
+    } catch (error) {
+      await goOn()
+      throw error
+    }
   }
 
-  const inspectors = new Set<Promise<Container>>()
+  const disk = watchedDisk({
+    docker,
+    spec,
+    pid,
+    isStill: () => standstill.isHeld,
+    whenClosed: shell.whenClosed,
+    look,
+    end,
+    lose(fault) {
+      lost ??= fault
+      close()
+    },
+  })
 
-  async function resume(): Promise<void> {
-    await docker.unpause().catch((error: unknown) => {
-      // One that is gone is noticed by its next command.
-      if (!isGone(error) && statusOf(error) !== 500) throw engineFault(error, `resuming container ${id}`)
-    })
+  /** Returns when what was done so far is known to be within the limits of the disk, or has ended the container. */
+  async function settleDisk(): Promise<void> {
+    if (ended !== undefined || disk === undefined) return
+    await maker.disks.settle(disk)
+    if (ended === undefined && lost !== undefined) requireUsable()
   }
 
   const gone = (): ExecResult => ({
@@ -188,11 +244,11 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlo
       guarded('a command in', async () => {
         await settleEnding()
         if (ended !== undefined) return gone()
-        using _watch = disk.during(() => end('out_of_disk'))
-        const { answer, lost } = await shell.ask(script, options)
-        if (lost) end('killed')
+        if (disk !== undefined) maker.disks.begin(disk)
+        const { answer, lost: silent } = await shell.ask(script, options)
+        if (silent) end('killed')
         await settleEnding()
-        if (ended === undefined) await checkDisk()
+        await settleDisk()
         return ended === undefined ? answer : { ...answer, ended }
       }),
 
@@ -200,8 +256,10 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlo
       guarded('a program in', async () => {
         await settleEnding()
         if (ended !== undefined) return gone()
+        if (disk !== undefined) maker.disks.begin(disk)
         const result = await runThroughEngine(engine, docker, command, options, () => end('killed'))
         await settleEnding()
+        await settleDisk()
         return ended === undefined ? result : { ...result, ended }
       }),
 
@@ -224,33 +282,25 @@ function createContainer({ maker, spec, id, made, docker, shell, isLost, whenFlo
         }
       }),
 
-    inspector: (given) =>
+    inspector: (inspector) =>
       guarded('inspecting', async () => {
-        await docker.pause().catch((error: unknown) => {
-          // One that cannot be stopped in time cannot be looked at, by its own doing.
-          if (error instanceof EngineLate || /freez/i.test(reasonOf(error))) end('killed')
-          throw error
-        })
-        const starting = start(maker, inspectorSpec(given, spec), (lease) =>
-          inspectorSettings(given, lease, { spec, id }),
-        )
-        inspectors.add(starting)
-        try {
-          return releasing(await starting, resume)
-        } catch (error) {
-          await resume()
-          throw error
-        }
+        const looking = await look(inspector, standstillMs)
+        if (looking !== undefined) return looking
+        // One that cannot be stopped in time cannot be looked at, by its own doing.
+        end('killed')
+        throw new EnvironmentFault('session_lost', `container ${id} could not be stopped to be looked at`)
       }),
 
     release() {
       given = false
       released ??= (async () => {
+        standstill.abandon()
         shell.close()
         for (const starting of await Promise.allSettled(inspectors))
           if (starting.status === 'fulfilled') await starting.value.release()
         try {
           await (removal?.catch(() => remove(docker)) ?? remove(docker))
+          if (disk !== undefined) await maker.disks.end(disk)
           whenReleased.resolve()
         } catch (error) {
           released = undefined

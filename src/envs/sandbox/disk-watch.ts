@@ -1,70 +1,159 @@
 /**
- * Watches what a container writes, for engines that cannot limit it (overlay2 on ext4 has no quota).
+ * Watches what containers write, on engines that cannot limit it (overlay2 on ext4 has no quota).
  *
  * Invariants
- * - A single file never passes the limit (RLIMIT_FSIZE); what many files take is noticed within a period, and
- *   before the next command.
- * - There is one count at a time, and one that takes too long is over the limit: names without number keep the
- *   engine counting, and its memory grows with each count.
+ * - From its first command on a container is watched, during commands and between them, until it has ended.
+ * - One that may have passed its limit, for bytes or names, is stopped and counted; where it has, or cannot be
+ *   counted, it is over. It goes on only after a count below its limit.
+ * - A single file never passes the limit (RLIMIT_FSIZE).
  */
-import type Docker from 'dockerode'
-import { z } from 'zod'
+import type { DiskUse } from './disk-count.ts'
+import type { DiskGauge } from './disk-gauge.ts'
+import { DiskLedger } from './disk-ledger.ts'
+import type { ContainerSpec } from './sandbox.ts'
 
-/** A disk takes a gigabyte a second at best; counting costs the engine a walk over what was written. */
-const periodMs = 1_000
+/** A disk takes a gigabyte a second at best; a reading takes some milliseconds. */
+const periodMs = 200
+/** ext4's own measure of how many files a disk is for. */
+const bytesPerName = 16 * 2 ** 10
+/** More files than most tasks make, and nothing to a disk. */
+const fewestNames = 4_096
 
-/** Counting takes milliseconds for what fits the limit, and on a busy machine seconds. */
-const patienceMs = 10_000
-
-const sized = z.object({ SizeRw: z.number().optional() })
-
-export interface DiskWatch {
-  /** Counts now, where the last count is old enough. */
-  isOver(): Promise<boolean>
-  /** Counts from time to time until it is disposed. */
-  during(onOver: () => void): Disposable
+/** What may be written to a disk of so many bytes. */
+export function diskLimit(bytes: number): DiskUse {
+  return { bytes, names: Math.max(fewestNames, Math.floor(bytes / bytesPerName)) }
 }
 
-export function createDiskWatch(docker: Docker.Container, limit: number | undefined): DiskWatch {
-  let counted = Date.now()
+/** A container that is watched. */
+export interface Watched {
+  readonly spec: ContainerSpec
+  readonly limit: DiskUse
+  /** Where its files are on the engine's machine, as far as the engine says. */
+  layer(): Promise<string | undefined>
+  /** Whether it is stopped already, and cannot grow. */
+  readonly still: boolean
+  /**
+   * Counts what it has, while it stands still, and ends it where that is over.
+   * @param isOver hears what there is; undefined where that cannot be counted
+   * @throws EnvironmentFault
+   */
+  count(isOver: (use: DiskUse | undefined) => boolean): Promise<void>
+  /** What has been written to its files and is still in memory: those that have the most are counted first. */
+  cached(): Promise<number>
+  /** Ends it because it cannot be watched. */
+  unwatched(fault: unknown): Promise<void>
+}
 
-  let counting: Promise<boolean> | undefined
+export interface DiskWatch {
+  /** Begins to watch; a container that is watched is no error. */
+  begin(container: Watched): void
+  /** Returns when no growth before this moment can have passed the container's limit unnoticed. */
+  settle(container: Watched): Promise<void>
+  /** Ends the watch; after that of the last container nothing of it is left. */
+  end(container: Watched): Promise<void>
+  close(): Promise<void>
+}
 
-  async function isOver(): Promise<boolean> {
-    if (limit === undefined) return false
-    if (counting === undefined && Date.now() - counted < periodMs) return false
-    counting ??= count(limit).finally(() => {
-      counted = Date.now()
-      counting = undefined
-    })
-    return counting
-  }
+export function createDiskWatch(gauge: DiskGauge): DiskWatch {
+  const ledger = new DiskLedger<Watched>()
+  const watched = new Set<Watched>()
+  let running: Promise<void> | undefined
+  let queued: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
 
-  async function count(most: number): Promise<boolean> {
-    const late = Promise.withResolvers<undefined>()
-    const timer = setTimeout(() => late.resolve(undefined), patienceMs)
+  async function count(container: Watched): Promise<void> {
     try {
-      const asked = docker.inspect({ size: true } as object)
-      const facts: unknown = await Promise.race([asked, late.promise])
-      return facts === undefined || (sized.parse(facts).SizeRw ?? 0) > most
-    } finally {
-      clearTimeout(timer)
+      await container.count((use) => {
+        const isOver = use === undefined || ledger.count(container, use)
+        if (isOver) forget(container)
+        return isOver
+      })
+    } catch (fault) {
+      forget(container)
+      await container.unwatched(fault)
     }
   }
 
+  async function play(): Promise<void> {
+    const [first] = watched
+    if (first === undefined) return
+    try {
+      ledger.read(await gauge.read(first).catch(() => gauge.read(first)))
+    } catch (fault) {
+      // Without a gauge none can go on.
+      const all = [...watched]
+      watched.clear()
+      await Promise.all(all.map((container) => container.unwatched(fault)))
+      return
+    }
+    const isSuspect = (container: Watched) => !container.still && ledger.isSuspect(container)
+    for (const container of await inOrder([...watched].filter(isSuspect)))
+      if (isSuspect(container)) await count(container)
+  }
+
+  /** One round after the other; all who ask during one get the next. */
+  function next(): Promise<void> {
+    if (running === undefined) {
+      running = play().finally(() => {
+        running = undefined
+      })
+      return running
+    }
+    queued ??= running
+      .catch(() => undefined)
+      .then(() => {
+        queued = undefined
+        return next()
+      })
+    return queued
+  }
+
+  function schedule(): void {
+    if (closed || timer !== undefined || watched.size === 0) return
+    timer = setTimeout(async () => {
+      await (running ?? next()).catch(() => undefined)
+      timer = undefined
+      schedule()
+    }, periodMs)
+    timer.unref()
+  }
+
+  function forget(container: Watched): void {
+    watched.delete(container)
+    ledger.close(container)
+  }
+
   return {
-    isOver,
-    during(onOver) {
-      const timer = setInterval(() => {
-        // A container that is gone meanwhile is noticed by its connection.
-        isOver().then(
-          (over) => {
-            if (over) onOver()
-          },
-          () => undefined,
-        )
-      }, periodMs)
-      return { [Symbol.dispose]: () => clearInterval(timer) }
+    begin(container) {
+      if (closed || watched.has(container)) return
+      watched.add(container)
+      ledger.open(container, container.limit)
+      schedule()
+    },
+    async settle(container) {
+      if (watched.has(container)) await next()
+    },
+    async end(container) {
+      forget(container)
+      if (watched.size === 0) await gauge.close()
+    },
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      watched.clear()
+      await queued?.catch(() => undefined)
+      await running?.catch(() => undefined)
+      await gauge.close()
     },
   }
+}
+
+async function inOrder(suspects: readonly Watched[]): Promise<readonly Watched[]> {
+  if (suspects.length < 2) return suspects
+  const cached = await Promise.all(suspects.map((container) => container.cached().catch(() => 0)))
+  return suspects
+    .map((container, index) => ({ container, bytes: cached[index] ?? 0 }))
+    .sort((left, right) => right.bytes - left.bytes)
+    .map(({ container }) => container)
 }

@@ -8,6 +8,8 @@
 import { reasonOf } from '../../reason.ts'
 import { createProcessLeases, holdLeases, type LeaseStore, reapingPeriodMs } from '../lease.ts'
 import { type Maker, startContainer } from './container.ts'
+import { DiskGauge } from './disk-gauge.ts'
+import { createDiskWatch } from './disk-watch.ts'
 import { connectEngine } from './engine.ts'
 import { buildImage, hasImage, importImage } from './images.ts'
 import { type Janitor, startJanitor } from './janitor.ts'
@@ -30,9 +32,11 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   const engine = await connectEngine(options.engine)
   const complain = (what: string) => (error: unknown) => log(`${what}: ${reasonOf(error)}`)
   const holder = holdLeases(leases, complain('leases of containers could not be renewed'))
-  const maker: Maker = { engine, scope: leases.scope, leases: holder, log }
   const live = new Set<Container>()
   let janitor: Janitor | undefined
+  const gauge = new DiskGauge((spec) => startContainer(maker, spec))
+  const disks = createDiskWatch(gauge)
+  const maker: Maker = { engine, scope: leases.scope, leases: holder, disks, log }
   const pool = createPool(async (spec) => {
     janitor ??= startJanitor(holder.owner, options.engine, log)
     const container = await startContainer(maker, spec)
@@ -65,6 +69,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
       clearInterval(timer)
       await pool.close()
       await Promise.all([...live].map((container) => container.release()))
+      await disks.close()
       await reaping?.catch(() => undefined)
       await janitor?.close()
       holder.close()

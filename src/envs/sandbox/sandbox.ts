@@ -48,7 +48,7 @@ export interface ContainerSpec {
   readonly cores?: number
   /**
    * What may be written outside of `tmpfs`: nothing where absent, else the whole file system up to so many
-   * bytes; a container that writes more is ended.
+   * bytes, and one name for each 16 KiB of them; a container that writes more is ended (`disk-watch.ts`).
    */
   readonly diskBytes?: number
   /** Folders in memory by path, with their size in bytes; `/tmp` of 64 MiB by default. */

@@ -212,6 +212,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
     'a fork bomb': ':(){ :|:& };:; sleep 1',
     'endless output': 'yes',
     'a disk fill': 'cat /dev/zero > /root/big; cat /dev/zero > /root/big2',
+    'a disk fill by files of another user without a name': `chmod 777 /srv; runuser -u nobody -- bash -c 'for i in $(seq 20); do (exec 5>/srv/$i; rm /srv/$i; head -c 100M /dev/zero >&5; sleep 1000) & done; wait'`,
     'a memory fill': 'x=a; while :; do x=$x$x; done',
     'the network': 'exec 3<>/dev/tcp/192.0.2.1/80',
     'the end of everything': 'kill -9 -1; kill -9 1',

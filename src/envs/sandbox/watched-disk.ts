@@ -1,0 +1,95 @@
+/**
+ * The disk of one container as its watch sees it.
+ *
+ * Invariants
+ * - A container that is over its limit, or cannot be counted, is ended while it stands still: it writes nothing more.
+ * - One that ends while it is counted has not become uncountable: its own end tells whose doing that was.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type Docker from 'dockerode'
+import { z } from 'zod'
+import { countDeadlineMs, countScript, type DiskUse, readCount } from './disk-count.ts'
+import { diskLimit, type Watched } from './disk-watch.ts'
+import type { Container, ContainerSpec, InspectorSpec } from './sandbox.ts'
+
+/** What the watch has to know of a container, and may do to it. */
+export interface DiskOwner {
+  readonly docker: Docker.Container
+  readonly spec: ContainerSpec
+  /** One of its processes, by which its files are seen. */
+  readonly pid: number
+  /** Whether an inspector looks at it, or is about to. */
+  readonly isStill: () => boolean
+  /** Settles when the container's connection has ended. */
+  readonly whenClosed: Promise<void>
+  /** @returns undefined where it cannot be stopped in time */
+  look(spec: InspectorSpec, patienceMs: number): Promise<Container | undefined>
+  /** Ends it for what the agent did. */
+  end(why: 'out_of_disk'): void
+  /** Ends it for another's failure. */
+  lose(fault: unknown): void
+}
+
+/** A container that cannot be stopped writes on, so it is not waited for as long as for a grader. */
+const standstillMs = 5_000
+/** The connection ends a moment after the container. */
+const closingMs = 2_000
+/** These show the files of an image as the same in each container. */
+const layered = /overlay|aufs|stargz/
+const inspected = z.object({
+  Driver: z.string().default(''),
+  GraphDriver: z.object({ Data: z.object({ UpperDir: z.string().optional() }).nullish() }).nullish(),
+})
+/** Pages of files: of cgroups of the second and the first version. */
+const statistics = z.object({
+  memory_stats: z.object({
+    stats: z.object({ file: z.number().optional(), total_cache: z.number().optional() }).default({}),
+  }),
+})
+
+/** Undefined for a container that may write nowhere but into memory. */
+export function watchedDisk(owner: DiskOwner): Watched | undefined {
+  const { docker, spec } = owner
+  if (spec.diskBytes === undefined) return undefined
+
+  async function count(isOver: (use: DiskUse | undefined) => boolean): Promise<void> {
+    const inspector = await owner.look(
+      { image: spec.image, memoryBytes: 2 ** 27, processes: 32, tmpfs: { '/tmp': 2 ** 25 } },
+      standstillMs,
+    )
+    if (inspector === undefined) {
+      if (isOver(undefined)) owner.end('out_of_disk')
+      return
+    }
+    try {
+      const { Driver } = inspected.parse(await docker.inspect())
+      const result = await inspector.exec(countScript(owner.pid, layered.test(Driver)), {
+        deadlineMs: countDeadlineMs,
+      })
+      if (isOver(readCount(result, spec.image))) owner.end('out_of_disk')
+    } finally {
+      await inspector.release()
+    }
+  }
+
+  return {
+    spec,
+    limit: diskLimit(spec.diskBytes),
+    get still() {
+      return owner.isStill()
+    },
+    async layer() {
+      return inspected.parse(await docker.inspect()).GraphDriver?.Data?.UpperDir
+    },
+    count,
+    async cached() {
+      const told: unknown = await docker.stats({ stream: false, 'one-shot': true })
+      const { file, total_cache } = statistics.parse(told).memory_stats.stats
+      return file ?? total_cache ?? 0
+    },
+    async unwatched(fault) {
+      const closed = await Promise.race([owner.whenClosed.then(() => true), delay(closingMs, false)])
+      if (!closed) owner.lose(fault)
+    },
+  }
+}
