@@ -71,7 +71,7 @@ export async function holdingsOf(
   const promoted = await promotedVersion(directory)
   const orders = pendingVersions(await store.audit.list(run))
   const versions = await publishedVersions(directory.checkpointsDir)
-  const evaluations = await store.evaluations.list(run)
+  const { found: evaluations } = await store.evaluations.findings(run)
   return {
     done: stored?.status === 'done',
     version: needs?.version ?? stored?.version ?? null,
@@ -81,9 +81,7 @@ export async function holdingsOf(
     warmStart: await warmStartOf(directory),
     inUse: needs && [...needs.inUse, ...evaluating],
     pinned: needs && promoted && [...needs.pinned, ...promoted, ...orders],
-    evaluations: evaluations.flatMap(({ suite, version, result }) =>
-      result === undefined ? [] : [{ suite, version, success: result.success }],
-    ),
+    evaluations: evaluations.map(({ suite, version, success }) => ({ suite, version, success })),
     batches: await batchesOf(directory),
     step: (await store.updates.latest(run))?.step ?? 0,
     trajectories: trajectories ? await store.holdings.trajectories(run) : [],

@@ -35,7 +35,6 @@ export interface Publication {
   readonly inUse: readonly number[]
   /** Further versions whose checkpoints must stay. */
   readonly kept?: readonly number[]
-  readonly progress: RunProgress
   /** The run's state, as JSON. */
   readonly state: string
 }

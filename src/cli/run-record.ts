@@ -7,7 +7,6 @@
 import { runId } from '../identity.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
-import { summaryOf } from '../storage/evaluations.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
@@ -46,10 +45,7 @@ export interface RunRecord {
 
 async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<RunRecord> {
   const latest = await store.updates.latest(stored.id)
-  const evaluations = await store.evaluations.list(stored.id)
-  const failed = evaluations.flatMap(({ suite, version, failure: reason }) =>
-    reason === undefined ? [] : [{ suite, version, reason }],
-  )
+  const { found, failed } = await store.evaluations.findings(stored.id)
   const promoted = await readPromotion(home.run(stored.id).checkpointsDir)
   return {
     run: stored.id,
@@ -61,7 +57,7 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
     step: latest?.step ?? 0,
     version: latest?.version ?? 0,
     ...learningOf(await store.runs.state(stored.id)),
-    evaluations: evaluations.flatMap((evaluation) => summaryOf(evaluation) ?? []),
+    evaluations: found,
     ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
     ...(promoted === undefined ? {} : { promoted }),
   }

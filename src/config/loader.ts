@@ -29,6 +29,7 @@ import { type Override, overridePlace, parseOverride, withOverride } from './ove
 import { withAbsolutePaths } from './paths.ts'
 import { type ConfigInput, configSchema, type RunConfig } from './schema.ts'
 import { plainSecrets } from './secrets.ts'
+import { oversize } from './state-size.ts'
 import { endlessness, type Tree } from './tree.ts'
 import { readYaml, YamlProblem } from './yaml-text.ts'
 
@@ -74,7 +75,10 @@ function complete(
 ): RunConfig {
   refuseSecrets(given, whereIs)
   const { config, missing } = withAbsolutePaths(given, folderOf)
-  if (missing.length === 0) return config
+  if (missing.length === 0) {
+    refuseOversize(config, whereIs)
+    return config
+  }
   throw new ConfigFault(
     'bad_value',
     missing.map(({ path, value, message }) => problem(path, value, message, whereIs)),
@@ -98,6 +102,13 @@ function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]
       return { key, value: undefined, allowed: advice, where, message }
     }),
   )
+}
+
+// One that was stored before is taken as it is here too.
+function refuseOversize(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
+  const found = oversize(config)
+  if (found === undefined) return
+  throw new ConfigFault('bad_value', [problem(found.path, found.value, found.message, whereIs)])
 }
 
 /**

@@ -56,13 +56,23 @@ export interface EvaluationFindings extends Pick<SuiteFigures, 'interval' | 'pas
   readonly n: number
 }
 
+/** All evaluations of a run that have ended, in short. */
+export interface RunFindings {
+  /** In the order in which they started. */
+  readonly found: readonly EvaluationFindings[]
+  /** Those that were given up, with the reason. */
+  readonly failed: readonly { readonly suite: string; readonly version: number; readonly reason: string }[]
+}
+
 /** What an evaluation found; undefined while it has not ended. */
 export function summaryOf(stored: StoredEvaluation | undefined): EvaluationFindings | undefined {
   if (stored?.result === undefined) return undefined
   const { suite, version, result } = stored
-  const { interval, passAt } = result.statistics as SuiteFigures
-  const several = passAt === undefined || interval === undefined ? {} : { interval, passAt }
-  return { suite, version, success: result.success, n: result.n, ...several }
+  return findingsOf({ suite, version, success: result.success, n: result.n }, result.statistics)
+}
+
+function findingsOf(figures: EvaluationFindings, { interval, passAt }: SuiteFigures): EvaluationFindings {
+  return passAt === undefined || interval === undefined ? figures : { ...figures, interval, passAt }
 }
 
 export interface Evaluations {
@@ -75,6 +85,8 @@ export interface Evaluations {
   get(id: EvaluationId): Promise<StoredEvaluation | undefined>
   /** Versions of evaluations that started since then, have no result yet and were not given up. */
   unfinished(run: RunId, since: number): Promise<number[]>
+  /** What all evaluations of a run have come to, without their episodes. */
+  findings(run: RunId): Promise<RunFindings>
   /** In the order in which they started. */
   list(run: RunId): Promise<StoredEvaluation[]>
 }
@@ -140,6 +152,32 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
         .where('created', '>=', since)
         .execute()
       return rows.map(({ version }) => version)
+    },
+
+    async findings(run) {
+      const rows = await db
+        .selectFrom('evaluations')
+        .select(['id', 'suite', 'version', 'success', 'n', 'statistics', 'failure'])
+        .where('run', '=', run)
+        .where((or) => or.or([or('ended', 'is not', null), or('failure', 'is not', null)]))
+        .orderBy('created')
+        .orderBy('id')
+        .execute()
+      return {
+        found: rows.flatMap(({ id, suite, version, success, n, statistics }) =>
+          success === null || n === null
+            ? []
+            : [
+                findingsOf(
+                  { suite, version, success, n },
+                  jsonOf(statistics ?? '', `evaluation ${id}: statistics`),
+                ),
+              ],
+        ),
+        failed: rows.flatMap(({ suite, version, failure: reason }) =>
+          reason === null ? [] : [{ suite, version, reason }],
+        ),
+      }
     },
 
     async list(run) {

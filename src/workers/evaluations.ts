@@ -230,7 +230,7 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
     async promote(run, wish = {}) {
       const { id, config } = await known(run)
       const { checkpointsDir } = home.run(id)
-      const measured = (await store.evaluations.list(id)).flatMap((stored) => summaryOf(stored) ?? [])
+      const { found: measured } = await store.evaluations.findings(id)
       const suite = suiteOf(id, config, wish.suite).name
       const best = bestVersion(measured.filter((summary) => summary.suite === suite))
       const version = wish.version ?? best?.version

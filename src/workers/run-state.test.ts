@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { groupId, runId } from '../identity.ts'
+import { runId } from '../identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
@@ -10,7 +10,7 @@ const config = configSchema.parse({
   tasks: [{ task: 'alfworld' }],
   evaluation: { every: 2, suites: [{ name: 'held_out', task: 'alfworld', episodes: 2 }] },
 })
-const ready = (number: number) => ({ group: groupId(run, number), number, version: 3 })
+const ready = (number: number) => ({ number, version: 3 })
 
 /** After update 4, with two orders taken. */
 const stored: TrainingState = {

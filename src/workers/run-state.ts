@@ -9,7 +9,7 @@
 import type { RunConfig } from '../config/schema.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { applySettings } from '../workflows/live-settings.ts'
-import { currentState, type TrainingState } from '../workflows/training-state.ts'
+import { boundedOrder, currentState, pin, type TrainingState } from '../workflows/training-state.ts'
 
 /**
  * Of an execution that ended: whoever resumes it wants it to go on.
@@ -68,7 +68,8 @@ function takeAgain(state: TrainingState, entry: AuditEntry): void {
   // A promotion changes a file and not the run.
   if (what === 'promote') return
   state.orders = Math.max(state.orders, number + 1)
-  if (effectVersion === null) state.unsettled.push(entry)
+  if (effectVersion === null)
+    state.unsettled = [...state.unsettled.filter((other) => other.what !== what), boundedOrder(entry)]
   if (what === 'pause' || what === 'continue') {
     state.paused = what === 'pause'
     state.pauseReason = state.paused ? reason : null
@@ -76,7 +77,7 @@ function takeAgain(state: TrainingState, entry: AuditEntry): void {
     state.stopRequested = true
     state.stopNow ||= to === 'now'
   } else if (what === 'rollback' && typeof to === 'number') state.rollBackTo = to
-  else if (what === 'checkpoint' && typeof to === 'number') state.pinned.push(to)
+  else if (what === 'checkpoint' && typeof to === 'number') pin(state, to)
   else if (what === 'evaluate' && typeof to === 'string') state.evaluating.push({ suite: to, version })
   else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
 }

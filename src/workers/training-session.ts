@@ -8,37 +8,22 @@
  * - A run is resumed from where its workflow stands, or from the state of its last publication.
  */
 import { join, resolve } from 'node:path'
-import {
-  Client,
-  Connection,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client'
-import { CancelledFailure } from '@temporalio/common'
+import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { definitionOf } from '../activities/open-runs.ts'
 import { inHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
-import { diskSpace } from '../storage/disk-use.ts'
 import { createHome } from '../storage/home.ts'
 import { requireRoom } from '../storage/room.ts'
 import { openStore } from '../storage/store.ts'
-import {
-  lookAround,
-  progress,
-  type RunPhase,
-  type RunProgress,
-  searchAttributes,
-} from '../workflows/messages.ts'
+import { lookAround, type RunProgress, searchAttributes } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
-import { initialState, progressOf, type TrainingState } from '../workflows/training-state.ts'
+import { currentState, initialState, type TrainingState } from '../workflows/training-state.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
-import { isDeadline, isNotReady } from './call-status.ts'
 import { connect } from './connection.ts'
-import { diskWarning, watchDisk } from './disk-watch.ts'
+import { watchDisk } from './disk-watch.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { refuseFormerExecution } from './former-execution.ts'
 import { homeNameOn } from './home-name.ts'
@@ -46,6 +31,7 @@ import { keepHouse } from './housekeeping.ts'
 import { insertRun } from './new-run.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
+import { createRunsProgress, type RunsProgress } from './run-progress.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
 import { createRunSteering, type RunSteering } from './run-steering.ts'
 import { installRuntime, sdkMetricsPort } from './runtime.ts'
@@ -92,7 +78,12 @@ export interface SessionOptions
   readonly metrics?: MetricsPlace | undefined
 }
 
-export interface TrainingSession extends RunSteering, RunEvaluations, RunBranches, AsyncDisposable {
+export interface TrainingSession
+  extends RunsProgress,
+    RunSteering,
+    RunEvaluations,
+    RunBranches,
+    AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
   /** Settles when the workers of this session stop; never for a client. */
@@ -101,20 +92,8 @@ export interface TrainingSession extends RunSteering, RunEvaluations, RunBranche
   start(run: string, config: RunConfig): Promise<void>
   /** Goes on with a run after a crash or a stop; a finished one is left as it is. */
   resume(run: string): Promise<void>
-  /** Where the run stands, from its workflow or, where no worker answers, from the store. */
-  progress(run: string): Promise<RunProgress>
-  /** Settles when the run ends. @throws SessionFault `run_failed`, with the reason */
-  result(run: string): Promise<RunProgress>
   close(): Promise<void>
 }
-
-/** What failed first, where nothing was written down of it. */
-function firstReasonOf(error: Error): string {
-  return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
-}
-
-/** Phases in which a run writes nothing any more. */
-const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
 /** Opens a session: connects (starting the embedded server where none is named) and starts the workers. */
 export async function openSession(options: SessionOptions): Promise<TrainingSession> {
@@ -193,15 +172,25 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
   }
 
-  async function storedState(run: string): Promise<TrainingState> {
-    const { id, config } = await stored(run)
-    return lastState(id, config)
-  }
-
   /** What the run last stored of itself. */
   async function lastState(id: RunId, config: RunConfig): Promise<TrainingState> {
-    return ((await store.runs.state(id)) as TrainingState | undefined) ?? initialState(id, config, Date.now())
+    const state = (await store.runs.state(id)) as TrainingState | undefined
+    return currentState(state ?? initialState(id, config, Date.now()))
   }
+
+  const { told, ...standing } = createRunsProgress({
+    store,
+    home: home.dir,
+    connection,
+    ask,
+    handleOf,
+    known: stored,
+    untilClosed,
+    async lastState(run) {
+      const { id, config } = await stored(run)
+      return lastState(id, config)
+    },
+  })
 
   /** Gives up the run's execution for a new one. A run of another home is left to that. */
   async function relaunch(run: RunId): Promise<void> {
@@ -235,16 +224,6 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     return found.version
   }
 
-  async function progressWithoutDisk(run: string): Promise<RunProgress> {
-    const { id, config } = await stored(run)
-    try {
-      return await ask(() => handleOf(run).query(progress))
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError) && !isDeadline(error) && !isNotReady(error)) throw error
-      return progressOf(await lastState(id, config))
-    }
-  }
-
   async function tellOfWork(): Promise<Telemetry> {
     const isOrchestrator = wanted.includes('orchestrator')
     return startTelemetry(
@@ -262,7 +241,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   /** Of the runs that have not ended; one that does not answer is left out. */
   async function progressOfRunning(): Promise<readonly RunProgress[]> {
     const running = (await store.runs.list()).filter(({ status }) => status === 'running')
-    const asked = await Promise.allSettled(running.map(({ id }) => progressWithoutDisk(id)))
+    const asked = await Promise.allSettled(running.map(({ id }) => told(id)))
     return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   }
 
@@ -297,7 +276,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
         (await store.runs.list())
           .filter(({ status }) => status === 'running')
           .map(({ id, config }) => ({ run: id, config: configSchema.parse(config) })),
-      phase: async (run) => (await progressWithoutDisk(run)).phase,
+      phase: async (run) => (await told(run)).phase,
       async pause(run, reason) {
         try {
           await steering.pause(run, { by: 'disk watch', reason })
@@ -367,27 +346,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       }
     },
 
-    async progress(run) {
-      const { config } = await stored(run)
-      const answer = await progressWithoutDisk(run)
-      if (endedPhases.has(answer.phase)) return answer
-      const warning = diskWarning(home.dir, await diskSpace(home.dir), config.retention)
-      const warnings = [connection.silence(), answer.warning, warning].filter((each) => each !== undefined)
-      return warnings.length === 0 ? answer : { ...answer, warning: warnings.join('; ') }
-    },
-
-    async result(run) {
-      try {
-        return await untilClosed(() => handleOf(run).result())
-      } catch (error) {
-        if (!(error instanceof WorkflowFailedError)) throw error
-        // It has stored itself as one that was stopped.
-        if (error.cause instanceof CancelledFailure) return progressOf(await storedState(run))
-        const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
-        const advice = `once that is mended, \`perdure resume ${run}\` goes on with it`
-        throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })
-      }
-    },
+    ...standing,
 
     ...steering,
 

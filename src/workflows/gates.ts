@@ -8,9 +8,10 @@
  */
 import { log } from '@temporalio/workflow'
 import { hasFallen, type Trials } from '../learning/gate.ts'
+import { clipped, textBytes } from '../learning/state-bounds.ts'
 import { enterOrders } from './audit-trail.ts'
 import type { EvaluationSummary } from './messages.ts'
-import { receiveEvaluation, type TrainingState } from './training-state.ts'
+import { bestOf, receiveEvaluation, type TrainingState } from './training-state.ts'
 
 type Gate = TrainingState['config']['evaluation']['gates'][number]
 
@@ -40,11 +41,6 @@ function referenceOf(
   return against === 'last' ? earlier.toSorted((a, b) => a.version - b.version).at(-1) : bestOf(earlier)
 }
 
-/** The evaluation of the highest success; of equals the newest version. */
-export function bestOf(evaluations: readonly EvaluationSummary[]): EvaluationSummary | undefined {
-  return evaluations.toSorted((a, b) => a.success - b.success || a.version - b.version).at(-1)
-}
-
 /** Instances as trials: samples of one instance are not independent of each other. */
 function trialsOf({ config }: TrainingState, { suite, success, n }: EvaluationSummary): Trials {
   const samples = config.evaluation.suites.find(({ name }) => name === suite)?.samples ?? 1
@@ -67,7 +63,7 @@ async function close(
     if (state.paused) return // by an earlier evaluation, or by a person who knows
     const from = state.phase
     state.paused = true
-    state.pauseReason = reason
+    state.pauseReason = clipped(reason, textBytes)
     if (state.phase === 'training') state.phase = 'paused'
     await enterOrders(state, [{ by, what: 'pause', from, to: state.phase, holds: 'now', reason }])
     return

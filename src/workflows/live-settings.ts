@@ -5,6 +5,7 @@
  * - Reading and checking change nothing; a change is applied whole or not at all.
  * - A value that the schema would refuse in a configuration is refused here.
  */
+import { largestState, mostOutstanding, mostStateBytes, type StateSize } from '../learning/state-bounds.ts'
 import type { LearningChange, RolloutChange, SettingsChange } from './messages.ts'
 import type { TrainingState } from './training-state.ts'
 
@@ -138,5 +139,18 @@ export function objectionTo(state: TrainingState, change: SettingsChange): strin
   }
   const weights = state.weights.map((before, task) => change[`tasks.${task}.weight`] ?? before)
   if (!weights.some((each) => each > 0)) return 'weights of the task mix: at least one must be above 0'
-  return undefined
+  return objectionToSize(state, change)
+}
+
+/** More groups outstanding than the state of the run may hold. */
+function objectionToSize(state: TrainingState, change: SettingsChange): string | undefined {
+  const now = rolloutSettings(state)
+  const { groupsPerUpdate } = now
+  const maxStaleness = change['rollout.maxStaleness'] ?? now.maxStaleness
+  const { 'rollout.groupsInFlight': groupsInFlight = now.groupsInFlight } = change
+  const asOf = (rollout: StateSize['rollout']) => ({ ...state.config, rollout })
+  const after = asOf({ groupsPerUpdate, maxStaleness, groupsInFlight })
+  const size = largestState(after)
+  if (size <= mostStateBytes || size <= largestState(asOf(now))) return undefined
+  return `rollout.maxStaleness: a run carries no more than ${mostOutstanding(after)} groups, and ${maxStaleness + 1} × ${groupsPerUpdate} might be on their way`
 }

@@ -14,6 +14,7 @@ import {
   setHandler,
 } from '@temporalio/workflow'
 import { groupId } from '../identity.ts'
+import { clipped, mostEvaluations, textBytes } from '../learning/state-bounds.ts'
 import { enterOrders } from './audit-trail.ts'
 import { hearEvaluation } from './gates.ts'
 import { applySettings, objectionTo } from './live-settings.ts'
@@ -37,7 +38,7 @@ import {
 import { idHere } from './place.ts'
 import { lookAtChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
-import { giveUpOverdue, progressOf, receiveGroup, type TrainingState } from './training-state.ts'
+import { giveUpOverdue, pin, progressOf, receiveGroup, type TrainingState } from './training-state.ts'
 
 /** Lets the run hear its groups, its evaluations and its users. */
 export function listen(state: TrainingState): void {
@@ -68,6 +69,7 @@ export function listen(state: TrainingState): void {
     validator: (order) => {
       refuseSuite(state, order?.suite)
       refuseWithoutVersion(state)
+      refuseMoreEvaluations(state)
     },
   })
   setHandler(checkpointNow, (order) => keep(state, order), {
@@ -84,7 +86,8 @@ async function turn(
   order: Order | undefined,
 ): Promise<TrainingState['phase']> {
   const from = state.phase
-  const { by, reason } = order ?? {}
+  const { by } = order ?? {}
+  const reason = order?.reason === undefined ? undefined : clipped(order.reason, textBytes)
   state.paused = paused
   state.pauseReason = paused ? (reason ?? null) : null
   if (!paused) state.fruitless = 0 // whoever lets it go on has mended what it failed of
@@ -133,7 +136,7 @@ async function evaluate(state: TrainingState, { suite, by }: Order & { readonly 
 
 async function keep(state: TrainingState, order: Order | undefined): Promise<number> {
   const { version } = state
-  if (!state.pinned.includes(version)) state.pinned.push(version)
+  pin(state, version)
   await enterOrders(state, [{ by: order?.by, what: 'checkpoint', from: null, to: version, holds: 'now' }])
   return version
 }
@@ -199,6 +202,13 @@ function refuseSuite(state: TrainingState, suite: string | undefined): void {
   const names = state.config.evaluation.suites.map((candidate) => candidate.name)
   if (suite === undefined || !names.includes(suite))
     refuse(`unknown suite "${suite}"; configured: ${names.join(', ') || 'none'}`)
+}
+
+function refuseMoreEvaluations({ run, evaluating, config }: TrainingState): void {
+  if (evaluating.length >= mostEvaluations(config.evaluation.suites.length))
+    refuse(
+      `run ${run} has ${evaluating.length} evaluations in flight; ask again when some of them have ended`,
+    )
 }
 
 function refuseVersion(state: TrainingState, version: number | undefined): void {

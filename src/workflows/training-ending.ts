@@ -12,6 +12,7 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow'
+import { clipped, textBytes } from '../learning/state-bounds.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities } from './dispatch.ts'
 import { reasonOf } from './failure-reason.ts'
@@ -62,7 +63,7 @@ export async function fail(state: TrainingState, error: unknown): Promise<void> 
   const isCancelled = isCancellation(error)
   state.message = isCancelled
     ? `it was cancelled in Temporal; \`perdure resume ${state.run}\` continues it`
-    : reasonOf(error)
+    : clipped(reasonOf(error), textBytes)
   enter(state, isCancelled ? 'stopped' : 'failed')
   await recordEnd(state)
 }

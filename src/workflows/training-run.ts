@@ -6,9 +6,10 @@
  * - Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
  * - The run continues as new with its whole state; groups and evaluations outlive it and report by id.
  * - A child that ends without a report is noticed, and what it was to do is done by another.
- * - Evaluations never block training; the run ends when the last of them has reported.
+ * - Evaluations do not block training, unless several rounds of them pile up; the run ends when the last of them has reported.
  */
 import { CancellationScope, condition, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
+import { groupId } from '../identity.ts'
 import { refreshPool } from '../learning/cross-policy.ts'
 import { settleOrders } from './audit-trail.ts'
 import { whileWatching } from './child-watch.ts'
@@ -25,7 +26,6 @@ import { fail, finish, unlessStoppedNow } from './training-ending.ts'
 import { startEvaluations } from './training-evaluations.ts'
 import { admitGroups } from './training-groups.ts'
 import {
-  batchIsReady,
   currentState,
   keptVersions,
   mayUpdate,
@@ -93,7 +93,7 @@ async function warmStart(state: TrainingState): Promise<void> {
 async function waitForBatch(state: TrainingState): Promise<number> {
   enter(state, state.paused ? 'paused' : 'training')
   const since = Date.now()
-  const mayGoOn = () => !state.paused && (batchIsReady(state) || roomForGroups(state) > 0)
+  const mayGoOn = () => !state.paused && (mayUpdate(state) || roomForGroups(state) > 0)
   await condition(() => state.stopRequested || state.rollBackTo !== null || mayGoOn() || isLong(state))
   return (Date.now() - since) / 1000
 }
@@ -106,7 +106,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
       run: state.run,
       step: state.step + 1,
       version: state.version,
-      groups: groups.map((group) => ({ group: group.group, version: group.version })),
+      groups: groups.map(({ number, version }) => ({ group: groupId(state.run, number), version })),
       learning: state.learning,
       waitedSeconds,
     })
@@ -143,7 +143,6 @@ async function publish(state: TrainingState, version: number): Promise<void> {
     version,
     inUse: [...versionsInUse(state)],
     kept: [...keptVersions(state)],
-    progress: progressOf(state),
     state: JSON.stringify(state),
   })
   upsertSearchAttributes([{ key: searchAttributes.version, value: version }])

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - The state is plain JSON: equal to itself after a round trip.
+ * - It is bounded by `learning/state-bounds.ts` however long the run goes on; the store has the rest.
  * - A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
  * - At most (η + 1)·B groups are admitted beyond those whose update is published.
  * - No group is left behind to grow older than η updates: an update waits for those that would.
@@ -10,9 +11,21 @@
  */
 import type { AuditEntry } from '../activities/audit.ts'
 import type { RunConfig } from '../config/schema.ts'
-import type { GroupId, RunId } from '../identity.ts'
+import { type GroupId, groupId, type RunId } from '../identity.ts'
 import { admissible, nextBatch, overdue } from '../learning/admission.ts'
 import { type LearningSignal, type Standstill, standstillAfter } from '../learning/learning-signal.ts'
+import {
+  carriedFailures,
+  carriedPins,
+  clipped,
+  evaluationsInFlight,
+  latestEvaluations,
+  mostEvaluations,
+  nameBytes,
+  otherEvaluations,
+  shortTextBytes,
+  textBytes,
+} from '../learning/state-bounds.ts'
 import { rolloutSettings } from './live-settings.ts'
 import type {
   EvaluationSummary,
@@ -35,7 +48,6 @@ export interface GroupInFlight {
 
 /** A finished group that waits for its update. */
 export interface GroupReady {
-  readonly group: GroupId
   readonly number: number
   readonly version: number
 }
@@ -77,6 +89,7 @@ export interface TrainingState {
   /** Updates that had nothing to learn from: all of them, and the latest ones in a row. */
   emptyUpdates: number
   nothingLearnt: Standstill | null
+  /** The best and the latest of each suite, with their figures alone. */
   evaluations: EvaluationSummary[]
   evaluating: Evaluating[]
   /** The latest that were given up. */
@@ -91,13 +104,13 @@ export interface TrainingState {
   rollBackTo: number | null
   /** The first version of the line that is trained now: those before it that are newer were left behind. */
   lineStart: number
-  /** Versions that somebody asked to keep. */
+  /** The latest versions that somebody asked to keep; the audit trail has all. */
   pinned: number[]
   /** Groups given up because they would have grown too old. */
   givenUp: number
   /** Groups in a row that ended without a result. */
   fruitless: number
-  /** Orders taken so far, and those that wait for the update in hand. */
+  /** Orders taken so far, and those that wait for the update in hand, the latest of each kind. */
   orders: number
   unsettled: AuditEntry[]
   /** True when an earlier execution ended with groups in flight: they are looked for first. */
@@ -152,9 +165,33 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
   }
 }
 
-/** A carried or stored state with all that this release knows of. */
-export function currentState(state: TrainingState): TrainingState {
-  return { ...initialState(state.run, state.config, state.startedAt), ...state }
+/** A carried or stored state with all that this release knows of, and no more than it carries. */
+export function currentState(stored: TrainingState): TrainingState {
+  const state = { ...initialState(stored.run, stored.config, stored.startedAt), ...stored }
+  const { evaluating, failedEvaluations, pinned, unsettled, pauseReason, message } = state
+  const numbers = ({ number, version }: GroupReady) => ({ number, version })
+  return {
+    ...state,
+    ready: state.ready.map(numbers),
+    training: state.training.map(numbers),
+    evaluations: keptEvaluations(state),
+    evaluating: evaluating.slice(-mostEvaluations(state.config.evaluation.suites.length)),
+    failedEvaluations: failedEvaluations.slice(-carriedFailures),
+    pinned: pinned.slice(-carriedPins),
+    unsettled: [...new Map(unsettled.map((entry) => [entry.what, boundedOrder(entry)])).values()],
+    pauseReason: pauseReason === null ? null : clipped(pauseReason, textBytes),
+    ...(message === undefined ? {} : { message: clipped(message, textBytes) }),
+  }
+}
+
+/** An order whose words are no longer than what is carried. */
+export function boundedOrder<Entry extends Pick<AuditEntry, 'by' | 'reason'>>(entry: Entry): Entry {
+  const { by, reason } = entry
+  return {
+    ...entry,
+    by: clipped(by, nameBytes),
+    reason: reason === null ? null : clipped(reason, shortTextBytes),
+  }
 }
 
 /** Groups that may be admitted now. */
@@ -187,7 +224,7 @@ export function takeBatch(state: TrainingState): readonly GroupReady[] {
 
 /** After an update: the groups that it consumed are gone, one that it left out waits for the next. */
 export function settleBatch(state: TrainingState, consumed: readonly GroupId[]): void {
-  const isLeft = ({ group }: GroupReady) => !consumed.includes(group)
+  const isLeft = ({ number }: GroupReady) => !consumed.includes(groupId(state.run, number))
   state.ready = [...state.training, ...state.ready].filter(isLeft)
   state.training = []
 }
@@ -202,7 +239,17 @@ export function receiveSignal(state: TrainingState, signal: LearningSignal | und
 /** True when an update can start and nobody wants something else first. */
 export function mayUpdate(state: TrainingState): boolean {
   const { paused, stopRequested, rollBackTo } = state
-  return batchIsReady(state) && !paused && !stopRequested && rollBackTo === null
+  return batchIsReady(state) && !paused && !stopRequested && rollBackTo === null && !evaluationsLag(state)
+}
+
+/** True while so many evaluations are in flight that no more can be started for another version. */
+export function evaluationsLag({ evaluating, config }: TrainingState): boolean {
+  return evaluating.length > evaluationsInFlight(config.evaluation.suites.length)
+}
+
+/** Keeps the checkpoint of a version. */
+export function pin(state: TrainingState, version: number): void {
+  state.pinned = [...state.pinned.filter((other) => other !== version), version].slice(-carriedPins)
 }
 
 /**
@@ -230,7 +277,7 @@ export function receiveGroup(state: TrainingState, report: GroupReport): void {
   if (state.inFlight.length === before) return
   state.fruitless = report.episodes.length === 0 ? state.fruitless + 1 : 0
   if (report.episodes.length === 0) return
-  state.ready.push({ group: report.group, number: report.number, version: report.version })
+  state.ready.push({ number: report.number, version: report.version })
   state.episodes += report.episodes.length
   state.tokens += report.episodes.reduce((sum, episode) => sum + episode.tokens, 0)
 }
@@ -263,18 +310,39 @@ export function receiveEvaluation(state: TrainingState, summary: EvaluationSumma
   state.evaluating = state.evaluating.filter((running) => !isSame(running))
   if (state.evaluations.some(isSame)) return false
   state.failedEvaluations = state.failedEvaluations.filter((failed) => !isSame(failed))
-  state.evaluations.push(summary)
+  state.evaluations = keptEvaluations({ ...state, evaluations: [...state.evaluations, summary] })
   return true
 }
 
-/** The latest are told; the store has all. */
-const keptFailures = 8
+/** The best and the latest of each configured suite, and the last heard of others. */
+function keptEvaluations({ evaluations, config }: TrainingState): EvaluationSummary[] {
+  const suites = new Set(config.evaluation.suites.map(({ name }) => name))
+  const kept = new Set<EvaluationSummary>(
+    evaluations.filter(({ suite }) => !suites.has(suite)).slice(-otherEvaluations),
+  )
+  for (const own of Map.groupBy(evaluations, ({ suite }) => suite).values()) {
+    if (!suites.has(own[0]?.suite ?? '')) continue
+    const best = bestOf(own)
+    if (best !== undefined) kept.add(best)
+    for (const latest of own.toSorted((a, b) => a.version - b.version).slice(-latestEvaluations))
+      kept.add(latest)
+  }
+  return evaluations
+    .filter((each) => kept.has(each))
+    .map(({ suite, version, success, n }) => ({ suite, version, success, n }))
+}
+
+/** The evaluation of the highest success; of equals the newest version. */
+export function bestOf(evaluations: readonly EvaluationSummary[]): EvaluationSummary | undefined {
+  return evaluations.toSorted((a, b) => a.success - b.success || a.version - b.version).at(-1)
+}
 
 /** An evaluation that cannot be done is waited for no longer. */
 export function giveUpEvaluation(state: TrainingState, failed: FailedEvaluation): void {
   const { suite, version } = failed
+  const reason = clipped(failed.reason, shortTextBytes)
   state.evaluating = state.evaluating.filter((each) => each.suite !== suite || each.version !== version)
-  state.failedEvaluations = [...state.failedEvaluations, failed].slice(-keptFailures)
+  state.failedEvaluations = [...state.failedEvaluations, { suite, version, reason }].slice(-carriedFailures)
 }
 
 /** Versions that something may still ask for; their checkpoints are kept. */
@@ -288,12 +356,9 @@ export function versionsInUse(state: TrainingState): readonly number[] {
 
 /** Versions whose checkpoints are kept though nothing samples from them: pinned ones, the best of each suite. */
 export function keptVersions({ pinned, evaluations }: TrainingState): readonly number[] {
-  const best = new Map<string, EvaluationSummary>()
-  for (const evaluation of evaluations) {
-    const other = best.get(evaluation.suite)
-    if (other === undefined || evaluation.success >= other.success) best.set(evaluation.suite, evaluation)
-  }
-  return [...new Set([...pinned, ...[...best.values()].map(({ version }) => version)])]
+  const bySuite = Map.groupBy(evaluations, ({ suite }) => suite)
+  const best = [...bySuite.values()].flatMap((own) => bestOf(own)?.version ?? [])
+  return [...new Set([...pinned, ...best])]
 }
 
 /** What the run says of itself. */

@@ -1,0 +1,41 @@
+/**
+ * What a configuration asks a run to carry, which has a bound: its state goes through Temporal with every publication.
+ *
+ * Invariants
+ * - The complaint stands at the key that asks for most, and says how much it may be.
+ */
+import { largestState, mostOutstanding, mostStateBytes, stateShares } from '../learning/state-bounds.ts'
+import type { Contradiction } from './consistency.ts'
+import type { RunConfig } from './schema.ts'
+
+/** Why a run of this configuration could carry too much; undefined where it cannot. */
+export function oversize(config: RunConfig): Contradiction | undefined {
+  const bytes = largestState(config)
+  if (bytes <= mostStateBytes) return undefined
+  const { groups, tasks, suites } = stateShares(config)
+  const over = `a run carries at most ${mostStateBytes} bytes from one execution to the next, and with this configuration it might be ${bytes}`
+  if (groups >= Math.max(tasks, suites)) {
+    const { groupsPerUpdate, maxStaleness } = config.rollout
+    const most = mostOutstanding(config)
+    return {
+      path: ['rollout', 'groupsPerUpdate'],
+      value: groupsPerUpdate,
+      message: `so few groups that (rollout.maxStaleness + 1) × rollout.groupsPerUpdate, now ${(maxStaleness + 1) * groupsPerUpdate}, is at most ${most}: ${over}`,
+    }
+  }
+  if (suites >= tasks) {
+    const { length } = config.evaluation.suites
+    return {
+      path: ['evaluation', 'suites'],
+      value: `${length} suites`,
+      message: `fewer suites and gates, or shorter names: ${over}`,
+    }
+  }
+  const sizes = config.tasks.map((task) => JSON.stringify(task).length)
+  const index = sizes.indexOf(Math.max(...sizes))
+  return {
+    path: ['tasks', index],
+    value: config.tasks[index]?.task ?? '',
+    message: `shorter settings, e.g. the path of a file in the place of what it holds: ${over}`,
+  }
+}

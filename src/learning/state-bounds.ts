@@ -1,0 +1,158 @@
+/**
+ * Bounds of what a run carries from one execution to the next, however long it goes on.
+ *
+ * Invariants
+ * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.
+ * - What a configuration may lead to is reckoned from above: with long numbers, and every list full.
+ */
+
+/** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
+export const mostStateBytes = 65_536
+
+/** Of each suite the best evaluation is carried too. */
+export const latestEvaluations = 2
+/** Evaluations of other suites than the configured ones: by hand, with other numbers of episodes. */
+export const otherEvaluations = 8
+export const carriedFailures = 4
+export const carriedPins = 64
+/** Of a reason or a message, as JSON. */
+export const textBytes = 1_000
+/** Of a reason of which there may be several. */
+export const shortTextBytes = 200
+/** Of who gives an order. */
+export const nameBytes = 100
+
+/** Evaluations in flight beyond which the run waits for some of them, so that no more than a few rounds pile up. */
+export function evaluationsInFlight(suites: number): number {
+  return Math.max(32, suites)
+}
+
+/** Evaluations in flight at most: a round may be due at the limit, a last one at the end. */
+export function mostEvaluations(suites: number): number {
+  return evaluationsInFlight(suites) + 2 * suites
+}
+
+/** Bytes of a value as JSON in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  let bytes = 0
+  for (const letter of JSON.stringify(value) ?? '') {
+    const code = letter.codePointAt(0) ?? 0
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  }
+  return bytes
+}
+
+/** The beginning of a text, so much of it that its JSON takes no more bytes than that. */
+export function clipped(text: string, bytes: number): string {
+  if (jsonBytes(text) <= bytes) return text
+  let beginning = ''
+  let left = bytes - jsonBytes('…')
+  for (const letter of text) {
+    left -= jsonBytes(letter) - 2 // without the quotes
+    if (left < 0) break
+    beginning += letter
+  }
+  return `${beginning}…`
+}
+
+/** What of a configuration bounds the state of its run. */
+export interface StateSize {
+  readonly tasks: readonly { readonly task: string }[]
+  readonly rollout: {
+    readonly groupsPerUpdate: number
+    readonly maxStaleness: number
+    readonly groupsInFlight?: number | null | undefined
+  }
+  readonly crossPolicy: { readonly poolSize: number }
+  readonly training: { readonly updates: number }
+  readonly evaluation: { readonly suites: readonly { readonly name: string }[] }
+}
+
+/** Bytes of a state at most, by what asks for them. */
+export interface StateShares {
+  readonly tasks: number
+  readonly suites: number
+  readonly groups: number
+  /** Everything else, most of it the same for all runs. */
+  readonly rest: number
+}
+
+// What stands around the numbers and names.
+const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":},'.length
+const readyFields = '{"number":,"version":},'.length
+const summaryFields = '{"suite":,"version":,"success":,"n":123456},'.length
+const runningFields = '{"suite":,"version":,"lost":2},'.length
+const failureFields = '{"suite":,"version":,"reason":},'.length
+/** A number with all its digits. */
+const figure = 24
+const orderBytes = 250 + nameBytes + shortTextBytes
+/** Learning settings and a roll-back: of each the latest order may wait. */
+const waitingOrders = 9
+const phaseAndCounters = 1_500
+/** Of a suite with another number of episodes than its own. */
+const otherSuiteBytes = 60
+
+/** The largest state of a run. @param config the whole configuration, which is carried too */
+export function stateShares(config: StateSize): StateShares {
+  const { tasks, crossPolicy, evaluation } = config
+  const { version } = digitsOf(config)
+  const suites = evaluation.suites.map(({ name }) => jsonBytes(name))
+  const longest = Math.max(0, ...suites)
+  const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 2 * (figure + 1))
+  return {
+    tasks: jsonBytes(tasks) + sum(perTask),
+    suites:
+      jsonBytes(evaluation) +
+      sum(suites.map((name) => (latestEvaluations + 1) * (summaryFields + name + version + figure))) +
+      otherEvaluations * (summaryFields + otherSuiteBytes + version + figure) +
+      mostEvaluations(suites.length) * (runningFields + longest + version) +
+      carriedFailures * (failureFields + longest + version + shortTextBytes),
+    groups: groupBytes(config),
+    rest:
+      jsonBytes(config) -
+      jsonBytes(tasks) -
+      jsonBytes(evaluation) +
+      phaseAndCounters +
+      (crossPolicy.poolSize + carriedPins) * (version + 1) +
+      2 * textBytes +
+      waitingOrders * orderBytes,
+  }
+}
+
+/** Groups that fail and roll-backs come on top of what the updates need. */
+function digitsOf({ training, rollout }: StateSize): { readonly group: number; readonly version: number } {
+  const digits = (most: number) => Math.max(5, String(most).length)
+  return {
+    group: digits(10 * training.updates * rollout.groupsPerUpdate),
+    version: digits(10 * training.updates),
+  }
+}
+
+function groupBytes(config: StateSize): number {
+  const { groupsPerUpdate, maxStaleness, groupsInFlight } = config.rollout
+  const { group, version } = digitsOf(config)
+  const outstanding = (maxStaleness + 1) * groupsPerUpdate
+  const inFlight = Math.min(outstanding, groupsInFlight ?? outstanding)
+  return inFlight * groupInFlightBytes(config) + (outstanding - inFlight) * (readyFields + group + version)
+}
+
+function groupInFlightBytes(config: StateSize): number {
+  const { group, version } = digitsOf(config)
+  return groupFields + 2 * group + version + config.crossPolicy.poolSize * (version + 1)
+}
+
+/** Bytes of a state at most. */
+export function largestState(config: StateSize): number {
+  const { tasks, suites, groups, rest } = stateShares(config)
+  return tasks + suites + groups + rest
+}
+
+/** Groups that may be outstanding beside everything else, were all of them in flight. */
+export function mostOutstanding(config: StateSize): number {
+  const left = mostStateBytes - largestState(config) + groupBytes(config)
+  return Math.max(0, Math.floor(left / groupInFlightBytes(config)))
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}
