@@ -110,10 +110,10 @@ export default {
     },
     {
       name: 'no-development-packages',
-      comment: 'What is published imports only what is installed with it.',
+      comment: 'What is published imports only what is installed with it, or asked for by name (npm-peer).',
       severity: 'error',
       from: { path: '^src/', pathNot: [tests, '^src/.*/(testing|contract)[^/]*\\.ts$'] },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
     {
       name: 'everything-resolves',

@@ -4,9 +4,9 @@
  * Invariants
  * - Runs on any Node from 20 on, and needs no package.
  * - Installs exactly what the lock file names; runs no install script of a package but the one that
- *   fetches Node (`ignore-scripts` in .npmrc keeps the others from downloading gigabytes of CUDA).
+ *   fetches Node (another would download gigabytes of CUDA; `allowScripts` in package.json denies
+ *   them to a bare `npm install` as well).
  * - A second run finds its stamp and does nothing.
- *
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -18,12 +18,12 @@ export interface EndedChild {
   readonly ending: string
 }
 
-interface Request {
+export interface Request {
   /** Workflow ids. */
   readonly children: readonly string[]
 }
 
-interface Answer {
+export interface Answer {
   readonly ended: readonly EndedChild[]
 }
 

@@ -12,8 +12,20 @@ import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../ident
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 
+/** Named here, because declarations of the package cannot name a file inside of Temporal's. */
+type Key<T extends SearchAttributeType> = ReturnType<typeof defineSearchAttributeKey<T>>
+
 /** Search attributes, typed; the embedded server registers them at its start. */
-export const searchAttributes = {
+export const searchAttributes: Readonly<{
+  run: Key<'KEYWORD'>
+  task: Key<'KEYWORD'>
+  version: Key<'INT'>
+  outcome: Key<'KEYWORD'>
+  reward: Key<'DOUBLE'>
+  group: Key<'KEYWORD'>
+  suite: Key<'KEYWORD'>
+  success: Key<'DOUBLE'>
+}> = {
   run: defineSearchAttributeKey('PerdureRun', SearchAttributeType.KEYWORD),
   task: defineSearchAttributeKey('PerdureTask', SearchAttributeType.KEYWORD),
   version: defineSearchAttributeKey('PerdureVersion', SearchAttributeType.INT),

@@ -6,6 +6,7 @@
  * - Both are worked on through the same three tools, and shown and paid by the same rules.
  */
 import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
+import { needPackages } from '../optional-package.ts'
 import { containerAssignment } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import { openMachineRoom } from './containers/room.ts'
@@ -69,6 +70,7 @@ async function openOfficial(dataDir: string, options: TaskOptions, settings: OsS
 }
 
 function openGenerated(settings: OsSettings): Task {
+  needPackages('os', 'just-bash')
   const library = openLibrary(settings)
   let opened: Promise<ShellThreads> | undefined
   const threads = () => {

@@ -8,6 +8,7 @@
  * - Every relation but attributes has its opposite, so that each entity leads on.
  */
 import { z } from 'zod'
+import { needPackages } from '../../optional-package.ts'
 import type { EmbeddedGraph, Triple } from '../graph/embedded.ts'
 import { openEmbeddedGraph } from '../graph/embedded.ts'
 import { sorted } from '../graph/graph.ts'
@@ -67,6 +68,7 @@ const opposites: readonly (readonly [WorldRelation, WorldRelation])[] = [
 
 /** Builds the graph; a few hundred entities, read once a process. */
 export async function openWorldGraph(): Promise<World> {
+  needPackages('kg', 'world-countries')
   const countries = countriesSchema.parse(((await import('world-countries')) as { default: unknown }).default)
   const triples: Triple[] = []
   const taken = new Map<string, WorldType>(countries.map(({ name }) => [name.common, 'country']))

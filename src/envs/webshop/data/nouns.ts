@@ -6,6 +6,7 @@
  * - Else a tagger in JavaScript reads the title; it is loaded when the first such title is met.
  */
 import { z } from 'zod'
+import { needPackages } from '../../optional-package.ts'
 
 /** Says which words of a product's title are nouns: in lower case, in order, repeated ones repeated. */
 export interface NounReader {
@@ -21,6 +22,7 @@ type Tagger = (title: string) => string[]
 let tagger: Promise<Tagger> | undefined
 
 async function loadTagger(): Promise<Tagger> {
+  needPackages('webshop', 'wink-nlp', 'wink-eng-lite-web-model')
   const [{ default: winkNlp }, { default: model }] = await Promise.all([
     import('wink-nlp'),
     import('wink-eng-lite-web-model'),
