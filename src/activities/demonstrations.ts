@@ -3,6 +3,7 @@
  *
  * Invariants
  * - The same configuration gives the same demonstrations, in the same order.
+ * - They come from the tasks that have an expert, by their weights.
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  */
 import type { RunConfig } from '../config/schema.ts'
@@ -34,7 +35,14 @@ export async function collectDemonstrations(
   signal: AbortSignal,
 ): Promise<readonly DemonstratedEpisode[]> {
   const { tasks } = run.config
-  const weights = tasks.map((task) => task.weight)
+  const weights = await Promise.all(
+    tasks.map(async ({ weight }, index) => {
+      if (weight === 0) return 0
+      const { task } = await run.demonstrationTask(index)
+      return task.demonstrate === undefined ? 0 : weight
+    }),
+  )
+  if (!weights.some((weight) => weight > 0)) return []
   const asked = tasks.map(() => 0)
   const episodes: DemonstratedEpisode[] = []
   for (let tries = 0; episodes.length < count && tries < count * patience; tries++) {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It is a cache: everything in it comes from the store and the files, and can be read again.
- * - A task is opened once per run and closed with the worker.
+ * - A task is opened once per run and configuration, and closed with the worker.
  */
 import { inHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
@@ -47,17 +47,11 @@ interface Dependencies {
 
 export function createOpenRuns(dependencies: Dependencies): OpenRuns {
   const { home, store } = dependencies
-  const opened = new Map<RunId, Promise<OpenRun>>()
+  const opened = new Map<RunId, { readonly text: string; readonly run: Promise<OpenRun> }>()
   const tasks: Promise<OpenTask>[] = []
 
-  async function open(run: RunId): Promise<OpenRun> {
-    const stored = await store.runs.get(run)
-    if (stored === undefined)
-      throw new StorageFault(
-        'missing',
-        `run ${run} is not in ${store.file}; \`perdure runs\` lists those that are`,
-      )
-    const config = inHome(configSchema.parse(stored.config), home.dir)
+  async function open(run: RunId, text: string): Promise<OpenRun> {
+    const config = inHome(configSchema.parse(JSON.parse(text)), home.dir)
     const byKind = new Map<string, Promise<OpenTask>>()
     const openOnce = (index: number, demonstrations: boolean): Promise<OpenTask> => {
       const kind = `${index} ${demonstrations}`
@@ -80,11 +74,17 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
   }
 
   return {
-    get(run) {
+    async get(run) {
+      const text = await store.runs.configText(run)
+      if (text === undefined)
+        throw new StorageFault(
+          'missing',
+          `run ${run} is not in ${store.file}; \`perdure runs\` lists those that are`,
+        )
       const known = opened.get(run)
-      if (known !== undefined) return known
-      const opening = open(run)
-      opened.set(run, opening)
+      if (known?.text === text) return known.run
+      const opening = open(run, text)
+      opened.set(run, { text, run: opening })
       opening.catch(() => opened.delete(run))
       return opening
     },

@@ -12,7 +12,7 @@ import { type PlanFacts, planOf, type RunPlan } from '../config/plan.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { parseArchitecture } from '../policy/checkpoints/architecture-config.ts'
 import { type Architecture, elementCount, weightSpecs } from '../policy/transformer/architecture.ts'
-import { checkTasks, type TaskSurroundings } from '../workers/task-check.ts'
+import { checkRun, type TaskSurroundings } from '../workers/task-check.ts'
 import { CallFault } from './failure.ts'
 import type { Terminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
@@ -23,7 +23,7 @@ export async function dryRun(
   terminal: Terminal,
   surroundings: TaskSurroundings,
 ): Promise<void> {
-  const { config, turnLimits, notices } = await checkTasks(given, { ...surroundings, setUp: false })
+  const { config, turnLimits, notices } = await checkRun(given, { ...surroundings, setUp: false })
   for (const notice of notices) terminal.say(notice)
   const plan = planOf(config, factsOf(shapeOf(config), turnLimits))
   terminal.report({ config, plan }, [

@@ -11,6 +11,7 @@ import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
+import { type RunChange, runChangeOf } from '../workers/run-change.ts'
 import { runExists } from '../workers/session-fault.ts'
 import type {
   AuditEntry,
@@ -92,6 +93,19 @@ export async function refuseTaken(directory: string, name: string): Promise<void
   if (!hasStore(home.storeFile)) return
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   if ((await store.runs.get(runId(name))) !== undefined) throw runExists(name, home.dir)
+}
+
+/**
+ * What `--set` changes of a run; undefined where it changes nothing.
+ * @throws CallFault when the home has no run of that name; ConfigFault a key that may not change, and why
+ */
+export async function changeOf(
+  directory: string,
+  name: string,
+  set: readonly string[],
+): Promise<RunChange | undefined> {
+  if (set.length === 0) return undefined
+  return lookUp(directory, name, (store, home, { id }) => runChangeOf({ store, home }, id, set))
 }
 
 /** Every order that a run has taken. @throws CallFault when the home has no run of that name */

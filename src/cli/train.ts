@@ -14,7 +14,7 @@ import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { reasonOf } from '../reason.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { recordRun } from '../workers/new-run.ts'
-import { checkTasks } from '../workers/task-check.ts'
+import { checkRun } from '../workers/task-check.ts'
 import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodes } from './failure.ts'
@@ -31,7 +31,7 @@ import {
   setOption,
 } from './options.ts'
 import { logLostOutput, workWithoutOutput } from './output.ts'
-import { refuseTaken } from './run-record.ts'
+import { changeOf, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
 
@@ -83,7 +83,7 @@ Examples:
       workWithoutOutput()
       const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
       await refuseTaken(options.home, run)
-      const checked = await checkTasks(config, { home: options.home, officialData: options.data })
+      const checked = await checkRun(config, { home: options.home, officialData: options.data })
       for (const notice of checked.notices) terminal.say(notice)
       await follow(run, options, terminal, {
         begin: (session) => session.start(run, checked.config),
@@ -100,16 +100,20 @@ export function resumeCommand(): Command {
       'Goes on with a run where it stood: at the last finished turn of each episode and the last published version.',
     )
     .argument('<run>', 'name of the run', runName)
+    .addOption(setOption())
     .addOption(metricsOptions()[0])
     .addOption(metricsOptions()[1])
     .addOption(homeOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure',
+      '\nWhat may change is what lies ahead of the run; a run that is done goes on with more `training.updates`.\n\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure\n  $ perdure resume first --set training.updates=120',
     )
-    .action(async (run: string, options: ReportOptions & MetricsFlags) => {
-      await follow(run, options, openTerminal(options), { begin: (session) => session.resume(run) })
+    .action(async (run: string, options: ReportOptions & MetricsFlags & { readonly set?: string[] }) => {
+      const terminal = openTerminal(options)
+      const change = await changeOf(options.home, run, options.set ?? [])
+      for (const notice of change?.notices ?? []) terminal.say(notice)
+      await follow(run, options, terminal, { begin: (session) => session.resume(run, change) })
     })
 }
 

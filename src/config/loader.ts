@@ -67,6 +67,19 @@ export function resolveConfig(given: ConfigInput): RunConfig {
   return complete(parseConfig(given), () => '')
 }
 
+/**
+ * The configuration with single values replaced; paths of those start at the working directory.
+ * @param given resolved, as a run keeps it
+ * @throws ConfigFault with every problem that was found
+ */
+export function withOverrides(given: RunConfig, set: readonly string[]): RunConfig {
+  const overrides = set.map(parseOverride)
+  let tree: Tree = structuredClone(given)
+  for (const override of overrides) tree = withOverride(tree, override)
+  const whereIs = (path: readonly PropertyKey[]) => origin(path, overrides, undefined)
+  return complete(parseConfig(tree, whereIs), () => '', whereIs)
+}
+
 /** Makes paths absolute. @param folderOf where those of a key start */
 function complete(
   given: RunConfig,

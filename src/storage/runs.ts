@@ -2,7 +2,7 @@
  * Runs: name, configuration and status of every training run of a home directory.
  *
  * Invariants
- * - A run's configuration is written once; a second insert of the same name changes nothing.
+ * - A second insert of the same name changes nothing; a configuration changes only where a person orders it.
  * - The published version and the state that belongs to it are written together.
  * - Published versions only grow: one that comes late, from a worker that stood still, changes nothing.
  */
@@ -30,6 +30,10 @@ export interface StoredRun {
 
 export interface Runs {
   insert(run: { id: RunId; config: unknown; created: number }): Promise<Precedence>
+  /** Another configuration, for a run that stands still. */
+  configure(id: RunId, config: unknown): Promise<void>
+  /** The configuration as it is stored: asked for at every turn, to see whether it is another. */
+  configText(id: RunId): Promise<string | undefined>
   /** An ending sets `ended`; going back to `running` clears ending and detail. */
   setStatus(id: RunId, status: RunStatus, options?: { detail?: string; ended?: number }): Promise<void>
   /** Makes a version the published one, with the state from which the run can go on; null: none is yet. */
@@ -52,6 +56,19 @@ export function createRuns(db: Kysely<Schema>): Runs {
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst()
       return precedenceOf(result.numInsertedOrUpdatedRows)
+    },
+
+    async configure(id, config) {
+      await db
+        .updateTable('runs')
+        .set({ config: JSON.stringify(config) })
+        .where('id', '=', id)
+        .execute()
+    },
+
+    async configText(id) {
+      const row = await db.selectFrom('runs').select('config').where('id', '=', id).executeTakeFirst()
+      return row?.config
     },
 
     async setStatus(id, status, options = {}) {

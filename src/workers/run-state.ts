@@ -10,6 +10,7 @@ import type { RunConfig } from '../config/schema.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { applySettings } from '../workflows/live-settings.ts'
 import { boundedOrder, currentState, pin, type TrainingState } from '../workflows/training-state.ts'
+import type { RunChange } from './run-change.ts'
 
 /**
  * Of an execution that ended: whoever resumes it wants it to go on.
@@ -41,6 +42,44 @@ export function stateToBeginAgainFrom(
 ): TrainingState {
   const next = interrupted(state, config)
   return withOrders({ ...next, evaluating: [...next.evaluating, ...dueEvaluations(next)] }, trail)
+}
+
+/**
+ * The state with another configuration, and what of it is written into the audit trail.
+ * @param of from what, to what, when and by whom
+ */
+export function changedState(
+  state: TrainingState,
+  { config, changes }: Pick<RunChange, 'config' | 'changes'>,
+  of: { readonly by: string; readonly time: number },
+): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
+  const next = structuredClone({ ...state, config })
+  // A run that was done or failed is neither any more.
+  next.phase = 'starting'
+  for (const [task, { weight }] of config.tasks.entries()) {
+    if (changes.some(({ key }) => key === `tasks.${task}.weight`)) next.weights[task] = weight
+  }
+  next.learning = withoutChanged(next.learning, 'learning', changes)
+  next.rollout = withoutChanged(next.rollout, 'rollout', changes)
+  const entries = changes.map(({ key, from, to }, index) => ({
+    number: next.orders + index,
+    time: of.time,
+    by: of.by,
+    what: key,
+    from,
+    to,
+    version: next.version,
+    effectVersion: next.version,
+    reason: null,
+  }))
+  next.orders += entries.length
+  return { state: next, entries }
+}
+
+/** What was ordered of the live run gives way to a change of its configuration. */
+function withoutChanged<T extends object>(ordered: T, section: string, changes: RunChange['changes']): T {
+  const isKept = ([name]: [string, unknown]) => !changes.some(({ key }) => key === `${section}.${name}`)
+  return Object.fromEntries(Object.entries(ordered).filter(isKept)) as T
 }
 
 /** The state with the orders that were taken after it was stored. */

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A task, module, split, setting or data folder that cannot be used is named by its key, with what is allowed.
+ * - A warm start has an expert to imitate, or there is none.
  * - Of alternative splits the checked configuration holds the one that the data has.
  * - Where official data is offered for all tasks, one that cannot use it plays its built-in problems, and says so.
  */
@@ -22,6 +23,8 @@ export interface CheckedTasks {
   readonly config: RunConfig
   /** Turns of an episode by task, as the tasks themselves limit them. */
   readonly turnLimits: ReadonlyMap<string, number>
+  /** Whether each task of the configuration has an expert, in its order. */
+  readonly experts: readonly boolean[]
   /** What a person should know of the tasks before the run starts. */
   readonly notices: readonly string[]
 }
@@ -47,6 +50,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
   const folder = homeAt(home).environmentsDir
   const turnLimits = new Map<string, number>()
   const notices: string[] = []
+  const experts: boolean[] = []
   let checked = config
   for (const [index, given] of config.tasks.entries()) {
     const definition = await definitionOf(index, given, [...own, ...environments])
@@ -65,11 +69,44 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
       if (setUp) await prepare(index, task, opened)
       for (const warning of opened.warnings ?? []) notices.push(`${task.task}: ${warning}`)
       checked = withSplits(checked, index, task, opened.splits)
+      experts.push(opened.demonstrate !== undefined)
     } finally {
       await opened.close()
     }
   }
-  return { config: checked, turnLimits, notices }
+  return { config: checked, turnLimits, notices, experts }
+}
+
+/**
+ * What a run needs before it starts: tasks that can be played, and an expert where it imitates one.
+ * @throws ConfigFault
+ */
+export async function checkRun(config: RunConfig, surroundings: TaskSurroundings): Promise<CheckedTasks> {
+  const checked = await checkTasks(config, surroundings)
+  const notices = [...checked.notices]
+  return { ...checked, config: withExperts(checked.config, checked.experts, notices), notices }
+}
+
+/** The configuration with a warm start that can be: demonstrations come from tasks that have an expert. */
+function withExperts(config: RunConfig, experts: readonly boolean[], notices: string[]): RunConfig {
+  const { tasks, warmStart, policy } = config
+  if (warmStart.demonstrations === 0) return config
+  const trained = tasks.filter(({ weight }) => weight > 0)
+  const without = tasks.filter(({ weight }, index) => weight > 0 && experts[index] === false)
+  const names = without.map(({ task }) => task).join(', ')
+  if (without.length < trained.length) {
+    if (without.length > 0)
+      notices.push(`${names}: no expert, so the demonstrations come from the other tasks alone`)
+    return config
+  }
+  if (policy.from === undefined)
+    throw badValue(
+      'warmStart.demonstrations',
+      warmStart.demonstrations,
+      `0, because ${names} has no expert whose play could be imitated: give it one (\`expert\` of its definition), start from a checkpoint (\`policy.from\`), or leave the warm start out (\`warmStart.demonstrations: 0\`)`,
+    )
+  notices.push(`${names}: no expert, so the run starts from ${policy.from} without a warm start`)
+  return { ...config, warmStart: { ...warmStart, demonstrations: 0 } }
 }
 
 /** The task with its official data, or as it is where that cannot be played here. */

@@ -16,12 +16,14 @@ import { type RunId, runId, workflowIdOf } from '../identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import { createHome } from '../storage/home.ts'
 import { requireRoom } from '../storage/room.ts'
+import type { StoredRun } from '../storage/runs.ts'
 import { openStore } from '../storage/store.ts'
 import { lookAround, type RunProgress, searchAttributes } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
 import { currentState, initialState, type TrainingState } from '../workflows/training-state.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
+import { goOnChanged } from './changed-run.ts'
 import { connect } from './connection.ts'
 import { watchDisk } from './disk-watch.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
@@ -31,6 +33,7 @@ import { keepHouse } from './housekeeping.ts'
 import { insertRun } from './new-run.ts'
 import { dataConverter } from './payload-encryption.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
+import type { RunChange } from './run-change.ts'
 import { createRunsProgress, type RunsProgress } from './run-progress.ts'
 import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
 import { createRunSteering, type RunSteering } from './run-steering.ts'
@@ -90,8 +93,11 @@ export interface TrainingSession
   readonly stopped: Promise<void>
   /** Starts a run; a run of that name that exists already is a SessionFault `run_exists`. */
   start(run: string, config: RunConfig): Promise<void>
-  /** Goes on with a run after a crash or a stop; a finished one is left as it is. */
-  resume(run: string): Promise<void>
+  /**
+   * Goes on with a run after a crash or a stop; a finished one is left as it is.
+   * @param change another configuration, from `runChangeOf`; with more updates a finished run goes on too
+   */
+  resume(run: string, change?: RunChange): Promise<void>
   close(): Promise<void>
 }
 
@@ -145,7 +151,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const untilClosed = <T>(call: () => Promise<T>) => client.withAbortSignal(closing.signal, call)
 
   /** @throws SessionFault `unknown_run` */
-  async function stored(run: string): Promise<{ id: RunId; config: RunConfig }> {
+  async function stored(run: string): Promise<{ id: RunId; record: StoredRun; config: RunConfig }> {
     const id = runId(run)
     const record = await store.runs.get(id)
     if (record === undefined)
@@ -153,7 +159,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
         'unknown_run',
         `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`,
       )
-    return { id, config: configSchema.parse(record.config) }
+    return { id, record, config: configSchema.parse(record.config) }
   }
 
   async function launch(
@@ -326,18 +332,16 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       await launch(initialState(id, config, created))
     },
 
-    async resume(run) {
-      const { id, config } = await stored(run)
+    async resume(run, change) {
+      const { id, record, config } = await stored(run)
       await takeover?.looked
-      const description = await describe(run)
-      if (description?.status.name === 'RUNNING') {
-        await handleOf(run).signal(lookAround)
-        return
-      }
+      const isRunning = (await describe(run))?.status.name === 'RUNNING'
+      if (isRunning && change === undefined) return handleOf(run).signal(lookAround)
       const state = await lastState(id, config)
-      if (state.phase === 'done') return
-      const record = await store.runs.get(id)
-      if (record !== undefined) await refuseFormerExecution({ client, store, homeName }, record)
+      if (state.phase === 'done' && change === undefined) return
+      if (!isRunning) await refuseFormerExecution({ client, store, homeName }, record)
+      const former = isRunning ? handleOf(run) : undefined
+      if (change !== undefined) return goOnChanged({ store, home, by, former, launch }, id, state, change)
       await store.runs.setStatus(id, 'running')
       try {
         await launch(stateToGoOnFrom(state, config, await store.audit.list(id)))

@@ -83,9 +83,9 @@ export async function train(
 ): Promise<Training> {
   const { home = defaultHome, environments = [] } = options
   const { resolveConfig } = await import('../config/loader.ts')
-  const { checkTasks } = await import('./task-check.ts')
+  const { checkRun } = await import('./task-check.ts')
   const resolved = resolveConfig(config)
-  const checked = await checkTasks(resolved, { home, own: environments })
+  const checked = await checkRun(resolved, { home, own: environments })
   for (const notice of checked.notices) options.log?.(notice)
   const run = runId(options.run ?? runNameAt('run', new Date()))
   return open(run, options, (session) => session.start(run, checked.config))

@@ -54,8 +54,9 @@ async function openDb({ dataDir, settings: given, leases }: TaskOptions): Promis
         systemPrompt: systemPrompt(settings.prompt),
         tell: builtin === undefined ? tellOfficially : tellShortly,
       }),
-    demonstrate: async (instance) =>
-      builtin === undefined ? undefined : demonstrate(instance, builtin.problem(instance)),
+    ...(builtin === undefined
+      ? {}
+      : { demonstrate: async (instance) => demonstrate(instance, builtin.problem(instance)) }),
     close: () => backend.close(),
   }
 }

@@ -8,7 +8,7 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import module from 'node:module'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { z } from 'zod'
@@ -107,7 +107,8 @@ async function importModule(path: string): Promise<Readonly<Record<string, unkno
   } catch (cause) {
     if (cause instanceof ExternalFault) throw cause
     const reason = reasonOf(cause)
-    throw new ExternalFault('not_loaded', `${path} does not load: ${reason}${adviceFor(cause)}`, { cause })
+    const advice = (cause instanceof SyntaxError ? commonJsAbove(path) : undefined) ?? adviceFor(cause)
+    throw new ExternalFault('not_loaded', `${path} does not load: ${reason}${advice}`, { cause })
   }
 }
 
@@ -119,9 +120,23 @@ function adviceFor(cause: unknown): string {
   return ''
 }
 
+/** What to do where Node takes the module's TypeScript for CommonJS; undefined where it does not. */
+function commonJsAbove(path: string): string | undefined {
+  for (let folder = statSync(path).isDirectory() ? path : dirname(path); ; folder = dirname(folder)) {
+    const file = join(folder, 'package.json')
+    if (existsSync(file)) {
+      if (manifestSchema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data?.type !== 'commonjs')
+        return undefined
+      return `; ${file} says "type": "commonjs", so Node reads the module as CommonJS, which has no \`import\`: write "type": "module" there, or put a package.json with { "type": "module" } beside the module`
+    }
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
 const manifestSchema = z.looseObject({
   name: z.string().optional(),
   main: z.string().optional(),
+  type: z.string().optional(),
   exports: z.unknown().optional(),
 })
 

@@ -79,7 +79,9 @@ export async function openDefinedTask<
       return `${split}/${size === Number.POSITIVE_INFINITY ? index : index % size}`
     },
     create: async () => new DefinedSession(parts),
-    demonstrate: (instance) => demonstrate(definition, new DefinedSession(parts), instance),
+    ...(definition.expert === undefined
+      ? {}
+      : { demonstrate: (instance) => demonstrate(definition, new DefinedSession(parts), instance) }),
     close: async () => undefined,
   }
 }

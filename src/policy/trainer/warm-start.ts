@@ -133,7 +133,7 @@ export function stepPlan(
   if (useful.length === 0)
     throw new TrainerFault(
       'bad_batch',
-      'no demonstration has a counted token, so there is nothing to imitate',
+      'no demonstration has a counted token, so there is nothing to imitate: correct the expert, which won no instance that fits into the context, or leave the warm start out (`--set warmStart.demonstrations=0`)',
     )
   const plan: number[][] = []
   let current: number[] = []
