@@ -153,6 +153,12 @@ function decrypt(payload: Payload, ring: KeyRing): Payload {
   }
 }
 
+/** The id of the key that a payload needs; undefined for one in clear text. */
+export function requiredKey({ metadata }: Payload): string | undefined {
+  if (textOf(metadata?.encoding) !== encryptedEncoding) return undefined
+  return textOf(metadata?.['encryption-key-id'])
+}
+
 function textOf(bytes: Uint8Array | null | undefined): string {
   return bytes == null ? '' : Buffer.from(bytes).toString('utf8')
 }

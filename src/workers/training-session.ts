@@ -13,7 +13,6 @@ import { definitionOf } from '../activities/open-runs.ts'
 import { inHome } from '../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity.ts'
-import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import { createHome } from '../storage/home.ts'
 import { requireRoom } from '../storage/room.ts'
 import type { StoredRun } from '../storage/runs.ts'
@@ -28,10 +27,12 @@ import { connect } from './connection.ts'
 import { watchDisk } from './disk-watch.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { refuseFormerExecution } from './former-execution.ts'
+import { createGoodVersion } from './good-version.ts'
 import { homeNameOn } from './home-name.ts'
 import { keepHouse } from './housekeeping.ts'
 import { insertRun } from './new-run.ts'
 import { dataConverter } from './payload-encryption.ts'
+import { findOlderWorkflows } from './restored-home.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
 import type { RunChange } from './run-change.ts'
 import { createRunsProgress, type RunsProgress } from './run-progress.ts'
@@ -128,6 +129,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     return clientConnection.close()
   })
   signal?.throwIfAborted()
+  const older = wanted.length > 0 ? await findOlderWorkflows(connection, store, home, homeName) : new Map()
   // As late as can be: a runtime that is installed and never used keeps the process alive.
   if (wanted.length > 0)
     installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort })
@@ -144,6 +146,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...(converter === undefined ? {} : { dataConverter: converter }),
   })
   const { ask, describe: describeOn } = createServerCalls(client, connection)
+  const goodVersion = createGoodVersion({ home, store, log: options.log })
   const handleOf = (run: string) =>
     client.workflow.getHandle<typeof trainingRun>(workflowIdOf(homeName, runId(run)))
 
@@ -173,7 +176,11 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       workflowTaskTimeout,
       args: [state] as [TrainingState],
       staticSummary: `training run ${state.run}`,
-      typedSearchAttributes: [{ key: searchAttributes.run, value: workflowIdOf(homeName, state.run) }],
+      typedSearchAttributes: [
+        { key: searchAttributes.run, value: workflowIdOf(homeName, state.run) },
+        // As the execution before said it: what it took in is known to this one.
+        ...(state.step > 0 ? [{ key: searchAttributes.version, value: state.version }] : []),
+      ],
     }
     await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
   }
@@ -205,29 +212,6 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     const config = configSchema.parse(record.config)
     const state = stateToBeginAgainFrom(await lastState(run, config), config, await store.audit.list(run))
     await launch(state, 'TERMINATE_EXISTING')
-  }
-
-  /**
-   * The version, or the newest good one before it where its checkpoint is broken.
-   * @throws SessionFault `unknown_version`
-   */
-  async function goodVersion(run: RunId, version: number): Promise<number> {
-    const { checkpointsDir } = home.run(run)
-    const versions = await publishedVersions(checkpointsDir)
-    // Checkpoints of another machine are not here to be looked at.
-    if (versions.length === 0) return version
-    // The published one may be missing; its stand-in is looked for as if it were broken.
-    if (!versions.includes(version) && version !== (await store.runs.version(run)))
-      throw new SessionFault(
-        'unknown_version',
-        `run ${run} keeps no version ${version}; it has ${versions.join(', ')}`,
-      )
-    const { found, refused } = await latestGoodCheckpoint(checkpointsDir, version)
-    for (const { fault } of refused) options.log(fault.message)
-    if (found === undefined)
-      throw new SessionFault('unknown_version', `run ${run} has no good checkpoint up to version ${version}`)
-    if (found.version !== version) options.log(`version ${found.version} is used in place of ${version}`)
-    return found.version
   }
 
   async function tellOfWork(): Promise<Telemetry> {
@@ -336,6 +320,11 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
       const { id, record, config } = await stored(run)
       await takeover?.looked
       const isRunning = (await describe(run))?.status.name === 'RUNNING'
+      const difference = isRunning ? older.get(id) : undefined
+      if (difference !== undefined && older.delete(id)) {
+        options.log(difference)
+        await relaunch(id)
+      }
       if (isRunning && change === undefined) return handleOf(run).signal(lookAround)
       const state = await lastState(id, config)
       if (state.phase === 'done' && change === undefined) return

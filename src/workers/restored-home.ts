@@ -1,0 +1,133 @@
+/**
+ * Homes whose parts are not of one time or one key: a store from a backup beside a newer Temporal file, or the other way
+ * round, and workflows that the keys of this process do not open.
+ *
+ * Invariants
+ * - (1) Workflows whose payloads cannot be read are refused before any worker takes work it could only fail.
+ * - (2) Workflows of a later time than the store are refused then too: what they took in would leave a gap in it. A
+ *   workflow says which version it published only after the store has it.
+ * - (3) A workflow of an earlier time than the store is given up, and the run continues from the store, where all that
+ *   it would do again is done.
+ */
+import { Client, Connection } from '@temporalio/client'
+import type { Payload } from '@temporalio/common'
+import { type HomeName, type RunId, workflowIdOf } from '../identity.ts'
+import { reasonOf } from '../reason.ts'
+import type { Home } from '../storage/home.ts'
+import type { StoredRun } from '../storage/runs.ts'
+import type { Store } from '../storage/store.ts'
+import { searchAttributes } from '../workflows/messages.ts'
+import { isNotFound } from './call-status.ts'
+import type { TemporalConnection } from './connection.ts'
+import {
+  type KeyRing,
+  keyRing,
+  keysVariable,
+  PayloadFault,
+  payloadCodec,
+  requiredKey,
+} from './payload-encryption.ts'
+import { SessionFault } from './session-fault.ts'
+
+const lookDeadlineMs = 10_000
+
+type Way = Pick<TemporalConnection, 'options' | 'namespace' | 'embedded'>
+
+/**
+ * Looks at every run that goes on, before anything is done for it.
+ * @returns runs whose workflows are older than the store, with the words for it
+ * @throws PayloadFault which key is missing or wrong, and where it is given; SessionFault `refused` where the store is
+ *   older than the workflows
+ */
+export async function findOlderWorkflows(
+  way: Way,
+  store: Store,
+  home: Home,
+  homeName: HomeName,
+): Promise<Map<RunId, string>> {
+  const running = (await store.runs.list()).filter(({ status }) => status === 'running')
+  const older = new Map<RunId, string>()
+  if (running.length === 0) return older
+  const ring = keyRing()
+  const connection = await Connection.connect(way.options ?? {})
+  try {
+    const client = new Client({ connection, namespace: way.namespace })
+    for (const run of running)
+      await connection.withDeadline(Date.now() + lookDeadlineMs, async () => {
+        const workflowId = workflowIdOf(homeName, run.id)
+        await requireKey(run.id, await firstPayloads(connection, way.namespace, workflowId), ring)
+        const published = await publishedBy(client, workflowId)
+        if (published !== undefined && published > (run.version ?? -1))
+          throw olderStore(run, published, way.embedded ? home : undefined)
+        // A process that was killed may not have come to say it of the last one.
+        if (published !== undefined && published < (run.version ?? 0) - 1)
+          older.set(
+            run.id,
+            `the workflows are older than the store: they have published version ${published} of run ${run.id}, it has version ${run.version}; the run continues from what the store holds`,
+          )
+      })
+  } finally {
+    await connection.close()
+  }
+  return older
+}
+
+async function requireKey(
+  run: RunId,
+  payloads: readonly Payload[],
+  ring: KeyRing | undefined,
+): Promise<void> {
+  const key = payloads.map(requiredKey).find((each) => each !== undefined)
+  if (key === undefined) return
+  try {
+    if (ring === undefined)
+      throw new PayloadFault('unknown_key', `it is encrypted with the key "${key}", and no keys are set`)
+    await payloadCodec(ring).decode([...payloads])
+  } catch (error) {
+    if (!(error instanceof PayloadFault)) throw error
+    throw new PayloadFault(
+      error.kind,
+      `run ${run} cannot be read: ${reasonOf(error)}; set ${keysVariable} with the key that it was started with`,
+      { cause: error },
+    )
+  }
+}
+
+/** The version that a run's workflow says it has published; undefined where none goes on. */
+async function publishedBy(client: Client, workflowId: string): Promise<number | undefined> {
+  try {
+    const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe()
+    return status.name === 'RUNNING' ? typedSearchAttributes.get(searchAttributes.version) : undefined
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+function olderStore({ id, version }: StoredRun, published: number, home: Home | undefined): SessionFault {
+  const has = version === undefined ? 'no version' : `version ${version}`
+  const file = home?.temporalFile
+  const wayOut =
+    file === undefined
+      ? `or give the copy a Temporal namespace of its own`
+      : `or move the workflows away (mv ${file} ${file}.newer) and resume: the run then continues from what the store holds`
+  return new SessionFault(
+    'refused',
+    `the store is older than the workflows: it has ${has} of run ${id}, they have published version ${published}; put the newer store.db back, ${wayOut}`,
+  )
+}
+
+/** What the run's execution was started with; nothing where the server has none. */
+async function firstPayloads({ workflowService }: Connection, namespace: string, workflowId: string) {
+  try {
+    const { history } = await workflowService.getWorkflowExecutionHistory({
+      namespace,
+      execution: { workflowId },
+      maximumPageSize: 1,
+    })
+    return history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+}
