@@ -3,7 +3,9 @@ import type { DatabaseBackend } from '../database.ts'
 import { openEmbedded } from './backend.ts'
 
 const tables = [{ name: 't', columns: ['a'], rows: [['x'], ['y']] }]
-const endless = `SELECT '${'a'.repeat(40)}!' REGEXP '^(a+)+$'`
+const backtracking = `SELECT '${'a'.repeat(40)}!' REGEXP '^(a+)+$'`
+/** One call that compares some 10^11 letters: nothing but the end of its thread ends it. */
+const endless = "SELECT REPEAT('a', 1000000) LIKE CONCAT('%', REPEAT('a', 500000), 'b%')"
 
 describe('embedded databases', { timeout: 180_000 }, () => {
   let patient: DatabaseBackend
@@ -22,6 +24,24 @@ describe('embedded databases', { timeout: 180_000 }, () => {
     const database = await strict.open(tables, 'first')
     expect(await database.execute(endless)).toEqual({ kind: 'timed_out' })
     expect(performance.now() - started).toBeLessThan(30_000)
+  })
+
+  test('a regular expression that backtracks ends by itself, long before a deadline, however many try', async () => {
+    const neighbour = await patient.open(tables, 'neighbour')
+    const hostile = await Promise.all(Array.from({ length: 8 }, (_, at) => patient.open(tables, `${at}`)))
+    const started = performance.now()
+    const tried = hostile.map((database) => database.execute(backtracking))
+    expect((await neighbour.execute('SELECT COUNT(*) FROM t')).kind).toBe('rows')
+    for (const each of await Promise.all(tried)) expect(each).toEqual({ kind: 'timed_out' })
+    expect(performance.now() - started).toBeLessThan(100_000)
+    for (const call of ['REGEXP_REPLACE(a, p, 1)', 'REGEXP_SUBSTR(a, p)', 'REGEXP_INSTR(a, p)'])
+      expect(
+        await neighbour.execute(
+          `SELECT ${call} FROM (SELECT '${'a'.repeat(40)}!' AS a, '^(a+)+$' AS p) AS x`,
+        ),
+      ).toEqual({ kind: 'timed_out' })
+    const long = "SELECT REPEAT('a', 1000000) REGEXP 'a*b'"
+    expect(await neighbour.execute(long)).toEqual({ kind: 'timed_out' })
   })
 
   test('the neighbour of eight hostile sessions is answered while they hold their threads', async () => {

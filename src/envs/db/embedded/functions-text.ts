@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { groupConcatBytes } from '../state-hash.ts'
 import { StatementRefused, tooLarge } from './failure.ts'
+import { withinLimit } from './match-limit.ts'
 import { bounded, wholeOf } from './operators.ts'
 import { compiled, matchesPattern } from './pattern.ts'
 import { valueBytes } from './sqlite-limits.ts'
@@ -106,7 +107,14 @@ function extreme(sign: number): Plain {
 }
 
 function regexpReplaced(given: Present, pattern: Present, to: Present): string {
-  return bounded(toText(given).replaceAll(compiled(toText(pattern), 'gi'), toText(to)))
+  const expression = compiled(toText(pattern), 'gi')
+  const text = toText(given)
+  return bounded(withinLimit(toText(pattern), text, () => text.replaceAll(expression, toText(to))))
+}
+
+function firstMatch(text: string, pattern: string): RegExpExecArray | null {
+  const expression = compiled(pattern)
+  return withinLimit(pattern, text, () => expression.exec(text))
 }
 
 /** Functions that are NULL where an argument is. */
@@ -148,8 +156,8 @@ export const plainTextFunctions: Readonly<Record<string, Plain>> = {
   md5: (text) => createHash('md5').update(toBytes(text)).digest('hex'),
   regexp_like: (text, pattern) => (matchesPattern(toText(text), toText(pattern)) ? 1n : 0n),
   regexp_replace: regexpReplaced,
-  regexp_substr: (text, pattern) => compiled(toText(pattern)).exec(toText(text))?.[0] ?? null,
-  regexp_instr: (text, pattern) => BigInt(toText(text).search(compiled(toText(pattern))) + 1),
+  regexp_substr: (text, pattern) => firstMatch(toText(text), toText(pattern))?.[0] ?? null,
+  regexp_instr: (text, pattern) => BigInt((firstMatch(toText(text), toText(pattern))?.index ?? -1) + 1),
   join_array: joined,
 }
 

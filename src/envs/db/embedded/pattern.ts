@@ -3,10 +3,12 @@
  *
  * Invariants
  * - Neither case nor accents count.
- * - LIKE takes time in the product of both lengths at most; a REGEXP may take longer, and its thread is
- *   then ended at the deadline.
+ * - LIKE takes time in the product of both lengths at most, and its thread is ended where that is past the deadline; a
+ *   REGEXP that would take longer ends at a limit of its own.
  */
+
 import { StatementRefused } from './failure.ts'
+import { withinLimit } from './match-limit.ts'
 import { foldText } from './value.ts'
 
 /** Whether a text is like a pattern: `%` any letters, `_` one, `mark` takes their meaning. */
@@ -53,7 +55,9 @@ function partsOf(pattern: string, mark: string): readonly Part[] {
 
 /** Whether a regular expression is found in a text. @throws StatementRefused where it is none */
 export function matchesPattern(text: string, pattern: string): boolean {
-  return compiled(pattern).test(foldText(text))
+  const expression = compiled(pattern)
+  const folded = foldText(text)
+  return withinLimit(pattern, folded, () => expression.test(folded))
 }
 
 /** A regular expression as MySQL writes it. @throws StatementRefused where it is none */

@@ -13,6 +13,7 @@
  */
 import type { SqlFailure } from '../database.ts'
 import { resultCode, StatementRefused } from './failure.ts'
+import { SearchOverdue } from './match-limit.ts'
 import { databaseBytes, threadBytes, valueBytes } from './sqlite-limits.ts'
 import { loadWasm, type SqliteExports, type SqliteWasm, WasmMemory } from './sqlite-wasm.ts'
 import type { Value } from './value.ts'
@@ -246,6 +247,7 @@ export class Sqlite {
   #failure(db: number, code: number): RunResult {
     const thrown = this.#thrown
     if (thrown instanceof StatementRefused) return { kind: 'refused', failure: thrown.failure }
+    if (thrown instanceof SearchOverdue) return { kind: 'interrupted' }
     if (thrown !== undefined) throw thrown
     if ((code & 0xff) === resultCode.interrupted) return { kind: 'interrupted' }
     return { kind: 'failed', code, message: this.#memory.textAt(this.#c.sqlite3_errmsg(db)) }
