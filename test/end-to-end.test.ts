@@ -25,7 +25,7 @@ describe('a training run from start to end', () => {
     expect(training.stderr).not.toMatch(/error/i)
     expect(training.code).toBe(0)
     expect(training.stdout).toContain('held_out')
-    for (const command of ['status', 'resume', 'eval', 'export'])
+    for (const command of ['status', 'eval', 'export', 'ui'])
       expect(training.stdout).toContain(`perdure ${command} ${run}`)
   })
 
@@ -35,7 +35,8 @@ describe('a training run from start to end', () => {
     expect(lines.filter((line) => !isUpdateMetrics(line)).length).toBeGreaterThanOrEqual(1)
   })
 
-  it('leaves no server behind', () => {
+  it('leaves no server behind, and no address of one', () => {
+    expect(training.stdout).not.toContain('http://')
     expect(JSON.parse(readFileSync(join(home, 'temporal.json'), 'utf8'))).not.toHaveProperty('pid')
   })
 

@@ -4,12 +4,13 @@
  * Invariants
  * - The same turn, version and sample are played once; asking again shows what was played.
  */
-import Table from 'cli-table3'
 import { Command, InvalidArgumentError } from 'commander'
 import type { BranchFindings, EpisodeRow } from '../workers/training-session.ts'
 import { exitCodes } from './failure.ts'
-import { watchInterrupts } from './interrupt.ts'
+import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, type ReportOptions, wholeNumber } from './options.ts'
+import { logLostOutput } from './output.ts'
+import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
 interface BranchOptions extends ReportOptions {
@@ -46,28 +47,28 @@ async function branchEpisode(episode: string, options: BranchOptions): Promise<v
   const { turn, samples, version } = options
   const terminal = openTerminal(options)
   using interrupt = watchInterrupts(() => undefined)
-  const { openSession } = await import('../workers/training-session.ts')
-  const session = await openSession({ home: options.home, roles: 'all', log: (line) => terminal.say(line) })
+  const { signal } = interrupt
   try {
-    const left = new Promise<undefined>((resolve) =>
-      interrupt.signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-    )
+    const { openSession } = await import('../workers/training-session.ts')
+    await using session = await openSession({
+      home: options.home,
+      roles: 'all',
+      log: (line) => terminal.say(line),
+      signal,
+    })
+    logLostOutput()
     const branching = session.branch(episode, {
       turn,
       ...(samples === undefined ? {} : { samples }),
       ...(version === undefined ? {} : { version }),
     })
-    const found = await Promise.race([branching, left])
-    if (found === undefined) {
-      branching.catch(() => undefined)
-      terminal.say('Interrupted; the same command goes on where it stood.')
-      process.exitCode = exitCodes.interrupted
-      return
-    }
+    const found = await unlessAborted(signal, branching)
     terminal.report(found, [headline(found), samplesTable(found)])
     if (found.samples.some((row) => row === null || row.reward === null)) process.exitCode = exitCodes.failed
-  } finally {
-    await session.close()
+  } catch (error) {
+    if (!signal.aborted) throw error
+    terminal.say('Interrupted; the same command goes on where it stood.')
+    process.exitCode = exitCodes.interrupted
   }
 }
 
@@ -77,16 +78,17 @@ function headline({ origin, turn, version, samples }: BranchFindings): string {
   return `${origin.episode} from turn ${turn}, played on by version ${version}: mean reward ${figure(rewards.length === 0 ? null : mean)} of ${rewards.length}`
 }
 
-function samplesTable({ origin, samples, branch }: BranchFindings): string {
-  const table = new Table({
+function samplesTable({ origin, samples, branch }: BranchFindings): Table {
+  return new Table({
     head: ['episode', 'reward', 'outcome', 'turns', 'last action'],
-    colAligns: ['left', 'right', 'left', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
+    aligns: ['left', 'right', 'left', 'right', 'left'],
+    rows: [
+      cells(origin),
+      ...samples.map((row, sample) =>
+        row === null ? [`${branch}/s${sample}`, '—', 'failed', '', ''] : cells(row),
+      ),
+    ],
   })
-  table.push(cells(origin))
-  for (const [sample, row] of samples.entries())
-    table.push(row === null ? [`${branch}/s${sample}`, '—', 'failed', '', ''] : cells(row))
-  return table.toString()
 }
 
 function cells({ episode, reward, outcome, turns, lastAction }: EpisodeRow): string[] {

@@ -6,7 +6,6 @@
  * - What goes, why, and how many bytes stands in the report, line by line in the JSON.
  */
 import { relative } from 'node:path'
-import Table from 'cli-table3'
 import { Command } from 'commander'
 import { parseOverride, withOverride } from '../config/overrides.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
@@ -20,6 +19,7 @@ import { openStore } from '../storage/store.ts'
 import type { Cleaning } from '../workers/cleaning.ts'
 import { CallFault } from './failure.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, setOption } from './options.ts'
+import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
 
@@ -169,22 +169,20 @@ function nameOf(removal: Removal): string {
 }
 
 /** One line for what goes together: same run, kind and reason. */
-function tableOf(rows: readonly Row[]): string {
-  const table = new Table({
-    head: ['run', 'what goes', 'bytes', 'why'],
-    colAligns: ['left', 'left', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  })
+function tableOf(rows: readonly Row[]): Table {
   const together = Map.groupBy(rows, ({ run, kind, why }) => JSON.stringify([run, kind, why]))
-  for (const [first, ...rest] of together.values()) {
-    if (first === undefined) continue
-    const all = [first, ...rest]
-    const what =
-      rest.length === 0
-        ? `${first.kind} ${first.what}`
-        : `${first.kind} × ${count(all.length)}: ${first.what} … ${rest.at(-1)?.what}`
-    const size = all.reduce((sum, row) => sum + row.bytes, 0)
-    table.push([first.run ?? '', what, bytes(size), first.why])
-  }
-  return table.toString()
+  return new Table({
+    head: ['run', 'what goes', 'bytes', 'why'],
+    aligns: ['left', 'left', 'right', 'left'],
+    rows: [...together.values()].flatMap(([first, ...rest]) => {
+      if (first === undefined) return []
+      const all = [first, ...rest]
+      const what =
+        rest.length === 0
+          ? `${first.kind} ${first.what}`
+          : `${first.kind} × ${count(all.length)}: ${first.what} … ${rest.at(-1)?.what}`
+      const size = all.reduce((sum, row) => sum + row.bytes, 0)
+      return [[first.run ?? '', what, bytes(size), first.why]]
+    }),
+  })
 }

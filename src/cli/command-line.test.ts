@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { resolveConfig } from '../config/loader.ts'
+import { recordRun } from '../workers/new-run.ts'
 import { createProgram, runCommandLine } from './program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -39,6 +41,41 @@ test('a run that cannot open its home says why and ends', { timeout: 60_000 }, a
   const { code, stderr } = await perdure('train', join(root, 'examples/smoke.yaml'), '--home', home)
   expect(code).toBe(1)
   expect(stderr).toMatch(/store\.db: it is damaged/)
+})
+
+describe('a name that there is not', { timeout: 120_000 }, () => {
+  const calls = [
+    'status',
+    'resume',
+    'eval',
+    'pause',
+    'stop',
+    'audit',
+    'promote',
+    'export',
+    'clean',
+    'schedule list',
+  ]
+  const cases = [
+    ...calls.map((call) => `${call} fisrt`),
+    'branch fisrt/g0/s0/a0 --turn 0',
+    'rollback fisrt 1',
+  ]
+  const home = () => join(folder, 'with-a-run')
+  beforeAll(() => recordRun(home(), 'first', resolveConfig({})))
+
+  test.each(cases)('of a run is said with the nearest name before anything starts: %s', async (call) => {
+    const { code, stderr } = await perdure(...call.split(' '), '--home', home())
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('did you mean "first"?') })
+    expect(readdirSync(home())).not.toContain('temporal.json')
+  })
+
+  test('of a task is said of the setting that gave it, with the nearest name', async () => {
+    const smoke = join(root, 'examples/smoke.yaml')
+    const { code, stderr } = await perdure('train', smoke, '--set', 'tasks.0.task=alfwrld', '--home', home())
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: --set tasks\.0\.task=alfwrld: .*did you mean "alfworld"\?\n$/)
+  })
 })
 
 describe('an empty text', () => {

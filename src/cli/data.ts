@@ -6,8 +6,8 @@
  * - `pull all` tries every task, and fails where one of them failed.
  */
 import path from 'node:path'
-import Table from 'cli-table3'
 import { Command } from 'commander'
+import { meantInstead } from '../config/fault.ts'
 import { catalogue, type Dataset } from '../datasets/catalogue.ts'
 import { DataFault } from '../datasets/fault.ts'
 import type { PullProgress } from '../datasets/pull.ts'
@@ -16,6 +16,7 @@ import { homeAt } from '../storage/home.ts'
 import { CallFault, exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, type ReportOptions } from './options.ts'
+import { Table } from './table.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
 
@@ -120,8 +121,11 @@ function chooseDatasets(task: string, { to, from, mirror }: PullFlags): readonly
   }
   const chosen = catalogue.filter((dataset) => dataset.task === task)
   if (chosen.length > 0) return chosen
-  const names = catalogue.map((dataset) => dataset.task).join(', ')
-  throw new CallFault('bad_argument', `there is no official data of "${task}": use ${names}, or all`)
+  const names = catalogue.map((dataset) => dataset.task)
+  throw new CallFault(
+    'bad_argument',
+    `there is no official data of "${task}": use ${names.join(', ')}, or all${meantInstead(task, [...names, 'all'])}`,
+  )
 }
 
 function defaultFolder(home: string, task: string): string {
@@ -163,10 +167,7 @@ async function listCommand(options: ReportOptions): Promise<void> {
   )
   const table = new Table({
     head: ['task', 'data', 'version', 'licence', 'files', 'size', 'folder'],
-    style: { head: [], border: [] },
-  })
-  for (const row of rows)
-    table.push([
+    rows: rows.map((row) => [
       row.task,
       row.state,
       row.version,
@@ -174,6 +175,7 @@ async function listCommand(options: ReportOptions): Promise<void> {
       row.files === 0 ? '' : count(row.files),
       row.files === 0 ? '' : bytes(row.bytes),
       row.state === 'not pulled' ? '' : row.folder,
-    ])
-  openTerminal(options).report(rows, [table.toString()])
+    ]),
+  })
+  openTerminal(options).report(rows, [table])
 }

@@ -4,7 +4,6 @@
  * Invariants
  * - Only looks.
  */
-import Table from 'cli-table3'
 import { Command } from 'commander'
 import type { RunId } from '../identity.ts'
 import { bytesAt, diskSpace } from '../storage/disk-use.ts'
@@ -12,6 +11,7 @@ import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { homeOption, jsonOption, type ReportOptions } from './options.ts'
+import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 import { bytes } from './wording.ts'
 
@@ -85,13 +85,13 @@ async function sharedOf(home: Home): Promise<Record<'store' | 'temporal' | 'logs
   }
 }
 
-function runsTable(runs: readonly RunUse[]): string {
-  const table = new Table({
+function runsTable(runs: readonly RunUse[]): Table {
+  return new Table({
     head: ['run', 'checkpoints', 'batches', 'trajectories', 'other'],
-    colAligns: ['left', 'right', 'right', 'right', 'right'],
-    style: { head: [], border: [], compact: true },
+    aligns: ['left', 'right', 'right', 'right', 'right'],
+    rows: runs.map(({ run, checkpoints, batches, trajectories, other }) => [
+      run,
+      ...[checkpoints, batches, trajectories, other].map(bytes),
+    ]),
   })
-  for (const { run, checkpoints, batches, trajectories, other } of runs)
-    table.push([run, ...[checkpoints, batches, trajectories, other].map(bytes)])
-  return table.toString()
 }

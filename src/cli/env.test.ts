@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import type { ToolSpec } from '../envs/environment.ts'
 import { findEnvironment } from '../envs/registry.ts'
-import { envCommand, play, readAction, replay } from './env.ts'
+import { envCommand, howToType, play, readAction, replay } from './env.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
@@ -55,6 +55,20 @@ test('a person plays a game to its end, and may ask what can be done', async () 
   expect(written).toContain('take_action: ')
   expect(written).toContain('  go to ')
   expect(written).toMatch(/completed: reward 1 in \d+ turns\n$/)
+})
+
+test('a person is told how to call a tool before anything is typed, and is understood when doing so', async () => {
+  for (const name of ['db', 'os', 'kg', 'webshop', 'alfworld']) {
+    const environment = await (await findEnvironment(name).open({})).create()
+    const usages = [...howToType(environment.tools).matchAll(/^ {2}(\w+)(?: <(\w+)>)?$/gm)]
+    if (name === 'db') expect(howToType(environment.tools)).toContain('commit_final_answer {"answers": […]}')
+    expect(usages.length > 0 || environment.tools.length === 1).toBe(true)
+    for (const [, tool = '', argument] of usages)
+      expect(readAction(`${tool} some text`, environment.tools).tool_calls).toEqual([
+        { name: tool, arguments: argument === undefined ? {} : { [argument]: 'some text' } },
+      ])
+    await environment.close()
+  }
 })
 
 test('a person who stops typing leaves the game', async () => {

@@ -9,7 +9,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import Table from 'cli-table3'
 import { Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import { withSecrets } from '../config/secrets.ts'
@@ -30,7 +29,9 @@ import { homeAt } from '../storage/home.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption } from './options.ts'
+import { Table } from './table.ts'
 import { taskAt, tasksAt } from './task-address.ts'
+import { openTerminal } from './terminal.ts'
 
 interface TaskFlags {
   readonly data?: string
@@ -58,7 +59,7 @@ export function envCommand(): Command {
     .action(async (from: string | undefined, { json }: { json: boolean }) => {
       const tasks = from === undefined ? environments : await tasksAt(from)
       const rows = await Promise.all(tasks.map(describeTask))
-      process.stdout.write(`${json ? JSON.stringify(rows) : tableOf(rows)}\n`)
+      openTerminal({ json }).report(rows, [tableOf(rows)])
     })
   withTaskFlags(env.command('play'))
     .description('play a task in the terminal, or in a browser')
@@ -68,7 +69,7 @@ export function envCommand(): Command {
     .option('--port <n>', 'port of that page; any free one by default', portNumber, 0)
     .addHelpText(
       'after',
-      '\nType an action; "?" shows what can be done, "quit" leaves.\n\nExamples:\n  $ perdure env play alfworld\n  $ perdure env play alfworld --instance test/7\n  $ perdure env play webshop --web\n  $ perdure env play ./guess-number',
+      '\nIt says what to type; "?" shows what can be done, "quit" leaves.\n\nExamples:\n  $ perdure env play alfworld\n  $ perdure env play alfworld --instance test/7\n  $ perdure env play webshop --web\n  $ perdure env play ./guess-number',
     )
     .action(async (task: string, flags: TaskFlags & PlayFlags) => {
       const opened = await openTask(task, flags)
@@ -189,18 +190,20 @@ async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow>
   return { name, summary, splits, turnLimit, reward, replayable, source, licence }
 }
 
-function tableOf(rows: readonly TaskRow[]): string {
-  const table = new Table({
+function tableOf(rows: readonly TaskRow[]): Table {
+  return new Table({
     head: ['task', 'what', 'splits', 'turns', 'reward', 'source', 'licence'],
-    colWidths: [10, 30, 18, 7, 16, 26, 18],
-    wordWrap: true,
-    style: { head: [], border: [] },
+    widths: [10, 30, 18, 7, 16, 26, 18],
+    rows: rows.map(({ name, summary, splits, turnLimit, reward, source, licence }) => [
+      name,
+      summary,
+      splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n'),
+      turnLimit,
+      reward,
+      source,
+      licence,
+    ]),
   })
-  for (const { name, summary, splits, turnLimit, reward, source, licence } of rows) {
-    const sizes = splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
-    table.push([name, summary, sizes, turnLimit, reward, source, licence])
-  }
-  return table.toString()
 }
 
 /** Replays lines from one stream to another. @throws CallFault for a split that the task does not have */
@@ -248,6 +251,7 @@ export async function play(
     let seen: Observation = await environment.reset(id)
     say(`${id}\n`)
     show(seen.messages, say)
+    say(`\n${howToType(environment.tools)}`)
     let reward = 0
     for (let turns = 0; ; ) {
       if (open) lines.prompt()
@@ -296,8 +300,53 @@ function show(messages: readonly Message[], say: (text: string) => void): void {
   for (const message of messages) say(message.content)
 }
 
+/** What a person may type, before anything is typed. */
+export function howToType(tools: readonly ToolSpec[]): string {
+  const [first, ...others] = tools
+  const keys = '"?" shows what can be done, "quit" leaves.'
+  if (first === undefined) return `Type what you say; ${keys}`
+  if (others.length === 0) return `Type the ${mainArgumentOf(first) ?? 'call'}; ${keys}`
+  const usages = tools.slice(0, shownUsages).map((tool) => `  ${usageOf(tool)}`)
+  const more = tools.length > shownUsages ? [`  … ${tools.length - shownUsages} more`] : []
+  return [
+    'Type the name of a tool and its argument, or all its arguments as JSON:',
+    ...usages,
+    ...more,
+    keys,
+  ].join('\n')
+}
+
+/** More than that push the problem off the screen. */
+const shownUsages = 4
+
+/** @example usageOf(searchTool) // 'search_action <keywords>' */
+function usageOf(tool: ToolSpec): string {
+  const { name, parameters } = tool.function
+  const required = Array.isArray(parameters.required) ? parameters.required.map(String) : []
+  const main = mainArgumentOf(tool)
+  const shapes = schemasOf(parameters.properties)
+  if (
+    required.length > 1 ||
+    (main !== undefined && ['array', 'object'].includes(String(shapes[main]?.type)))
+  ) {
+    const given = required.map((key) => `"${key}": ${shapes[key]?.type === 'array' ? '[…]' : '…'}`)
+    return `${name} {${given.join(', ')}}`
+  }
+  return main === undefined ? name : `${name} <${main}>`
+}
+
+/** The argument that a plain text gives. */
+function mainArgumentOf({ function: { parameters } }: ToolSpec): string | undefined {
+  const { required, properties } = parameters
+  const main = Array.isArray(required) ? required[0] : Object.keys(properties ?? {})[0]
+  return typeof main === 'string' ? main : undefined
+}
+
 function possibilities(tools: readonly ToolSpec[], { admissible, clickables }: JsonObject): string {
-  const described = tools.map(({ function: { name, description } }) => `${name}: ${description}`)
+  const described = tools.flatMap((tool) => [
+    `${tool.function.name}: ${tool.function.description}`,
+    ...(tools.length === 1 ? [] : [`  type: ${usageOf(tool)}`]),
+  ])
   const listed = admissible ?? clickables
   const commands = Array.isArray(listed) ? listed.map(String) : []
   return [...described, ...commands.map((command) => `  ${command}`)].join('\n')
@@ -326,7 +375,7 @@ export function readAction(line: string, tools: readonly ToolSpec[]): AssistantM
   }
 }
 
-function argumentsOf(text: string, { function: { parameters } }: ToolSpec): JsonObject {
+function argumentsOf(text: string, tool: ToolSpec): JsonObject {
   if (text.startsWith('{')) {
     try {
       return JSON.parse(text) as JsonObject
@@ -334,14 +383,18 @@ function argumentsOf(text: string, { function: { parameters } }: ToolSpec): Json
       // No JSON after all: it is the main argument.
     }
   }
-  const { required, properties } = parameters
-  const main = Array.isArray(required) ? required[0] : Object.keys(properties ?? {})[0]
-  return typeof main === 'string' ? { [main]: isNumber(properties, main) ? numberOr(text) : text } : {}
+  const main = mainArgumentOf(tool)
+  if (main === undefined) return {}
+  return { [main]: isNumber(tool.function.parameters.properties, main) ? numberOr(text) : text }
 }
 
 function isNumber(properties: JsonValue | undefined, key: string): boolean {
-  const schema = z.record(z.string(), z.looseObject({ type: z.unknown() })).safeParse(properties)
-  return schema.success && ['number', 'integer'].includes(String(schema.data[key]?.type))
+  return ['number', 'integer'].includes(String(schemasOf(properties)[key]?.type))
+}
+
+/** What is said of each argument; nothing where that cannot be read. */
+function schemasOf(properties: JsonValue | undefined): Readonly<Record<string, { readonly type?: unknown }>> {
+  return z.record(z.string(), z.looseObject({ type: z.unknown() })).safeParse(properties).data ?? {}
 }
 
 /** What a person typed where a number belongs; no number is the task's to answer. */

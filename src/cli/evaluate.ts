@@ -7,7 +7,7 @@
 import { Command } from 'commander'
 import { wilsonInterval } from '../learning/interval.ts'
 import { CallFault, exitCodes } from './failure.ts'
-import { watchInterrupts } from './interrupt.ts'
+import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { shareWithInterval } from './live-view.ts'
 import {
   homeOption,
@@ -17,6 +17,7 @@ import {
   type RunVersion,
   runVersion,
 } from './options.ts'
+import { logLostOutput } from './output.ts'
 import { withClient } from './steer.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { share } from './wording.ts'
@@ -52,37 +53,33 @@ export function evaluateCommand(): Command {
         return
       }
       using interrupt = watchInterrupts(() => undefined)
-      const { openSession } = await import('../workers/training-session.ts')
-      const session = await openSession({
-        home: options.home,
-        roles: 'all',
-        log: (line) => terminal.say(line),
-      })
+      const { signal } = interrupt
       try {
-        const left = new Promise<undefined>((resolve) =>
-          interrupt.signal.addEventListener('abort', () => resolve(undefined), { once: true }),
-        )
+        const { openSession } = await import('../workers/training-session.ts')
+        await using session = await openSession({
+          home: options.home,
+          roles: 'all',
+          log: (line) => terminal.say(line),
+          signal,
+        })
+        logLostOutput()
         const evaluating = session.evaluate(run, {
           ...(version === undefined ? {} : { version }),
           ...(options.suite === undefined ? {} : { suite: options.suite }),
           ...(options.episodes === undefined ? {} : { episodes: options.episodes }),
           ...(options.samples === undefined ? {} : { samples: options.samples }),
         })
-        const summary = await Promise.race([evaluating, left])
-        if (summary === undefined) {
-          evaluating.catch(() => undefined)
-          terminal.say('Interrupted; the same command goes on where it stood.')
-          process.exitCode = exitCodes.interrupted
-          return
-        }
+        const summary = await unlessAborted(signal, evaluating)
         const { suite, success, n, passAt = {} } = summary
         const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
         terminal.report({ run, ...summary, interval }, [
           `${run}@${summary.version} on ${suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
           ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${share(value)}`),
         ])
-      } finally {
-        await session.close()
+      } catch (error) {
+        if (!signal.aborted) throw error
+        terminal.say('Interrupted; the same command goes on where it stood.')
+        process.exitCode = exitCodes.interrupted
       }
     })
 }

@@ -5,11 +5,11 @@
  * - Pure: the same run gives the same text.
  * - Every success stands with its number of episodes and its 95 % interval.
  */
-import Table from 'cli-table3'
 import { differenceInterval } from '../learning/interval.ts'
 import { isUntrained, type LearningCourse, standstillWords } from '../learning/learning-signal.ts'
 import type { EvaluationSummary, RunProgress } from '../workers/training-session.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
+import { type Fact, factLines, Table } from './table.ts'
 import { count, duration, inLines, points } from './wording.ts'
 
 /** Columns of the narrowest usual terminal. */
@@ -18,9 +18,10 @@ const reportWidth = 80
 /** What the report is made of. */
 export interface RunEnd {
   readonly progress: RunProgress
-  /** Wall time of this command. */
+  /** What the run took, breaks included. */
   readonly seconds: number
   readonly directory: string
+  /** Where the UI is served, if it is. */
   readonly uiUrl: string | undefined
   /** As given to `--home`, where it is not the default one. */
   readonly home?: string | undefined
@@ -30,21 +31,22 @@ function versionWords(evaluation: EvaluationSummary): string {
   return evaluation.version === 0 ? 'warm start (v0)' : `v${evaluation.version}`
 }
 
-function successTable(evaluations: readonly EvaluationSummary[], colours: boolean): string {
-  const table = new Table({
-    head: ['suite', 'episodes', 'checkpoint', 'success (95 %)'],
-    colAligns: ['left', 'right', 'left', 'right'],
-    style: { head: colours ? ['bold'] : [], border: colours ? ['grey'] : [], compact: true },
-  })
-  for (const [suite, ordered] of bySuite(evaluations)) {
-    const first = ordered[0]
+function successTable(evaluations: readonly EvaluationSummary[], colours: boolean): Table {
+  const rows = [...bySuite(evaluations)].flatMap(([suite, ordered]) => {
+    const [first] = ordered
     const last = ordered.at(-1)
-    for (const shown of first === last ? [first] : [first, last]) {
-      if (shown === undefined) continue
-      table.push([suite, count(shown.n), versionWords(shown), shareWithInterval(shown.success, shown.n)])
-    }
-  }
-  return table.toString()
+    return (first === last ? [first] : [first, last]).flatMap((shown) =>
+      shown === undefined
+        ? []
+        : [[suite, count(shown.n), versionWords(shown), shareWithInterval(shown.success, shown.n)]],
+    )
+  })
+  return new Table({
+    head: ['suite', 'episodes', 'checkpoint', 'success (95 %)'],
+    aligns: ['left', 'right', 'left', 'right'],
+    rows,
+    colours,
+  })
 }
 
 function counts({ success, n }: EvaluationSummary): { successes: number; n: number } {
@@ -71,7 +73,6 @@ function nextCommands(run: string, home: string | undefined, ended: boolean): re
   return [
     ...(ended ? [] : [`perdure resume ${run}${at}`]),
     `perdure status ${run}${at}`,
-    ...(ended ? [`perdure resume ${run}${at}`] : []),
     `perdure eval ${run}${at}`,
     `perdure export ${run}${at}`,
     `perdure ui${at}`,
@@ -86,14 +87,21 @@ const purposes: Record<string, string> = {
   ui: 'its workflows in the browser',
 }
 
-/** The commands that go on from here, each with what it is for. */
-export function howToGoOn(run: string, home: string | undefined, ended: boolean): readonly string[] {
+/** The commands that go on from here, each with what it is for: beside it, or below where that is too wide. */
+export function howToGoOn(
+  run: string,
+  home: string | undefined,
+  ended: boolean,
+  columns = Number.POSITIVE_INFINITY,
+): readonly string[] {
   const commands = nextCommands(run, home, ended)
   const width = Math.max(...commands.map((command) => command.length))
-  return commands.map((command) => {
+  const lines = commands.map((command) => {
     const purpose = purposes[command.split(' ')[1] ?? ''] ?? ''
-    return `  ${command.padEnd(width)}  ${purpose}`
+    return { command, purpose, line: `  ${command.padEnd(width)}  ${purpose}` }
   })
+  const fits = lines.every(({ line }) => line.length <= columns)
+  return lines.map(({ command, purpose, line }) => (fits ? line : `  ${command}\n    ${purpose}`))
 }
 
 /** What the run has not learnt; nothing where its last update had something to learn from. */
@@ -107,28 +115,27 @@ export function learningWords(course: LearningCourse): readonly string[] {
 }
 
 /** The report as text. */
-export function finalReport(end: RunEnd, colours: boolean): string {
+export function finalReport(end: RunEnd, colours: boolean, columns = Number.POSITIVE_INFINITY): string {
   const { progress, seconds, directory, uiUrl, home } = end
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ['updates', `${count(progress.step)} of ${count(progress.updates)}`],
     ['time', duration(seconds)],
     ['episodes', count(progress.episodes)],
     ['tokens', count(progress.tokens)],
     ['run', directory],
-    ...(uiUrl === undefined ? [] : ([['Temporal UI', uiUrl]] as [string, string][])),
+    ...(uiUrl === undefined ? [] : ([['Temporal UI', uiUrl]] as Fact[])),
   ]
-  const width = Math.max(...facts.map(([name]) => name.length))
   return [
     ...learningWords(progress),
     '',
     progress.evaluations.length === 0
       ? 'No evaluation finished.'
-      : successTable(progress.evaluations, colours),
+      : successTable(progress.evaluations, colours).inWidth(columns),
     ...differences(progress.evaluations),
     '',
-    ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    ...factLines(facts, columns),
     '',
     'Go on with',
-    ...howToGoOn(progress.run, home, progress.phase === 'done'),
+    ...howToGoOn(progress.run, home, progress.phase === 'done', columns),
   ].join('\n')
 }

@@ -84,3 +84,11 @@ export function endUnlessWatched(source: Source = process): Disposable {
     },
   }
 }
+
+/** Waits for the work, but not beyond the signal. @throws its reason */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  if (signal.aborted) reject(signal.reason)
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return await Promise.race([aborted, work])
+}

@@ -138,4 +138,15 @@ describe('without a terminal', () => {
       'demo: done',
     ])
   })
+  test('the first look at a run says where it stands, and nothing of what lies before', () => {
+    const seen = (progress: Partial<RunProgress>) =>
+      plainLines(undefined, stateOf(progress)).map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))
+    const warmStart = { done: 2, total: 4 }
+    expect(seen({ warmStart })).toEqual(['demo: training · update 23 of 60'])
+    expect(seen({ warmStart, phase: 'done' })).toEqual(['demo: done'])
+    expect(seen({ warmStart, phase: 'warm_start', step: 0, evaluations: [] })).toEqual([
+      'demo: warm start, part 2 of 4',
+    ])
+    expect(seen({ phase: 'starting', step: 0, evaluations: [] })).toEqual(['demo: starting'])
+  })
 })

@@ -11,7 +11,7 @@ import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../workers/training-session.ts'
 import type { Pace } from './pace.ts'
-import { count, duration, inLines, share, timeOfDay } from './wording.ts'
+import { count, duration, inLines, runSeconds, share, timeOfDay } from './wording.ts'
 
 /** What is known of a run at one moment. */
 export interface LiveState extends Pace {
@@ -51,6 +51,9 @@ const phaseWords: Record<RunPhase, { readonly words: string; readonly style: Sty
   stopped: { words: 'stopped', style: 'warn' },
   failed: { words: 'failed', style: 'bad' },
 }
+
+/** Phases in which no update comes any more. */
+const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
 /** A phase in words. */
 function phaseInWords(phase: RunPhase): string {
@@ -158,7 +161,7 @@ function addressLine(address: string, columns: number): Line {
 /** The view as lines of styled text. */
 function liveLines(state: LiveState, columns: number): readonly Line[] {
   const { progress, now, tokensPerSecond, uiUrl, notice } = state
-  const elapsed = duration((now - progress.startedAt) / 1000)
+  const elapsed = duration(runSeconds({ created: progress.startedAt }, now))
   const rate = tokensPerSecond === undefined ? '' : ` · ${count(tokensPerSecond)} tokens/s`
   const lines: Line[] = [
     headLine(state, columns),
@@ -225,12 +228,29 @@ export function renderLive(state: LiveState, surface: Paint): readonly string[] 
   return liveLines(state, surface.columns).map((line) => paint(line, surface))
 }
 
+/** Where a run stands when it is first looked at: what lies before that is no news. */
+function standing(progress: RunProgress): readonly string[] {
+  const { phase, warmStart, step, updates, nothingLearnt, message, pauseReason } = progress
+  const place =
+    phase === 'warm_start' && warmStart !== undefined && warmStart.done > 0
+      ? `, part ${warmStart.done} of ${warmStart.total}`
+      : step > 0 && !endedPhases.has(phase)
+        ? ` · update ${step} of ${updates}`
+        : ''
+  return [
+    ...(nothingLearnt === undefined ? [] : [standstillWords(nothingLearnt)]),
+    `${phaseInWords(phase)}${place}`,
+    ...[message, pauseReason].filter((each) => each !== undefined),
+  ]
+}
+
 function happened(before: RunProgress | undefined, after: RunProgress): readonly string[] {
+  if (before === undefined) return standing(after)
   const events: string[] = []
   const warming = after.warmStart
-  if (warming !== undefined && warming.done > 0 && before?.warmStart?.done !== warming.done)
+  if (warming !== undefined && warming.done > 0 && before.warmStart?.done !== warming.done)
     events.push(`warm start, part ${warming.done} of ${warming.total}`)
-  if (before !== undefined && after.step > before.step)
+  if (after.step > before.step)
     events.push(
       [
         `update ${after.step} of ${after.updates}`,
@@ -242,21 +262,21 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
       ].join(' · '),
     )
   // The line of an update says how long it lasts; what to do stands once, where the cause is a new one.
-  if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before?.nothingLearnt?.cause)
+  if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before.nothingLearnt?.cause)
     events.push(standstillWords(after.nothingLearnt))
   for (const { suite, version, success, n } of after.evaluations) {
-    const known = before?.evaluations.some((each) => each.suite === suite && each.version === version)
+    const known = before.evaluations.some((each) => each.suite === suite && each.version === version)
     if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)
   }
   for (const { suite, version, reason } of after.failedEvaluations ?? []) {
     const isKnown = (each: { suite: string; version: number }) =>
       each.suite === suite && each.version === version
-    if (before?.failedEvaluations?.some(isKnown) !== true)
+    if (before.failedEvaluations?.some(isKnown) !== true)
       events.push(`evaluation ${suite} of v${version} failed: ${reason}`)
   }
-  if (before?.phase !== after.phase) events.push(phaseInWords(after.phase))
-  if (after.message !== undefined && after.message !== before?.message) events.push(after.message)
-  if (after.pauseReason !== undefined && before?.pauseReason === undefined) events.push(after.pauseReason)
+  if (before.phase !== after.phase) events.push(phaseInWords(after.phase))
+  if (after.message !== undefined && after.message !== before.message) events.push(after.message)
+  if (after.pauseReason !== undefined && before.pauseReason === undefined) events.push(after.pauseReason)
   return events
 }
 

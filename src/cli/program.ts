@@ -19,6 +19,7 @@ import { envCommand } from './env.ts'
 import { evaluateCommand } from './evaluate.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
+import { requireNamedRun } from './named-run.ts'
 import { refuseEmptyValues } from './options.ts'
 import { promoteCommand } from './promote.ts'
 import { scheduleCommand } from './schedule.ts'
@@ -96,7 +97,8 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync([...words], { from: 'user' })
+    const program = createProgram().hook('preAction', (_, command) => requireNamedRun(command))
+    await program.parseAsync([...words], { from: 'user' })
     return Number(process.exitCode ?? 0)
   } catch (error) {
     const message = explain(error, (process.env.PERDURE_DEBUG ?? '') !== '')

@@ -4,6 +4,7 @@
  * Invariants
  * - Only reads; a home without a store has no runs.
  */
+import { meantInstead } from '../config/fault.ts'
 import { runId } from '../identity.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
@@ -82,6 +83,11 @@ export async function listRuns(directory: string): Promise<readonly RunRecord[]>
   return await Promise.all(runs.map((stored) => recordOf(store, home, stored)))
 }
 
+/** @throws CallFault when the home has no run of that name */
+export async function requireRun(directory: string, name: string): Promise<void> {
+  await lookUp(directory, name, () => Promise.resolve())
+}
+
 /** One run. @throws CallFault when the home has no run of that name */
 export async function findRun(directory: string, name: string): Promise<RunRecord> {
   return lookUp(directory, name, recordOf)
@@ -119,13 +125,15 @@ async function lookUp<T>(
   look: (store: Store, home: Home, stored: StoredRun) => Promise<T>,
 ): Promise<T> {
   const home = homeAt(directory)
+  let known: readonly string[] = []
   if (hasStore(home.storeFile)) {
     await using store = await openStore(home.storeFile, { create: false, access: 'read' })
     const stored = await store.runs.get(runId(name))
     if (stored !== undefined) return await look(store, home, stored)
+    known = (await store.runs.list()).map(({ id }) => id)
   }
   throw new CallFault(
     'bad_argument',
-    `RUN is "${name}": ${home.dir} has no such run; \`perdure runs\` lists them`,
+    `RUN is "${name}": ${home.dir} has no such run${meantInstead(name, known) || '; `perdure runs` lists them'}`,
   )
 }

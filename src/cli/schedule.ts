@@ -5,12 +5,12 @@
  * - A schedule is the Temporal server's: it fires while the server and an orchestrator worker run, whoever
  *   started them, and outlives every process.
  */
-import Table from 'cli-table3'
 import { Command, InvalidArgumentError } from 'commander'
 import type { EvaluationSchedule, Timing, TrainingSession } from '../workers/training-session.ts'
 import { CallFault } from './failure.ts'
 import { homeOption, jsonOption, positiveInteger, type ReportOptions, runName } from './options.ts'
 import { withClient } from './steer.ts'
+import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
 interface CreateOptions extends ReportOptions {
@@ -100,16 +100,19 @@ function listCommand(): Command {
     })
 }
 
-function scheduleTable(schedules: readonly EvaluationSchedule[]): string {
-  const table = new Table({
-    head: ['run', 'schedule', 'state', 'last', 'next'],
-    style: { head: [], border: [], compact: true },
-  })
+function scheduleTable(schedules: readonly EvaluationSchedule[]): Table {
   const time = (at: number | undefined) =>
     at === undefined ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ')
-  for (const { run, name, paused, note, last, next } of schedules)
-    table.push([run, name, paused ? (note ?? 'paused') : 'on', time(last), paused ? '' : time(next)])
-  return table.toString()
+  return new Table({
+    head: ['run', 'schedule', 'state', 'last', 'next'],
+    rows: schedules.map(({ run, name, paused, note, last, next }) => [
+      run,
+      name,
+      paused ? (note ?? 'paused') : 'on',
+      time(last),
+      paused ? '' : time(next),
+    ]),
+  })
 }
 
 interface Order {

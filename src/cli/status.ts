@@ -4,7 +4,6 @@
  * Invariants
  * - A run that no process works on is told from the store, and how to go on with it.
  */
-import Table from 'cli-table3'
 import { Command } from 'commander'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { isWritable } from '../storage/read-only.ts'
@@ -15,8 +14,9 @@ import { howToGoOn, learningWords } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
 import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
+import { factLines, Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
-import { duration } from './wording.ts'
+import { duration, runSeconds } from './wording.ts'
 
 /** `perdure status RUN`. */
 export function statusCommand(): Command {
@@ -36,7 +36,7 @@ export function statusCommand(): Command {
         : { live: undefined }
       const lines =
         live === undefined
-          ? recordLines(record, options.home, silence)
+          ? recordLines(record, options.home, silence, terminal.tableColumns)
           : [
               ...renderLive(
                 { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
@@ -119,8 +119,13 @@ function statusWords(record: RunRecord, silence: string | undefined): string {
 }
 
 /** A run in words, from its store. */
-function recordLines(record: RunRecord, home: string, silence: string | undefined): readonly string[] {
-  const last = record.ended === undefined ? '' : `, after ${duration((record.ended - record.created) / 1000)}`
+function recordLines(
+  record: RunRecord,
+  home: string,
+  silence: string | undefined,
+  columns: number,
+): readonly string[] {
+  const last = record.ended === undefined ? '' : `, after ${duration(runSeconds(record, record.ended))}`
   const rows: [string, string][] = [
     ['run', record.run],
     ['status', `${statusWords(record, silence)}${last}`],
@@ -141,13 +146,12 @@ function recordLines(record: RunRecord, home: string, silence: string | undefine
     ]),
     ['directory', record.directory],
   ]
-  const width = Math.max(...rows.map(([name]) => name.length))
   return [
-    ...rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    ...factLines(rows, columns),
     ...learningWords(record),
     '',
     'Go on with',
-    ...howToGoOn(record.run, home === defaultHome ? undefined : home, record.status === 'done'),
+    ...howToGoOn(record.run, home === defaultHome ? undefined : home, record.status === 'done', columns),
   ]
 }
 
@@ -162,22 +166,23 @@ function promotedRows({ promoted }: RunRecord): readonly [string, string][] {
 }
 
 /** The runs as a table. */
-function runsTable(records: readonly RunRecord[]): string {
-  const table = new Table({
+function runsTable(records: readonly RunRecord[]): Table {
+  const lastOf = ({ evaluations }: RunRecord): string => {
+    const last = evaluations.at(-1)
+    return last === undefined
+      ? ''
+      : `${last.suite} v${last.version} ${shareWithInterval(last.success, last.n)}`
+  }
+  return new Table({
     head: ['run', 'status', 'started', 'updates', 'version', 'last evaluation'],
-    colAligns: ['left', 'left', 'left', 'right', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  })
-  for (const record of records) {
-    const last = record.evaluations.at(-1)
-    table.push([
+    aligns: ['left', 'left', 'left', 'right', 'right', 'left'],
+    rows: records.map((record) => [
       record.run,
       record.status,
       new Date(record.created).toISOString().slice(0, 16).replace('T', ' '),
       record.step,
       record.version,
-      last === undefined ? '' : `${last.suite} v${last.version} ${shareWithInterval(last.success, last.n)}`,
-    ])
-  }
-  return table.toString()
+      lastOf(record),
+    ]),
+  })
 }

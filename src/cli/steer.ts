@@ -4,10 +4,10 @@
  * Invariants
  * - A command returns once the run has taken the order, and then says what holds.
  */
-import Table from 'cli-table3'
 import { Command, InvalidArgumentError } from 'commander'
 import type { AuditEntry, SettingsChange, TrainingSession } from '../workers/training-session.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, wholeNumber } from './options.ts'
+import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
 /** All commands that steer. */
@@ -156,14 +156,11 @@ function auditCommand(): Command {
     })
 }
 
-function auditTable(entries: readonly AuditEntry[]): string {
-  const table = new Table({
+function auditTable(entries: readonly AuditEntry[]): Table {
+  return new Table({
     head: ['when', 'who', 'what', 'from', 'to', 'at', 'holds from', 'why'],
-    colAligns: ['left', 'left', 'left', 'left', 'left', 'right', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  })
-  for (const { time, by, what, from, to, version, effectVersion, reason } of entries)
-    table.push([
+    aligns: ['left', 'left', 'left', 'left', 'left', 'right', 'right', 'left'],
+    rows: entries.map(({ time, by, what, from, to, version, effectVersion, reason }) => [
       new Date(time).toISOString().slice(0, 19).replace('T', ' '),
       by,
       what,
@@ -172,8 +169,8 @@ function auditTable(entries: readonly AuditEntry[]): string {
       `v${version}`,
       effectVersion === null ? '' : `v${effectVersion}`,
       reason ?? '',
-    ])
-  return table.toString()
+    ]),
+  })
 }
 
 /** Does something with a session that starts no workers. */

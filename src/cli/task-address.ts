@@ -5,6 +5,7 @@
  * - A registered name is never looked for anywhere else.
  * - What is no task is answered with the names there are, and with how to give one of one's own.
  */
+import { meantInstead } from '../config/fault.ts'
 import { isPath, moduleAt } from '../config/paths.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { ExternalFault, loadEnvironment, loadEnvironments } from '../envs/external/loading.ts'
@@ -46,9 +47,13 @@ export async function tasksAt(address: string): Promise<readonly EnvironmentDefi
 function moduleOf(address: string): string {
   return moduleAt(address, '.', (allowed) => {
     const { message } = new UnknownTask(address)
+    const meant = meantInstead(
+      address,
+      environments.map(({ name }) => name),
+    )
     throw new CallFault(
       'bad_argument',
-      isPath(address) ? `"${address}": expected ${allowed}` : `${message}, or ${allowed}`,
+      isPath(address) ? `"${address}": expected ${allowed}` : `${message}, or ${allowed}${meant}`,
     )
   })
 }

@@ -7,12 +7,15 @@
  * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
  */
 import { createLogUpdate } from 'log-update'
+import type { Table } from './table.ts'
 
 /** A command's way out. */
 export interface Terminal {
   /** The stream that people read. */
   readonly interactive: boolean
   readonly columns: number
+  /** How wide a table may be: what is no terminal takes any. */
+  readonly tableColumns: number
   readonly colours: boolean
   /** A line for people. */
   say(line: string): void
@@ -21,7 +24,7 @@ export interface Terminal {
   /** Leaves the last view on the screen and goes on below it. */
   settle(): void
   /** What the command was asked for: the JSON document with `--json`, else the lines for people. */
-  report(value: unknown, lines: readonly string[]): void
+  report(value: unknown, lines: readonly (string | Table)[]): void
 }
 
 // A terminal that tells no width is taken for the classic one.
@@ -37,6 +40,9 @@ export function openTerminal({ json = false }: { json?: boolean }): Terminal {
     interactive,
     get columns() {
       return interactive ? (stream.columns ?? defaultColumns) : defaultColumns
+    },
+    get tableColumns() {
+      return interactive ? this.columns : Number.POSITIVE_INFINITY
     },
     colours: interactive && stream.hasColors?.() === true && (process.env.NO_COLOR ?? '') === '',
     say(line) {
@@ -54,7 +60,8 @@ export function openTerminal({ json = false }: { json?: boolean }): Terminal {
     },
     report(value, lines) {
       if (json) process.stdout.write(`${JSON.stringify(value)}\n`)
-      else for (const line of lines) this.say(line)
+      else
+        for (const line of lines) this.say(typeof line === 'string' ? line : line.inWidth(this.tableColumns))
     },
   }
 }

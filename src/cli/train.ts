@@ -9,6 +9,7 @@ import { basename, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { loadConfig } from '../config/loader.ts'
+import { environments } from '../envs/registry.ts'
 import { runId, runNameAt } from '../identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { reasonOf } from '../reason.ts'
@@ -19,7 +20,7 @@ import type { RunProgress, TrainingSession } from '../workers/training-session.t
 import { dryRun } from './dry-run.ts'
 import { exitCodes } from './failure.ts'
 import { finalReport, howToGoOn } from './final-report.ts'
-import { watchInterrupts } from './interrupt.ts'
+import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
   homeOption,
   jsonOption,
@@ -31,9 +32,10 @@ import {
   setOption,
 } from './options.ts'
 import { logLostOutput, workWithoutOutput } from './output.ts'
-import { changeOf, refuseTaken } from './run-record.ts'
+import { changeOf, findRun, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
+import { runSeconds } from './wording.ts'
 
 /** The configuration of `train` without a file. */
 const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
@@ -74,7 +76,11 @@ Examples:
     )
     .action(async (file: string | undefined, options: TrainOptions) => {
       const given = file ?? defaultConfigFile
-      const config = loadConfig({ file: given, set: options.set ?? [] })
+      const config = loadConfig({
+        file: given,
+        set: options.set ?? [],
+        tasks: environments.map(({ name }) => name),
+      })
       const terminal = openTerminal(options)
       if (options.dryRun) {
         await dryRun(config, terminal, { home: options.home, officialData: options.data })
@@ -130,20 +136,25 @@ async function follow(
   terminal: Terminal,
   { begin, keep }: Beginning,
 ): Promise<void> {
-  const startedAt = Date.now()
+  let span: { readonly created: number; readonly ended?: number } = { created: Date.now() }
   const directory = homeAt(options.home).run(runId(run)).dir
   const home = options.home === defaultHome ? undefined : options.home
   let watched: WatchResult = { ended: false, progress: undefined }
   let isKnown = keep === undefined
   let uiUrl: string | undefined
+  let servedAt: string | undefined
 
   /** Says how it ended. @returns the exit code */
   function conclude(): number {
-    const seconds = (Date.now() - startedAt) / 1000
+    const seconds = runSeconds(span, Date.now())
     const { progress } = watched
     if (watched.ended)
       terminal.report({ ...watched.progress, directory, seconds }, [
-        finalReport({ progress: watched.progress, seconds, directory, uiUrl, home }, terminal.colours),
+        finalReport(
+          { progress: watched.progress, seconds, directory, uiUrl: servedAt, home },
+          terminal.colours,
+          terminal.tableColumns,
+        ),
       ])
     else
       terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
@@ -173,6 +184,7 @@ async function follow(
     logLostOutput()
     await unlessAborted(signal, begin(session))
     isKnown = true
+    span = await findRun(options.home, run)
     watched = await watchRun(session, run, terminal, signal)
     // A live view says so itself.
     if (!watched.ended && (!terminal.interactive || watched.progress === undefined))
@@ -184,15 +196,18 @@ async function follow(
   }
   if (!isKnown) await keep?.()
   isKnown = true
+  if (watched.ended) span = await findRun(options.home, run)
+  servedAt = await stillServed(options.home, uiUrl)
   process.exitCode = conclude()
 }
 
-/** Waits for the work, but not beyond the signal. @throws its reason */
-async function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  await Promise.race([work, aborted])
+/** Where the UI is served after this command: another process may use the server. */
+async function stillServed(home: string, uiUrl: string | undefined): Promise<string | undefined> {
+  const { externalServer } = await import('../workers/connection.ts')
+  if (uiUrl === undefined || externalServer() !== undefined) return uiUrl
+  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const server = await inspectTemporal(homeAt(home).dir)
+  return server?.running === true && server.users > 0 ? uiUrl : undefined
 }
 
 function goOn(run: string, home: string | undefined): string {

@@ -30,6 +30,7 @@ function recorder(): Terminal & { readonly lines: string[] } {
     lines,
     interactive: false,
     columns: 80,
+    tableColumns: 80,
     colours: false,
     say: (line) => lines.push(line),
     draw: () => undefined,

@@ -23,6 +23,14 @@ export function count(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : none
 }
 
+/** How long a run took, or has taken so far: from when it was started, breaks included, until it ended. */
+export function runSeconds(
+  { created, ended }: { created: number; ended?: number | undefined },
+  now: number,
+): number {
+  return ((ended ?? now) - created) / 1000
+}
+
 /** @example duration(250) // '4 min 10 s' */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return none

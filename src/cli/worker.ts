@@ -7,7 +7,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Role } from '../workers/training-session.ts'
 import { exitCodes } from './failure.ts'
-import { watchInterrupts } from './interrupt.ts'
+import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { homeOption, type MetricsFlags, metricsOptions, metricsPlace } from './options.ts'
 import { logLostOutput } from './output.ts'
 import { openTerminal } from './terminal.ts'
@@ -62,23 +62,25 @@ export function workerCommand(): Command {
     .action(async ({ role, home, ...flags }: WorkerFlags) => {
       const terminal = openTerminal({ json: false })
       using interrupt = watchInterrupts(() => undefined)
-      const { openSession } = await import('../workers/training-session.ts')
-      const session = await openSession({
-        home,
-        roles: role,
-        shared: true,
-        log: (line) => terminal.say(line),
-        metrics: metricsPlace(flags),
-      })
-      logLostOutput()
-      terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
-      const left = new Promise<void>((resolve) => {
-        if (interrupt.signal.aborted) resolve()
-        interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-      await Promise.race([left, session.stopped])
-      if (!interrupt.signal.aborted) process.exitCode = exitCodes.failed
-      terminal.say('Finishing what is in hand; Ctrl-C again does not wait.')
-      await session.close()
+      const { signal } = interrupt
+      try {
+        const { openSession } = await import('../workers/training-session.ts')
+        await using session = await openSession({
+          home,
+          roles: role,
+          shared: true,
+          log: (line) => terminal.say(line),
+          metrics: metricsPlace(flags),
+          signal,
+        })
+        logLostOutput()
+        terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
+        await unlessAborted(signal, session.stopped).finally(() =>
+          terminal.say('Finishing what is in hand; Ctrl-C again does not wait.'),
+        )
+        process.exitCode = exitCodes.failed
+      } catch (error) {
+        if (error !== signal.reason) throw error
+      }
     })
 }

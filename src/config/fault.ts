@@ -75,3 +75,15 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   }
   return best?.candidate
 }
+
+/** What a person probably meant by a name that there is not, as the end of a sentence; empty where nothing is near. */
+export function meantInstead(word: string, candidates: readonly string[]): string {
+  const near = nearest(word, candidates)
+  const isNear = near !== undefined && editDistance(word.toLowerCase(), near.toLowerCase()) <= slipsIn(word)
+  return isNear ? `; did you mean "${near}"?` : ''
+}
+
+/** Letters that a slip of the finger gets wrong. */
+function slipsIn(word: string): number {
+  return Math.max(1, Math.floor(word.length / 3))
+}

@@ -23,7 +23,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import type { z } from 'zod'
-import { ConfigFault, type ConfigProblem, excerpt, nearest } from './fault.ts'
+import { ConfigFault, type ConfigProblem, excerpt, meantInstead, nearest } from './fault.ts'
 import { fieldAt, keysOf } from './fields.ts'
 import { type Override, overridePlace, parseOverride, withOverride } from './overrides.ts'
 import { withAbsolutePaths } from './paths.ts'
@@ -39,6 +39,8 @@ export interface ConfigSource {
   readonly file?: string | undefined
   /** `key=value` texts, later ones win. */
   readonly set?: readonly string[]
+  /** Names of the tasks that need no `from`; any name is taken without them. */
+  readonly tasks?: readonly string[]
 }
 
 /**
@@ -46,12 +48,13 @@ export interface ConfigSource {
  * @throws ConfigFault with every problem that was found
  * @example loadConfig({ file: 'examples/smoke.yaml', set: ['training.updates=1'] })
  */
-export function loadConfig({ file, set = [] }: ConfigSource): RunConfig {
+export function loadConfig({ file, set = [], tasks }: ConfigSource): RunConfig {
   const source = file === undefined ? undefined : readSource(file)
   const overrides = set.map(parseOverride)
   let tree: Tree = source?.tree ?? {}
   for (const override of overrides) tree = withOverride(tree, override)
   const whereIs = (path: readonly PropertyKey[]) => origin(path, overrides, source)
+  if (tasks !== undefined) refuseUnknownTasks(tree, tasks, whereIs)
   return complete(
     parseConfig(tree, whereIs),
     (path) => (overrideOf(path, overrides) === undefined && file !== undefined ? dirname(file) : ''),
@@ -96,6 +99,26 @@ function complete(
     'bad_value',
     missing.map(({ path, value, message }) => problem(path, value, message, whereIs)),
   )
+}
+
+/** Before anything else that depends on the names: a suite of a misspelt task would be blamed for it. */
+function refuseUnknownTasks(
+  tree: Tree,
+  known: readonly string[],
+  whereIs: (path: readonly PropertyKey[]) => string,
+): void {
+  const { tasks } = tree as { tasks?: unknown }
+  const problems = (Array.isArray(tasks) ? tasks : []).flatMap((entry: unknown, index) => {
+    const { task, from } = (entry ?? {}) as { task?: unknown; from?: unknown }
+    if (typeof task !== 'string' || from !== undefined || known.includes(task)) return []
+    return [problem(['tasks', index, 'task'], task, taskWords(index, task, known), whereIs)]
+  })
+  if (problems.length > 0) throw new ConfigFault('bad_value', problems)
+}
+
+/** What the name of a task may be, in words. */
+export function taskWords(index: number, task: string, known: readonly string[]): string {
+  return `one of ${known.join(', ')}; for a task of your own say in \`tasks.${index}.from\` where it is${meantInstead(task, known)}`
 }
 
 // A run's configuration is kept and shown. One that was stored before is taken as it is.

@@ -9,6 +9,7 @@
  */
 import { resolve } from 'node:path'
 import { ConfigFault } from '../config/fault.ts'
+import { taskWords } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
@@ -140,12 +141,8 @@ async function definitionOf(
   if (from === undefined) {
     const definition = known.find(({ name }) => name === task)
     if (definition !== undefined) return definition
-    const names = known.map(({ name }) => name).join(', ')
-    throw badValue(
-      `tasks.${index}.task`,
-      task,
-      `one of ${names}; for a task of your own say in \`tasks.${index}.from\` where it is`,
-    )
+    const names = known.map(({ name }) => name)
+    throw badValue(`tasks.${index}.task`, task, taskWords(index, task, names))
   }
   try {
     return await loadEnvironment(from, task)

@@ -188,7 +188,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   /** What the run last stored of itself. */
   async function lastState(id: RunId, config: RunConfig): Promise<TrainingState> {
     const state = (await store.runs.state(id)) as TrainingState | undefined
-    return currentState(state ?? initialState(id, config, Date.now()))
+    const { created = Date.now() } = (await store.runs.get(id)) ?? {}
+    return currentState(state ?? initialState(id, config, created))
   }
 
   const { told, ...standing } = createRunsProgress({
