@@ -26,6 +26,7 @@ import { EnvironmentFault } from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
 import { homeAt } from '../storage/home.ts'
+import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption } from './options.ts'
@@ -49,7 +50,9 @@ interface PlayFlags {
 
 /** The command `env` with its sub-commands. */
 export function envCommand(): Command {
-  const env = new Command('env').description('the tasks: list them, play one, replay recorded actions')
+  const env = new Command('env').description(
+    'the tasks: list them, play one, replay recorded actions, make one of your own',
+  )
   env
     .command('list')
     .description('tasks with their splits')
@@ -60,6 +63,23 @@ export function envCommand(): Command {
       const tasks = from === undefined ? environments : await tasksAt(from)
       const rows = await Promise.all(tasks.map(describeTask))
       openTerminal({ json }).report(rows, [tableOf(rows)])
+    })
+  env
+    .command('new')
+    .description('write a working environment of your own, with its test, into a folder of its name')
+    .argument('<name>', 'small letters, digits, "-" and "_"')
+    .addHelpText('after', '\nExamples:\n  $ perdure env new my-game\n  $ perdure train my-game/train.yaml')
+    .action((name: string) => {
+      writeEnvironment(name, '.')
+      process.stdout.write(`${firstSteps(name).join('\n')}\n`)
+    })
+  env
+    .command('test')
+    .description('run the tests of an environment of your own: its files *.test.ts')
+    .argument('<from>', 'path of the environment')
+    .addHelpText('after', '\nExamples:\n  $ perdure env test ./my-game')
+    .action(async (from: string) => {
+      process.exitCode = await testEnvironment(from)
     })
   withTaskFlags(env.command('play'))
     .description('play a task in the terminal, or in a browser')

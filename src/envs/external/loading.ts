@@ -7,14 +7,14 @@
  * - A module that does not load, has no environment, or one whose name is taken, is named with what to do.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import module from 'node:module'
-import { dirname, extname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { z } from 'zod'
 import { reasonOf } from '../../reason.ts'
 import type { EnvironmentDefinition } from '../environment.ts'
 import { environments as builtIn } from '../registry.ts'
+import { shareThisPerdure } from './sharing.ts'
 
 /** An environment of one's own cannot be used as it is. */
 export class ExternalFault extends Error {
@@ -158,17 +158,4 @@ function entryOf(path: string): string {
     'not_loaded',
     `${path} has no entry: give it an index.ts or index.js, or name one in "exports" of its package.json`,
   )
-}
-
-let shared = false
-
-/** Lets modules import `perdure`, and get this very one, without it being installed beside them. */
-function shareThisPerdure(): void {
-  if (shared) return
-  shared = true
-  const entry = new URL(`../../index${extname(import.meta.url)}`, import.meta.url).href
-  module.registerHooks({
-    resolve: (specifier, context, nextResolve) =>
-      nextResolve(specifier === 'perdure' ? entry : specifier, context),
-  })
 }
