@@ -335,6 +335,24 @@ describe("the server's", () => {
     expect(readdirSync(home.asideDir)).toEqual([expect.stringMatching(/^temporal-\d+\.db$/)])
   })
 
+  it('file that is empty is named and moved aside', async () => {
+    writeFileSync(home.temporalFile, '')
+    await expectMended({ name: 'temporal.db', state: 'wrong', detail: expect.stringContaining('empty') })
+  })
+
+  it('file with an index that is damaged is named', async () => {
+    const database = new DatabaseSync(home.temporalFile)
+    database.exec('create table t (a); create index i on t (a); insert into t values (1), (2)')
+    const page = database.prepare("select rootpage from sqlite_master where name = 'i'").get()?.rootpage
+    database.close()
+    const bytes = readFileSync(home.temporalFile)
+    const size = bytes.readUInt16BE(16)
+    // The last byte of a leaf is the end of its first entry.
+    bytes.writeUInt8(bytes.readUInt8(Number(page) * size - 2) ^ 0x7f, Number(page) * size - 2)
+    writeFileSync(home.temporalFile, bytes)
+    expect(await troubles()).toMatchObject([{ name: 'temporal.db', state: 'wrong' }])
+  })
+
   it('file of a newer server is named', async () => {
     const database = new DatabaseSync(home.temporalFile)
     database.exec('create table t (a)')

@@ -5,7 +5,7 @@
  * - No server is started; one that serves others is left alone.
  * - A damaged file is moved aside, never deleted.
  */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
@@ -66,7 +66,7 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
         advice: 'Update it, or name a newer one in PERDURE_TEMPORAL_CLI.',
       }
   }
-  const problems = problemsOf(temporalFile, 'quick_check')
+  const problems = fileProblems(temporalFile)
   if (problems.length === 0) return { name, state: 'ok', detail: 'is whole' }
   const found: Check = {
     name,
@@ -86,6 +86,10 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
     state: 'mended',
     detail: `was damaged and is now ${target}; runs go on from their last publication with perdure resume`,
   }
+}
+
+function fileProblems(file: string): readonly string[] {
+  return statSync(file).size === 0 ? ['it is empty (0 bytes)'] : problemsOf(file)
 }
 
 async function checkRecord(home: Home, examination: Examination): Promise<Check> {

@@ -77,16 +77,13 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
 }
 
 /** What SQLite finds wrong with a file. */
-export function problemsOf(
-  file: string,
-  check: 'integrity_check' | 'quick_check' = 'integrity_check',
-): string[] {
+export function problemsOf(file: string): string[] {
   try {
     using opened = openForReading(file)
     return opened.database
-      .prepare(`pragma ${check}(10)`)
+      .prepare('pragma integrity_check(10)')
       .all()
-      .map((row) => String(row[check]))
+      .map((row) => String(row.integrity_check))
       .filter((line) => line !== 'ok')
   } catch (error) {
     return [reasonOf(error)]

@@ -8,7 +8,16 @@
  *   outlives the process that launched it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { loopback } from '../../listening.ts'
@@ -177,7 +186,14 @@ const sqliteMagic = 'SQLite format 3\u0000'
 
 /** The server would say so too, after seconds and in words about an "admin DB". */
 function refuseForeignFile(database: string): void {
-  if (!existsSync(database) || statSync(database).size === 0) return
+  if (!existsSync(database)) return
+  if (statSync(database).size === 0) {
+    // What a log without its file holds cannot be told from what another file's would.
+    if (sizeOf(`${database}-wal`) > 0) throw corruptFile(database)
+    // The server would take it for one of another version.
+    rmSync(database)
+    return
+  }
   const head = Buffer.alloc(sqliteMagic.length)
   const descriptor = openDatabase(database)
   try {
@@ -186,6 +202,10 @@ function refuseForeignFile(database: string): void {
     closeSync(descriptor)
   }
   if (head.toString('latin1') !== sqliteMagic) throw corruptFile(database)
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function openDatabase(database: string): number {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -188,6 +189,13 @@ test.each(['0', '70000', '64600', 'seven'])('"%s" is no first port and is refuse
     kind: 'bad_settings',
     message: expect.stringContaining(`PERDURE_TEMPORAL_PORT is "${named}"`),
   })
+})
+
+test('a file of no bytes is one that was never written', async () => {
+  writeFileSync(serverPaths(home).database, '')
+  const server = await startTemporal(home)
+  await server.close()
+  expect(statSync(serverPaths(home).database).size).toBeGreaterThan(0)
 })
 
 test('a file that is no database is refused by name and left as it is', async () => {
