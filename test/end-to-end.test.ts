@@ -25,8 +25,9 @@ describe('a training run from start to end', () => {
     expect(training.stderr).not.toMatch(/error/i)
     expect(training.code).toBe(0)
     expect(training.stdout).toContain('held_out')
-    for (const command of ['status', 'eval', 'export', 'ui'])
-      expect(training.stdout).toContain(`perdure ${command} ${run}`)
+    for (const command of [`status ${run}`, `eval ${run}`, `export ${run}`, 'ui'])
+      expect(training.stdout).toContain(`perdure ${command}`)
+    expect(training.stdout).not.toContain('perdure resume') // it is done
   })
 
   it('writes one metrics line per update and one per evaluation', () => {
