@@ -103,9 +103,14 @@ describe('the state with which a run goes on', () => {
 
   it('evaluations that were started after it was stored are heard of in the new execution', () => {
     const due = { suite: 'held_out', version: 4 }
-    expect(stateToBeginAgainFrom(stored, config, []).evaluating).toEqual([due])
-    expect(stateToBeginAgainFrom({ ...stored, step: 5 }, config, []).evaluating).toEqual([])
-    const begun = { ...stored, warmStart: { done: 0, total: 1 }, step: 0 }
-    expect(stateToBeginAgainFrom(begun, config, []).evaluating).toEqual([])
+    const found = { ...due, success: 1, n: 2 }
+    for (const next of [stateToBeginAgainFrom, stateToGoOnFrom]) {
+      expect(next(stored, config, []).evaluating).toEqual([due])
+      expect(next({ ...stored, evaluating: [due] }, config, []).evaluating).toEqual([due])
+      expect(next({ ...stored, evaluations: [found] }, config, []).evaluating).toEqual([])
+      expect(next({ ...stored, step: 5 }, config, []).evaluating).toEqual([])
+      const begun = { ...stored, warmStart: { done: 0, total: 1 }, step: 0 }
+      expect(next(begun, config, []).evaluating).toEqual([])
+    }
   })
 })

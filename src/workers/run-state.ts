@@ -40,8 +40,7 @@ export function stateToBeginAgainFrom(
   config: RunConfig,
   trail: readonly AuditEntry[],
 ): TrainingState {
-  const next = interrupted(state, config)
-  return withOrders({ ...next, evaluating: [...next.evaluating, ...dueEvaluations(next)] }, trail)
+  return withOrders(interrupted(state, config), trail)
 }
 
 /**
@@ -89,17 +88,29 @@ function withOrders(state: TrainingState, trail: readonly AuditEntry[]): Trainin
   return next
 }
 
-/** Of the published version; the run starts them when its state is stored. */
-function dueEvaluations({ config, warmStart, step, version }: TrainingState): TrainingState['evaluating'] {
+/** Of the published version: the run starts them when its state is stored, so that the state may not know them. */
+function dueEvaluations(state: TrainingState): TrainingState['evaluating'] {
+  const { config, warmStart, step, version } = state
   const { every, suites } = config.evaluation
   const isPublished = warmStart !== null && warmStart.done === warmStart.total
   const isDue = step === 0 || (every > 0 && step % every === 0)
-  return isPublished && isDue ? suites.map(({ name: suite }) => ({ suite, version })) : []
+  const known = [...state.evaluations, ...state.evaluating, ...state.failedEvaluations]
+  return isPublished && isDue
+    ? suites
+        .map(({ name: suite }) => ({ suite, version }))
+        .filter((due) => !known.some((each) => each.suite === due.suite && each.version === version))
+    : []
 }
 
 function interrupted(stored: TrainingState, config: RunConfig): TrainingState {
-  const { message: _, ...state } = currentState(stored)
-  return { ...state, config, ready: [...state.training, ...state.ready], training: [], reattach: true }
+  const { message: _, ...state } = { ...currentState(stored), config }
+  return {
+    ...state,
+    ready: [...state.training, ...state.ready],
+    training: [],
+    evaluating: [...state.evaluating, ...dueEvaluations(state)],
+    reattach: true,
+  }
 }
 
 function takeAgain(state: TrainingState, entry: AuditEntry): void {
