@@ -149,6 +149,33 @@ describe('the audit', () => {
     })
   })
 
+  it('finds an evaluation without a result, and work that ended otherwise than by itself or by hand', async () => {
+    const of = (workflowId: string, type: string, status: string): Execution => ({
+      workflowId,
+      type,
+      status,
+      again: new Map(),
+    })
+    const played = [
+      ...executions,
+      of(`${run}/e-few-v0-1`, 'evaluation', 'TERMINATED'),
+      of(`${run}/e-few-v0-1/s0/a0`, 'episode', 'CANCELLED'),
+    ]
+    const { lost } = await findings(played)
+    expect(lost).toEqual(
+      expect.arrayContaining([
+        'evaluation planted/e-few-v0-1 has no result',
+        'workflow planted/e-few-v0-1 ended as TERMINATED',
+        'workflow planted/e-few-v0-1/s0/a0 ended as CANCELLED',
+      ]),
+    )
+    const ended = new Set([`${run}/e-few-v0-1`])
+    const byHand = await auditRun(run, { home, store, executions: played, ended })
+    expect(byHand.lost.filter((sentence) => sentence.includes('e-few'))).toEqual([
+      'evaluation planted/e-few-v0-1 has no result',
+    ])
+  })
+
   it('finds a group that was played twice, and one that never was', async () => {
     const [first] = executions
     const twice = first === undefined ? [] : [first, first]

@@ -7,7 +7,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type EpisodeId, groupId, parseEpisodeId, type RunId } from '../../src/identity.ts'
+import { type EpisodeId, type EvaluationId, groupId, parseEpisodeId, type RunId } from '../../src/identity.ts'
 import { isRewarded } from '../../src/learning/outcome.ts'
 import { verifyCheckpoint } from '../../src/policy/checkpoints/checkpoint.ts'
 import { publishedVersions } from '../../src/policy/checkpoints/versions.ts'
@@ -31,19 +31,30 @@ export function noFindings(): Findings {
   return { lost: [], doubled: [], left: [] }
 }
 
+export interface Audited {
+  readonly home: string
+  readonly store: Store
+  readonly executions: readonly Execution[]
+  /** Workflow ids of what was ended by hand. */
+  readonly ended?: ReadonlySet<string>
+}
+
 /** Audits one ended run. */
 export async function auditRun(
   run: RunId,
-  { home, store, executions }: { home: string; store: Store; executions: readonly Execution[] },
+  { home, store, executions, ended = new Set() }: Audited,
 ): Promise<Findings> {
   const findings = noFindings()
+  const isEnded = (id: string) =>
+    ended.has(id) || [...ended].some((each) => each !== run && id.startsWith(`${each}/`))
   const mine = executions.filter(({ workflowId }) => workflowId === run || workflowId.startsWith(`${run}/`))
   await auditUpdates(run, home, store, findings)
-  await auditGroups(run, store, mine, findings)
+  await auditGroups(run, store, mine, isEnded, findings)
+  await auditEvaluations(store, mine, findings)
   await auditEpisodes(run, store, findings)
   await auditCheckpoints(run, home, findings)
   for (const { workflowId, status } of mine)
-    if (status !== 'COMPLETED' && status !== 'CONTINUED_AS_NEW')
+    if (status !== 'COMPLETED' && status !== 'CONTINUED_AS_NEW' && !isEnded(workflowId))
       findings.lost.push(`workflow ${workflowId} ended as ${status}`)
   return findings
 }
@@ -84,6 +95,7 @@ async function auditGroups(
   run: RunId,
   store: Store,
   executions: readonly Execution[],
+  isEnded: (id: string) => boolean,
   found: Findings,
 ): Promise<void> {
   const state = (await store.runs.state(run)) as TrainingState | undefined
@@ -97,7 +109,8 @@ async function auditGroups(
     const id = groupId(run, number)
     const group = groups.get(id)
     const times = played.get(id) ?? 0
-    if (times > 1) found.doubled.push(`group ${id} was played by ${times} executions`)
+    // One that was ended by hand while the run was away is begun again under its identity.
+    if (times > 1 && !isEnded(id)) found.doubled.push(`group ${id} was played by ${times} executions`)
     if (group?.result === undefined || times === 0) {
       found.lost.push(
         `group ${id} has ${times} executions and ${group === undefined ? 'no entry' : `status ${group.status}`}`,
@@ -105,7 +118,7 @@ async function auditGroups(
       continue
     }
     const { status, episodes, rewards } = group.result
-    if (status === 'abandoned') found.lost.push(`group ${id} was given up`)
+    if (status === 'abandoned' && !isEnded(id)) found.lost.push(`group ${id} was given up`)
     for (const [index, episode] of episodes.entries()) {
       const before = owner.get(episode)
       if (before !== undefined) found.doubled.push(`episode ${episode} is in ${before} and ${id}`)
@@ -119,6 +132,20 @@ async function auditGroups(
         )
     }
   }
+}
+
+/** Every evaluation that was begun has a result. */
+async function auditEvaluations(
+  store: Store,
+  executions: readonly Execution[],
+  found: Findings,
+): Promise<void> {
+  const begun = new Set(
+    executions.flatMap(({ workflowId, type }) => (type === 'evaluation' ? [workflowId as EvaluationId] : [])),
+  )
+  for (const id of begun)
+    if ((await store.evaluations.get(id))?.result === undefined)
+      found.lost.push(`evaluation ${id} has no result`)
 }
 
 /** Every episode sealed, with all its turns, and no reward without an ending of its own. */

@@ -15,8 +15,9 @@ import { openSession, type TrainingSession } from '../../src/workers/training-se
 import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'
 import { Deployment } from './deployment.ts'
-import { type FaultKind, faults, type Means, obstacleOf, type Victim } from './faults.ts'
+import { type FaultKind, faults, groupsMayEnd, type Means, obstacleOf, type Victim } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { Hands } from './hands.ts'
 import { type Execution, Histories } from './history.ts'
 import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import { Observer } from './observer.ts'
@@ -72,12 +73,13 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     const remembered = new Map<string, string>()
     const met = new Map<string, number>()
     const mostPerRun = options.deterministic === true ? Number.POSITIVE_INFINITY : faultsPerRun
-    const means = { disk, clock, containers }
+    const means = { disk, clock, containers, groupsMayEnd: groupsMayEnd(options.deterministic) }
+    const hands = new Hands(histories.client, session)
     for (let number = 1; number === 1 || plan.some((fault) => isPossible(fault, means)); number++) {
       const run = nameOf(number)
       await session.start(run, configuration({ ...options, number, home: places.home }))
       operator.watch(run)
-      const victim: Victim = { deployment, observer, run, ...means, turnLimit, signal }
+      const victim: Victim = { deployment, observer, hands, run, ...means, turnLimit, signal }
       for (let made = 0; made < mostPerRun; made++) {
         const fault = takeFault(plan, means)
         if (fault === undefined) break
@@ -93,7 +95,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
       if (options.deterministic !== true) await stop(session, victim)
       const executions = await executionsOfEnded(victim, histories)
       await using store = await openStore(homeAt(places.home).storeFile)
-      findings.push(await auditRun(run, { home: places.home, store, executions }))
+      findings.push(await auditRun(run, { home: places.home, store, executions, ended: hands.ended }))
       const again = await redoneWork(run, store, executions)
       redone.turns += again.turns
       redone.updates += again.updates

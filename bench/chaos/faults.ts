@@ -15,6 +15,7 @@ import type { MovableClock } from './clock.ts'
 import type { Containers } from './containers.ts'
 import { type Deployment, type Member, memberNames } from './deployment.ts'
 import type { SmallDisk } from './disk.ts'
+import type { Hands } from './hands.ts'
 import type { Observer } from './observer.ts'
 import { within } from './waiting.ts'
 
@@ -24,12 +25,20 @@ export interface Means {
   readonly disk: SmallDisk | string
   readonly clock: MovableClock | string
   readonly containers: Containers | string
+  /** Whether groups of a run may be ended by hand; else why not. */
+  readonly groupsMayEnd: true | string
+}
+
+/** Another group takes the place of one that is ended, so a run that is to repeat another keeps all of its own. */
+export function groupsMayEnd(deterministic: boolean | undefined): Means['groupsMayEnd'] {
+  return deterministic === true ? 'a deterministic run would learn from another group in its place' : true
 }
 
 /** What a fault is made to. */
 export interface Victim extends Means {
   readonly deployment: Deployment
   readonly observer: Observer
+  readonly hands: Hands
   readonly run: string
   /** Turns after which an episode of the run ends. */
   readonly turnLimit: number
@@ -46,6 +55,8 @@ export interface Struck {
   readonly restored: number
   /** False where the moment that it waits for did not come, and it struck at another. */
   readonly inTheMiddle: boolean
+  /** The workflow that was ended by hand. */
+  readonly workflow?: string
 }
 
 interface Fault {
@@ -198,6 +209,28 @@ export const faults = {
         }
       }),
   },
+  'terminate-episode': ending('an episode', 'terminate', ({ hands, run }, choice) =>
+    hands.pick(run, 'episode', choice),
+  ),
+  'terminate-group': {
+    ...ending('a group with its episodes in flight', 'terminate', aGroup),
+    obstacle: ({ groupsMayEnd }) => obstacleIn(groupsMayEnd),
+  },
+  'cancel-group': {
+    ...ending('a group with its episodes in flight', 'cancel', aGroup),
+    obstacle: ({ groupsMayEnd }) => obstacleIn(groupsMayEnd),
+  },
+  'terminate-evaluation': ending('an evaluation', 'terminate', ({ hands, run }, choice) =>
+    hands.pickEvaluation(run, choice),
+  ),
+  'terminate-run': {
+    summary: 'the run terminated in the UI, then resumed',
+    strike: (victim) =>
+      struck(victim, true, async () => {
+        await victim.hands.end(victim.run, 'terminate')
+        await victim.hands.resume(victim.run)
+      }),
+  },
 } as const satisfies Record<string, Fault>
 
 export type FaultKind = keyof typeof faults
@@ -209,8 +242,43 @@ export function obstacleOf(kind: FaultKind, means: Means): string | undefined {
   return fault.obstacle?.(means)
 }
 
-function obstacleIn(means: object | string): string | undefined {
+function obstacleIn(means: object | string | true): string | undefined {
   return typeof means === 'string' ? means : undefined
+}
+
+function aGroup({ hands, run }: Victim, choice: number): Promise<string | undefined> {
+  return hands.pick(run, 'rolloutGroup', choice)
+}
+
+/** Ends work of the run in the UI, as soon as there is some. */
+function ending(
+  what: string,
+  how: 'terminate' | 'cancel',
+  find: (victim: Victim, choice: number) => Promise<string | undefined>,
+): Fault {
+  return {
+    summary: `${what}, ${how === 'cancel' ? 'cancelled' : 'terminated'} in the UI`,
+    async strike(victim, choice) {
+      const strikeOne = async () => {
+        const workflow = await find(victim, choice)
+        return workflow !== undefined && (await victim.hands.end(workflow, how)) ? workflow : undefined
+      }
+      const open = victim.observer.openEpisodes()
+      const finished = victim.observer.finished()
+      const workflow = await within(strikeOne, {
+        seconds: momentSeconds,
+        everyMs: 100,
+        signal: victim.signal,
+      })
+      return {
+        open,
+        finished,
+        restored: performance.now(),
+        inTheMiddle: workflow !== undefined,
+        ...(workflow === undefined ? {} : { workflow }),
+      }
+    },
+  }
 }
 
 function oneOfTwo(choice: number): Member {

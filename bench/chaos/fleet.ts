@@ -10,7 +10,7 @@
 import { join } from 'node:path'
 import { type CampaignOptions, campaign, type Played } from './campaign.ts'
 import { openContainers } from './containers.ts'
-import { type FaultKind, type Means, obstacleOf } from './faults.ts'
+import { type FaultKind, groupsMayEnd, type Means, obstacleOf } from './faults.ts'
 import { openGround } from './ground.ts'
 import { planFaults } from './plan.ts'
 
@@ -46,7 +46,11 @@ export async function fleet(options: FleetOptions): Promise<readonly Played[]> {
     ground,
     containers: index === 0 ? containers : 'the first deployment has them',
   }))
-  const means = sites.map((site) => ({ ...site.ground, containers: site.containers }))
+  const means = sites.map((site) => ({
+    ...site.ground,
+    containers: site.containers,
+    groupsMayEnd: groupsMayEnd(options.deterministic),
+  }))
   const kinds = options.kinds.filter((kind) => isPossible(kind, means, tell))
   const faults = options.each === undefined ? options.faults : options.each * kinds.length
   const plan = [...planFaults(options.planSeed ?? options.seed, faults, kinds)]

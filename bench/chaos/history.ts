@@ -30,10 +30,10 @@ const readAtOnce = 16
 
 /** A way to look at a server's executions. */
 export class Histories {
-  readonly #client: Client
+  readonly client: Client
 
   private constructor(client: Client) {
-    this.#client = client
+    this.client = client
   }
 
   static async open({ options, namespace }: TemporalConnection): Promise<Histories> {
@@ -43,14 +43,14 @@ export class Histories {
 
   /** Executions that have not ended. */
   async running(): Promise<number> {
-    return (await this.#client.workflow.count("ExecutionStatus = 'Running'")).count
+    return (await this.client.workflow.count("ExecutionStatus = 'Running'")).count
   }
 
   /** True when the run's workflow answers, which only an orchestrator makes it do. */
   async answers(run: string, deadlineMs: number): Promise<boolean> {
     try {
-      const handle = this.#client.workflow.getHandle(run)
-      await this.#client.withDeadline(Date.now() + deadlineMs, () => handle.query('progress'))
+      const handle = this.client.workflow.getHandle(run)
+      await this.client.withDeadline(Date.now() + deadlineMs, () => handle.query('progress'))
       return true
     } catch {
       // No answer is an answer here: it is asked again until the patience of the one who asks ends.
@@ -60,7 +60,7 @@ export class Histories {
 
   async executions(): Promise<readonly Execution[]> {
     const found: ExecutionInfo[] = []
-    for await (const info of this.#client.workflow.list()) found.push(info)
+    for await (const info of this.client.workflow.list()) found.push(info)
     const executions: Execution[] = []
     for (let at = 0; at < found.length; at += readAtOnce)
       executions.push(
@@ -70,7 +70,7 @@ export class Histories {
   }
 
   async #read({ workflowId, runId, type, status }: ExecutionInfo): Promise<Execution> {
-    const { events } = await this.#client.workflow.getHandle(workflowId, runId).fetchHistory()
+    const { events } = await this.client.workflow.getHandle(workflowId, runId).fetchHistory()
     const types = new Map<string, string>()
     const again = new Map<string, Again>()
     for (const event of events ?? []) {
@@ -86,6 +86,6 @@ export class Histories {
   }
 
   close(): Promise<void> {
-    return this.#client.connection.close()
+    return this.client.connection.close()
   }
 }

@@ -65,6 +65,12 @@ export class Observer implements Disposable {
     return this.#one(`${open} and (o.done = 1 or o.turn >= ?) limit 1`, turnLimit) !== undefined
   }
 
+  /** True for a group that ended without enough results, or has nothing more to come. */
+  isGivenUp(group: string): boolean {
+    const status = this.#one('select status from groups where id = ?', group)?.status
+    return status === 'abandoned' || status === 'complete'
+  }
+
   /** Turns of each episode that is not sealed. */
   openEpisodes(): ReadonlyMap<string, number> {
     const rows = this.#all(

@@ -38,6 +38,15 @@ export async function recovery(
       case 'kill-orchestrator':
       case 'freeze-orchestrator':
         return goesOn() && (await histories.answers(run, answerMs))
+      case 'terminate-run':
+        return goesOn() && (await histories.answers(run, answerMs))
+      case 'terminate-group':
+      case 'cancel-group':
+        return goesOn() && (struck.workflow === undefined || observer.isGivenUp(struck.workflow))
+      case 'terminate-evaluation':
+        return (
+          goesOn() && (struck.workflow === undefined || (await victim.hands.isDoneOrRuns(struck.workflow)))
+        )
       default:
         return goesOn() && haveMoved(struck.open, observer.openEpisodes())
     }

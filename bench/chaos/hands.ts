@@ -1,0 +1,65 @@
+/**
+ * Hands: what a person does to the work of a run in Temporal's UI, and how a run that was ended there is resumed.
+ *
+ * Invariants
+ * - What was ended by hand is remembered by its id: the audit expects no more of it.
+ */
+import type { Client } from '@temporalio/client'
+import { SessionFault } from '../../src/workers/session-fault.ts'
+import type { TrainingSession } from '../../src/workers/training-session.ts'
+import { listQuery } from '../../src/workflows/links.ts'
+
+/** Types of workflows, as the server knows them. */
+export type WorkflowType = 'trainingRun' | 'rolloutGroup' | 'episode' | 'evaluation'
+
+export class Hands {
+  /** Workflow ids. */
+  readonly ended = new Set<string>()
+  readonly #client: Client
+  readonly #session: Pick<TrainingSession, 'resume' | 'evaluateNow'>
+
+  constructor(client: Client, session: Pick<TrainingSession, 'resume' | 'evaluateNow'>) {
+    this.#client = client
+    this.#session = session
+  }
+
+  /** One of the workflows of a type that the run has in flight. @param choice uniform in [0, 1) */
+  async pick(run: string, type: WorkflowType, choice: number): Promise<string | undefined> {
+    const query = `${listQuery(type, [['run', '=', run]])} AND ExecutionStatus="Running"`
+    const found: string[] = []
+    for await (const { workflowId } of this.#client.workflow.list({ query })) found.push(workflowId)
+    return found.toSorted()[Math.floor(choice * found.length)]
+  }
+
+  /** Asks the run for an evaluation, where it has none in flight. */
+  async pickEvaluation(run: string, choice: number): Promise<string | undefined> {
+    const found = await this.pick(run, 'evaluation', choice)
+    if (found === undefined)
+      try {
+        await this.#session.evaluateNow(run)
+      } catch (error) {
+        if (!(error instanceof SessionFault)) throw error // it is not ready for one: asked again at the next look
+      }
+    return found
+  }
+
+  /** @returns false where it had ended before */
+  async end(workflow: string, how: 'terminate' | 'cancel'): Promise<boolean> {
+    const handle = this.#client.workflow.getHandle(workflow)
+    const { status } = await handle.describe()
+    if (status.name !== 'RUNNING') return false
+    this.ended.add(workflow)
+    await handle[how]()
+    return true
+  }
+
+  async resume(run: string): Promise<void> {
+    await this.#session.resume(run)
+  }
+
+  /** Whether a workflow of that id goes on, or has completed. */
+  async isDoneOrRuns(workflow: string): Promise<boolean> {
+    const { status } = await this.#client.workflow.getHandle(workflow).describe()
+    return status.name === 'RUNNING' || status.name === 'COMPLETED'
+  }
+}
