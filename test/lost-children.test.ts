@@ -156,6 +156,23 @@ describe('an evaluation that a person ends', () => {
     120_000,
   )
 
+  it('while somebody waits for it is told to them, and done when it is asked for again', async () => {
+    await session.start('asked', tinyConfig({ training: { updates: 0 }, evaluation: { every: 0, suites } }))
+    await session.result('asked')
+    const gate = turns.hold('asked')
+    const evaluating = session.evaluate('asked', { episodes: 3 })
+    const evaluation = evaluationId(runId('asked'), 'few-3', 0, 1)
+    await eventually('its episode', () => store.episodes.get(episodeId(evaluation, 0, 0)), noticedMs)
+    const told = expect(evaluating).rejects.toMatchObject({
+      kind: 'no_result',
+      message: expect.stringContaining('few-3'),
+    })
+    await client.workflow.getHandle(evaluation).terminate()
+    await told
+    gate.open()
+    expect(await session.evaluate('asked', { episodes: 3 })).toMatchObject({ n: 3 })
+  }, 120_000)
+
   it('again and again is reported as failed, and the run ends', async () => {
     const gate = turns.hold('hopeless')
     const evaluation = evaluationId(runId('hopeless'), 'few', 0, 1)

@@ -37,6 +37,7 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   not_running: exitCodes.failed,
   no_workers: exitCodes.failed,
   run_failed: exitCodes.failed,
+  no_result: exitCodes.failed,
   refused: exitCodes.failed,
 }
 

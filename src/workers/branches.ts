@@ -30,6 +30,7 @@ import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
 import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import { SessionFault } from './session-fault.ts'
+import { resultOf as endOf } from './workflow-result.ts'
 
 export interface BranchWish {
   /** The first turn that is played anew, from 0. */
@@ -191,7 +192,8 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
         const left = missing(await store.episodes.list(parent), samples)
         if (left.length === 0) break
         isOwn = await start({ ...plan, samples: left }, task)
-        await client.workflow.getHandle<typeof branch>(workflowIdOf(homeName, parent)).result()
+        const playing = client.workflow.getHandle<typeof branch>(workflowIdOf(homeName, parent))
+        await endOf(`branch ${parent}`, playing.result())
       }
       const played = await store.episodes.list(parent)
       const rows = Array.from({ length: samples }, async (_, sample) => {

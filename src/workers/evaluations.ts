@@ -36,6 +36,7 @@ import type { scheduledEvaluation } from '../workflows/scheduled-evaluation.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import { whoami } from './run-steering.ts'
 import { SessionFault } from './session-fault.ts'
+import { resultOf } from './workflow-result.ts'
 
 export type { Promotion } from '../policy/checkpoints/promotion.ts'
 
@@ -149,7 +150,9 @@ export function createRunEvaluations(dependencies: Dependencies): RunEvaluations
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
       }
-      return client.workflow.getHandle<typeof evaluation>(onServer(plan.evaluation)).result()
+      const { workflow } = client
+      const running = workflow.getHandle<typeof evaluation>(onServer(plan.evaluation))
+      return resultOf(`evaluation ${plan.evaluation}`, running.result())
     },
 
     async schedule(run, { timing, name, suite: wanted, episodes, samples }) {

@@ -20,6 +20,7 @@ import type { TemporalConnection } from './connection.ts'
 import { diskWarning } from './disk-watch.ts'
 import type { ServerCalls } from './server-calls.ts'
 import { SessionFault } from './session-fault.ts'
+import { firstReasonOf } from './workflow-result.ts'
 
 export interface RunsProgress {
   /** Where the run stands, from its workflow or, where no worker answers, from the store. */
@@ -92,9 +93,4 @@ export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
       }
     },
   }
-}
-
-/** What failed first, where nothing was written down of it. */
-function firstReasonOf(error: Error): string {
-  return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
 }

@@ -22,6 +22,8 @@ export class SessionFault extends Error {
     | 'no_workers'
     /** The run ended without a result; the message says why. */
     | 'run_failed'
+    /** An evaluation or a branch was ended before it had one. */
+    | 'no_result'
     /** The run heard an order that it cannot follow. */
     | 'refused'
 
