@@ -189,3 +189,17 @@ describe('a home with runs and without its store', () => {
     120_000,
   )
 })
+
+describe('a home that is deleted while a run works in it', () => {
+  it('ends the run with one clear line, its server too, and no new home is made in its place', async () => {
+    const dir = join(folder, 'deleted')
+    const training = startPerdure(dir, 'train', 'examples/smoke.yaml', '--run', run)
+    await expect.poll(training.output, { timeout: 120_000 }).toContain('warm start, part 1')
+    const [, address = ''] = /listens on (\S+)\.\n/.exec(training.output()) ?? []
+    rmSync(dir, { recursive: true, maxRetries: 3 })
+    const { code, stderr } = await training.ended
+    expect([code, stderr]).toEqual([1, expect.stringContaining('store.db is gone while it was in use')])
+    expect(existsSync(dir)).toBe(false)
+    await expect(fetch(`http://${address}`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  }, 240_000)
+})

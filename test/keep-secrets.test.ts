@@ -12,7 +12,7 @@ import { createServer as createTlsServer, type Server } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resolveConfig } from '../src/config/loader.ts'
 import { EnvironmentFault } from '../src/envs/environment.ts'
-import { runId } from '../src/identity.ts'
+import { parseWorkflowId, runId } from '../src/identity.ts'
 import { serveCodec } from '../src/workers/codec-server.ts'
 import { connect, externalServer } from '../src/workers/connection.ts'
 import { keyRing } from '../src/workers/payload-encryption.ts'
@@ -262,7 +262,7 @@ function filesOf(directory: string): readonly string[] {
 
 /** The argument of the run, as the server keeps it, in the form of the codec server's requests. */
 function startedPayload(all: readonly Execution[]) {
-  const history = all.find(({ workflowId }) => workflowId === run)?.history
+  const history = all.find(({ workflowId }) => parseWorkflowId(workflowId).id === run)?.history
   const events = (
     history as { readonly events: readonly { readonly workflowExecutionStartedEventAttributes?: unknown }[] }
   ).events

@@ -26,3 +26,9 @@ test('a stack is printed only with PERDURE_DEBUG', () => {
 test('what commander said already is not said again', () => {
   expect(explain(new CommanderError(1, 'x', 'error: x'), false)).toBe('')
 })
+
+test('what failed first is said first and decides the exit code, where closing failed after it', () => {
+  const error = new SuppressedError(new Error('closing'), new CallFault('bad_flag', '--home is wrong'))
+  expect(exitCodeOf(error)).toBe(2)
+  expect(explain(error, false)).toMatch(/^--home is wrong\nClosing failed too: closing\n/)
+})

@@ -43,6 +43,8 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
 
 /** The exit code that an error ends a command with. */
 export function exitCodeOf(error: unknown): number {
+  // What failed first decides; what closing failed at came of it.
+  if (error instanceof SuppressedError) return exitCodeOf(error.suppressed)
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongCall
   if (error instanceof ConfigFault || error instanceof CallFault || error instanceof ListeningFault)
     return exitCodes.wrongCall
@@ -52,6 +54,8 @@ export function exitCodeOf(error: unknown): number {
 
 /** What is said of an error; the empty text where it was said already. */
 export function explain(error: unknown, debug: boolean): string {
+  if (error instanceof SuppressedError)
+    return `${explain(error.suppressed, debug)}\nClosing failed too: ${explain(error.error, debug)}`
   // Commander writes its own messages.
   if (error instanceof CommanderError) return ''
   if (!(error instanceof Error)) return String(error)

@@ -16,7 +16,7 @@
  * - Every path in a home is built here and nowhere else.
  * - Nothing is kept outside of it: deleting the directory deletes everything.
  */
-import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunId } from '../identity.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
@@ -91,9 +91,17 @@ export function createHome(directory: string): Home {
   return home
 }
 
-/** Creates what is missing of a run's directory. @throws StorageFault as `createHome` */
+/**
+ * Creates what is missing of a run's directory in a home that exists: one that was deleted is not begun again by a run.
+ * @throws StorageFault `missing`, and as `createHome`
+ */
 export function createRunDirectory(home: Home, run: RunId): RunDirectory {
   const paths = home.run(run)
+  if (!existsSync(home.runsDir))
+    throw new StorageFault(
+      'missing',
+      `${home.runsDir} is gone, and with it what run ${run} has stored; put it back`,
+    )
   for (const dir of [paths.dir, paths.checkpointsDir, paths.batchesDir]) createDirectory(dir)
   return paths
 }

@@ -29,6 +29,7 @@ import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { refuseFormerExecution } from './former-execution.ts'
 import { createGoodVersion } from './good-version.ts'
 import { homeNameOn } from './home-name.ts'
+import { watchHome } from './home-watch.ts'
 import { keepHouse } from './housekeeping.ts'
 import { insertRun } from './new-run.ts'
 import { dataConverter } from './payload-encryption.ts'
@@ -90,7 +91,7 @@ export interface TrainingSession
     AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
-  /** Settles when the workers of this session stop; never for a client. */
+  /** Settles when the workers of this session stop; never for a client. @throws StorageFault the home is lost */
   readonly stopped: Promise<void>
   /** Starts a run; a run of that name that exists already is a SessionFault `run_exists`. */
   start(run: string, config: RunConfig): Promise<void>
@@ -119,6 +120,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   opened.defer(() => connection.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
+  const watch = wanted.length > 0 ? await watchHome(home) : undefined
+  opened.defer(() => watch?.close())
   const homeName = homeNameOn(connection, store)
   const clientConnection = await Connection.connect(connection.options ?? {})
   const closing = new AbortController()
@@ -303,7 +306,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const all = opened.move()
   return {
     uiUrl: connection.uiUrl,
-    stopped: workers?.stopped ?? new Promise(() => {}),
+    stopped: Promise.race([workers?.stopped ?? new Promise<void>(() => {}), ...(watch ? [watch.lost] : [])]),
 
     async start(run, given) {
       const id = runId(run)

@@ -95,7 +95,7 @@ export async function publishCheckpoint(dir: string, content: CheckpointContent)
   const root = dirname(target)
   const partial = nameBeside(target)
   try {
-    await mkdir(partial, { recursive: true })
+    await mkdir(partial)
     await writeContent(partial, target, content)
     await flushFolder(partial)
     for (;;) {

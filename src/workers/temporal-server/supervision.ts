@@ -4,8 +4,10 @@
  * Invariants
  * - All users of a server watch it; the first that holds the start lock starts it again, the others find it there.
  * - It comes back on the same ports and the same file.
+ * - The server of a home that was deleted ends with whichever process leaves it first.
  * - A server that is silent and works, as on a file that is slow, is given more time than one that stands still.
  */
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../reason.ts'
 import { atExit } from './departure.ts'
@@ -16,7 +18,7 @@ import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } 
 import { embeddedNamespace, loopbackAddress } from './launch.ts'
 import type { ServerPaths } from './paths.ts'
 import { isPortOpen, type ServerPorts } from './ports.ts'
-import { isAtWork } from './process.ts'
+import { isAtWork, killProcess, servesFile } from './process.ts'
 import type { ServerRecord } from './record.ts'
 import { findServer, killRecorded, launchOn, stopRecorded, takeStartLock } from './startup.ts'
 import { countUsers } from './users.ts'
@@ -165,10 +167,21 @@ export function supervise(membership: Membership): RunningTemporal {
     }
   }
 
+  /** A server of a deleted home can be found by no one else, and its file is gone. */
+  function isHomeGone(): boolean {
+    return !existsSync(paths.record)
+  }
+
   async function leaveServer(): Promise<void> {
     stopWatching.abort()
     await watching
     await health.close()
+    if (isHomeGone()) {
+      membership.leave()
+      if (record.pid !== undefined && servesFile(record.pid, paths.database)) await killProcess(record.pid)
+      stay()
+      return
+    }
     leaving = await takeStartLock(paths)
     try {
       membership.leave()
@@ -182,6 +195,11 @@ export function supervise(membership: Membership): RunningTemporal {
   /** Another process that holds the start lock joins, starts or stops the server, and is its last user then. */
   function leaveAtOnce(): void {
     membership.leave()
+    if (isHomeGone()) {
+      if (record.pid !== undefined && servesFile(record.pid, paths.database))
+        process.kill(record.pid, 'SIGKILL')
+      return
+    }
     const lock = leaving ?? tryLock(paths.startLock)
     if (lock === undefined) return
     if (countUsers(paths.users) === 0) killRecorded(paths)
