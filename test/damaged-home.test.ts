@@ -63,7 +63,9 @@ function leaveInLog({ storeFile }: Home): void {
 /** The store as the release before the last migration left it. */
 function leaveOld({ storeFile }: Home): void {
   const database = new DatabaseSync(storeFile)
-  database.exec(`drop table metrics; delete from kysely_migration where name = '0005_metrics'`)
+  database.exec(
+    `alter table evaluations drop column failure; delete from kysely_migration where name = '0006_failed_evaluations'`,
+  )
   database.close()
 }
 
@@ -139,7 +141,7 @@ describe.skipIf(noDisk)('a disk that is full before anything was started', () =>
 
   it.each([
     ['train', 'examples/smoke.yaml'],
-    ['resume', run],
+    ['worker', '--role', 'all'],
   ])(
     '%s names it with what is free and what is needed, and makes nothing',
     async (...words) => {
