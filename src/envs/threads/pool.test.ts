@@ -59,6 +59,21 @@ describe('threads that sessions share', () => {
     expect(await neighbour?.count()).toEqual(reply(6))
   })
 
+  test('whenever sessions are closed, what they run ends within seconds', async () => {
+    for (const round of [0, 1, 2, 3]) {
+      const [neighbour, ...hostile] = await counters(9)
+      await neighbour?.add(1)
+      const started = performance.now()
+      const spinning = Promise.allSettled(hostile.map(({ spin }) => spin(allowedMs)))
+      // At once, within the first slice, and while some have just been given a thread.
+      for (let asked = 0; asked < round; asked++) expect(await neighbour?.count()).toEqual(reply(1))
+      for (const { session } of hostile) session.close()
+      for (const each of await spinning) expect(each).toMatchObject({ reason: { kind: 'session_lost' } })
+      expect(performance.now() - started).toBeLessThan(allowedMs / 4)
+      await pool.close()
+    }
+  })
+
   test('the time of a request begins with its work, whatever was asked before it', async () => {
     const [counter] = await counters(1)
     const started = performance.now()

@@ -82,9 +82,9 @@ export class ThreadSession<Request, Reply> {
     this.#closed = true
     const thread = this.#thread
     if (thread === undefined) return
-    const isStopped = thread.worksFor(this) && (thread.owner === this || thread.sessions.size === 1)
+    const isAlone = thread.owner === this || thread.sessions.size === 1
     this.#leave()
-    if (isStopped) thread.end(closedFault())
+    thread.abandon(this, { isAlone, fault: closedFault() })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -103,6 +103,7 @@ export class ThreadSession<Request, Reply> {
       let isMade = false
       try {
         const thread = await this.#madeIn(wish)
+        if (this.#closed) throw closedFault()
         isMade = true
         const reply = await work(thread)
         if (this.#isAlone(thread) || isShareLimit?.(reply) !== true) return { kind: 'reply', reply }

@@ -180,9 +180,22 @@ export class Thread<Request, Reply> {
     this.#next()
   }
 
-  /** Whether a session's request is at work. */
-  worksFor(asker: Asker): boolean {
-    return this.#running?.asker === asker
+  /**
+   * What a session asked is not wanted any more. What is at work has the rest of a slice, since most is done by then and
+   * ending the thread costs all who share it; one that it has alone ends at once.
+   */
+  abandon(
+    asker: Asker,
+    { isAlone, fault }: { readonly isAlone: boolean; readonly fault: EnvironmentFault },
+  ): void {
+    const unwanted = this.#waiting.filter((job) => job.asker === asker)
+    for (const job of unwanted) this.#waiting.splice(this.#waiting.indexOf(job), 1)
+    for (const { reject } of unwanted) reject(fault)
+    const job = this.#running
+    if (job?.asker !== asker) return
+    if (isAlone) return this.end(fault)
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => this.#ifUnanswered(job, () => this.end(fault)), sliceMs)
   }
 
   /** Ends it, whatever it runs. */
