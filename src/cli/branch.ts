@@ -3,6 +3,7 @@
  *
  * Invariants
  * - The same turn, version and sample are played once; asking again shows what was played.
+ * - An episode or a turn that the store does not have is reported before anything starts.
  */
 import { Command, InvalidArgumentError } from 'commander'
 import type { BranchFindings, EpisodeRow } from '../workers/training-session.ts'
@@ -10,6 +11,7 @@ import { exitCodes } from './failure.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, type ReportOptions, wholeNumber } from './options.ts'
 import { logLostOutput } from './output.ts'
+import { requireTurn } from './run-record.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -46,6 +48,7 @@ export function branchCommand(): Command {
 async function branchEpisode(episode: string, options: BranchOptions): Promise<void> {
   const { turn, samples, version } = options
   const terminal = openTerminal(options)
+  await requireTurn(options.home, episode, turn)
   using interrupt = watchInterrupts(() => undefined)
   const { signal } = interrupt
   try {

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { resolveConfig } from '../config/loader.ts'
+import { runId } from '../identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { recordRun } from '../workers/new-run.ts'
+import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { createProgram, runCommandLine } from './program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -75,6 +79,41 @@ describe('a name that there is not', { timeout: 120_000 }, () => {
     const { code, stderr } = await perdure('train', smoke, '--set', 'tasks.0.task=alfwrld', '--home', home())
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: --set tasks\.0\.task=alfwrld: .*did you mean "alfworld"\?\n$/)
+  })
+})
+
+describe('what the store answers alone is answered without a server', { timeout: 120_000 }, () => {
+  const home = () => join(folder, 'finished')
+  const done: TrainingState = {
+    ...initialState(runId('first'), resolveConfig({}), 0),
+    phase: 'done',
+    step: 3,
+    version: 3,
+  }
+  beforeAll(async () => {
+    await recordRun(home(), 'first', resolveConfig({}))
+    await using store = await openStore(homeAt(home()).storeFile)
+    await store.runs.publish(runId('first'), { version: 3, state: done })
+    const { created = 0 } = (await store.runs.get(runId('first'))) ?? {}
+    await store.runs.setStatus(runId('first'), 'done', { ended: created + 90_000 })
+  })
+
+  test('`resume` of a run that is done says what it came to, and the time that `status` says', async () => {
+    const { code, stdout, stderr } = await perdure('resume', 'first', '--home', home(), '--json')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ run: 'first', phase: 'done', version: 3, seconds: 90 })
+    const status = await perdure('status', 'first', '--home', home())
+    expect(status.stdout).toContain('done, after 1 min 30 s')
+    expect(readdirSync(home())).not.toContain('temporal.json')
+  })
+
+  test.each([
+    ['first/g9/s0/a0', 'run first has no episode first/g9/s0/a0'],
+    ['first/g9', '"first/g9" is no episode id'],
+  ])('`branch` refuses an episode that there is not: %s', async (episode, message) => {
+    const { code, stderr } = await perdure('branch', episode, '--turn', '0', '--home', home())
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+    expect(readdirSync(home())).not.toContain('temporal.json')
   })
 })
 

@@ -5,20 +5,23 @@
  * - Only reads; a home without a store has no runs.
  */
 import { meantInstead } from '../config/fault.ts'
-import { runId } from '../identity.ts'
+import { parseWorkflowId, runId } from '../identity.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import type { RunStatus, StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
+import { ancestryOf, checkTurn, recordedEpisode } from '../workers/recorded-episode.ts'
 import { type RunChange, runChangeOf } from '../workers/run-change.ts'
 import { runExists } from '../workers/session-fault.ts'
+import { finishedProgress } from '../workers/stored-progress.ts'
 import type {
   AuditEntry,
   EvaluationSummary,
   FailedEvaluation,
   Promotion,
+  RunProgress,
 } from '../workers/training-session.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import { CallFault } from './failure.ts'
@@ -91,6 +94,23 @@ export async function requireRun(directory: string, name: string): Promise<void>
 /** One run. @throws CallFault when the home has no run of that name */
 export async function findRun(directory: string, name: string): Promise<RunRecord> {
   return lookUp(directory, name, recordOf)
+}
+
+/** What a run that is done came to; undefined where it is not. @throws CallFault when the home has no run of that name */
+export async function findFinished(directory: string, name: string): Promise<RunProgress | undefined> {
+  return lookUp(directory, name, (store, _, { id }) => finishedProgress(store, id))
+}
+
+/**
+ * A recorded episode can be played on from that turn.
+ * @throws CallFault when the home has no such run; SessionFault `unknown_episode`, `unknown_turn`
+ */
+export async function requireTurn(directory: string, episode: string, turn: number): Promise<void> {
+  // What a page of the UI shows may begin with the name of a home.
+  const { id } = parseWorkflowId(episode)
+  await lookUp(directory, ancestryOf(id).run, async (store) => {
+    await checkTurn(store, await recordedEpisode(store, id), turn)
+  })
 }
 
 /** @throws SessionFault `run_exists` when the home has a run of that name */

@@ -2,7 +2,7 @@
  * `train` and `resume`: run a training run to its end on this machine and say what came of it.
  *
  * Invariants
- * - A configuration is checked before anything starts.
+ * - A configuration is checked before anything starts, and a run that is done is reported without a server.
  * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to go on and ends with 130.
  */
 import { basename, extname } from 'node:path'
@@ -19,7 +19,7 @@ import { checkRun } from '../workers/task-check.ts'
 import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodes } from './failure.ts'
-import { finalReport, howToGoOn } from './final-report.ts'
+import { finalReport, howToGoOn, type RunEnd } from './final-report.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
   homeOption,
@@ -32,7 +32,7 @@ import {
   setOption,
 } from './options.ts'
 import { logLostOutput, workWithoutOutput } from './output.ts'
-import { changeOf, findRun, refuseTaken } from './run-record.ts'
+import { changeOf, findFinished, findRun, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
 import { runSeconds } from './wording.ts'
@@ -118,9 +118,38 @@ export function resumeCommand(): Command {
     .action(async (run: string, options: ReportOptions & MetricsFlags & { readonly set?: string[] }) => {
       const terminal = openTerminal(options)
       const change = await changeOf(options.home, run, options.set ?? [])
+      const finished = change === undefined ? await findFinished(options.home, run) : undefined
+      if (finished !== undefined) {
+        process.exitCode = await reportFinished(run, finished, options.home, terminal)
+        return
+      }
       for (const notice of change?.notices ?? []) terminal.say(notice)
       await follow(run, options, terminal, { begin: (session) => session.resume(run, change) })
     })
+}
+
+/** Says how a run ended. @returns the exit code */
+function reportEnd(end: RunEnd, terminal: Terminal): number {
+  const { progress, directory, seconds } = end
+  const text = finalReport(end, terminal.colours, terminal.tableColumns)
+  terminal.report({ ...progress, directory, seconds }, [text])
+  return exitCodeOfRun(progress)
+}
+
+async function reportFinished(
+  run: string,
+  progress: RunProgress,
+  home: string,
+  terminal: Terminal,
+): Promise<number> {
+  const { directory, ...span } = await findRun(home, run)
+  const seconds = runSeconds(span, Date.now())
+  return reportEnd({ progress, seconds, directory, uiUrl: undefined, home: homeToName(home) }, terminal)
+}
+
+/** The home as the commands that are shown name it: the default one goes without saying. */
+function homeToName(home: string): string | undefined {
+  return home === defaultHome ? undefined : home
 }
 
 /** How a command takes up its run. */
@@ -138,7 +167,7 @@ async function follow(
 ): Promise<void> {
   let span: { readonly created: number; readonly ended?: number } = { created: Date.now() }
   const directory = homeAt(options.home).run(runId(run)).dir
-  const home = options.home === defaultHome ? undefined : options.home
+  const home = homeToName(options.home)
   let watched: WatchResult = { ended: false, progress: undefined }
   let isKnown = keep === undefined
   let uiUrl: string | undefined
@@ -149,20 +178,13 @@ async function follow(
     const seconds = runSeconds(span, Date.now())
     const { progress } = watched
     if (watched.ended)
-      terminal.report({ ...watched.progress, directory, seconds }, [
-        finalReport(
-          { progress: watched.progress, seconds, directory, uiUrl: servedAt, home },
-          terminal.colours,
-          terminal.tableColumns,
-        ),
-      ])
-    else
-      terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
-        isKnown
-          ? `Run ${run} is interrupted and resumable. ${goOn(run, home)}`
-          : 'Interrupted before anything began; the same command starts it.',
-      ])
-    return watched.ended ? exitCodeOfRun(watched.progress) : exitCodes.interrupted
+      return reportEnd({ progress: watched.progress, seconds, directory, uiUrl: servedAt, home }, terminal)
+    terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
+      isKnown
+        ? `Run ${run} is interrupted and resumable. ${goOn(run, home)}`
+        : 'Interrupted before anything began; the same command starts it.',
+    ])
+    return exitCodes.interrupted
   }
 
   using interrupt = watchInterrupts(() => {

@@ -16,7 +16,6 @@ import {
   type EpisodeId,
   type HomeName,
   ownServer,
-  parseEpisodeId,
   parseWorkflowId,
   type RunId,
   workflowIdOf,
@@ -29,6 +28,7 @@ import { branchFacts } from '../workflows/details.ts'
 import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
 import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import { ancestryOf, checkTurn, recordedEpisode } from './recorded-episode.ts'
 import { SessionFault } from './session-fault.ts'
 import { resultOf as endOf } from './workflow-result.ts'
 
@@ -89,14 +89,7 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
     const episode = ownId(named)
     const { run } = ancestryOf(episode)
     const { config } = await known(run)
-    const origin = await store.episodes.get(episode as EpisodeId)
-    if (origin === undefined)
-      throw new SessionFault(
-        'unknown_episode',
-        `run ${run} has no episode ${episode}; \`perdure ui\` and \`perdure export ${run}\` show those it has`,
-      )
-    if (!isSealed(origin))
-      throw new SessionFault('unknown_episode', `episode ${episode} has not ended yet; branch it later`)
+    const origin = await recordedEpisode(store, episode)
     const taskIndex = config.tasks.findIndex(({ task }) => task === origin.task)
     const { replayable, replayableBecause } = await definitionOf(config, taskIndex)
     if (!replayable)
@@ -216,29 +209,4 @@ export function createRunBranches(dependencies: Dependencies): RunBranches {
 /** The attempt that counts. */
 function resultOf(ended: readonly SealedEpisode[]): SealedEpisode | undefined {
   return ended.find(({ seal }) => isRewarded(seal.outcome))
-}
-
-function ancestryOf(episode: string) {
-  try {
-    return parseEpisodeId(episode)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new SessionFault('unknown_episode', error.message, { cause: error })
-  }
-}
-
-/** Whether the agent stood before that turn. @throws SessionFault `unknown_turn`, `unknown_episode` */
-async function checkTurn(store: Store, { id, seal, released }: SealedEpisode, turn: number): Promise<void> {
-  if (released !== undefined)
-    throw new SessionFault(
-      'unknown_episode',
-      `the turns of episode ${id} were deleted by retention; branch another`,
-    )
-  // An episode that was cut off can be played on from where it stood.
-  const last = isRewarded(seal.outcome) ? seal.turns - 1 : Math.min(seal.turns, seal.observations - 1)
-  if (turn <= last && (await store.observations.get(id, turn))?.done === false) return
-  throw new SessionFault(
-    'unknown_turn',
-    last < 0 ? `episode ${id} has no turns` : `episode ${id} has turns 0 to ${last}, not ${turn}`,
-  )
 }

@@ -20,6 +20,7 @@ import type { TemporalConnection } from './connection.ts'
 import { diskWarning } from './disk-watch.ts'
 import type { ServerCalls } from './server-calls.ts'
 import { SessionFault } from './session-fault.ts'
+import { withEvaluations } from './stored-progress.ts'
 import { firstReasonOf } from './workflow-result.ts'
 
 export interface RunsProgress {
@@ -63,18 +64,14 @@ export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
     }
   }
 
-  async function withEvaluations(answer: RunProgress): Promise<RunProgress> {
-    const { found, failed } = await store.evaluations.findings(runId(answer.run))
-    const { failedEvaluations: _, ...others } = answer
-    return { ...others, evaluations: found, ...(failed.length === 0 ? {} : { failedEvaluations: failed }) }
-  }
+  const evaluated = (answer: RunProgress) => withEvaluations(store, runId(answer.run), answer)
 
   return {
     told,
 
     async progress(run) {
       const { config } = await known(run)
-      const answer = await withEvaluations(await told(run))
+      const answer = await evaluated(await told(run))
       if (endedPhases.has(answer.phase)) return answer
       const warning = diskWarning(home, await diskSpace(home), config.retention)
       const warnings = [connection.silence(), answer.warning, warning].filter((each) => each !== undefined)
@@ -83,10 +80,10 @@ export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
 
     async result(run) {
       try {
-        return await withEvaluations(await untilClosed(() => handleOf(run).result()))
+        return await evaluated(await untilClosed(() => handleOf(run).result()))
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
-        if (error.cause instanceof CancelledFailure) return withEvaluations(progressOf(await lastState(run)))
+        if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))
         const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
         const advice = `once that is fixed, \`perdure resume ${run}\` goes on with it`
         throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })
