@@ -41,8 +41,9 @@ it('a frozen server is named within seconds, started again, and every update is 
       training.output().includes('The Temporal server does not answer since') ? true : undefined,
     )
     await eventually('another server', () => (serverPid(home) === frozen ? undefined : true), 240_000)
-    const { code, stdout, stderr } = await training.ended
-    expect(code, stdout + stderr).toBe(0)
+    const { stdout, stderr } = await training.ended
+    // So small a policy may learn nothing, and then the exit code says so.
+    expect(stdout, stderr).toMatch(new RegExp(`updates +${updates} of ${updates}`))
     expect(updatesDone().map(({ step }) => step)).toEqual(Array.from({ length: updates }, (_, at) => at + 1))
   } finally {
     await training.killGroup()
