@@ -193,7 +193,10 @@ export class Thread<Request, Reply> {
     for (const { reject } of unwanted) reject(fault)
     const job = this.#running
     if (job?.asker !== asker) return
-    if (isAlone) return this.end(fault)
+    if (isAlone) {
+      this.end(fault)
+      return
+    }
     clearTimeout(this.#deadline)
     this.#deadline = setTimeout(() => this.#ifUnanswered(job, () => this.end(fault)), sliceMs)
   }
