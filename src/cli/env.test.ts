@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import type { ToolSpec } from '../envs/environment.ts'
 import { findEnvironment } from '../envs/registry.ts'
-import { envCommand, howToType, play, readAction, replay } from './env.ts'
+import { envCommand, play, replay } from './env.ts'
+import { howToType, readAction } from './typed-action.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
