@@ -4,9 +4,9 @@
 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, Connection } from '@temporalio/client'
+import { Client, type ClientOptions, Connection } from '@temporalio/client'
 import { connect } from '../src/workers/connection.ts'
-import { dataConverter } from '../src/workers/payload-encryption.ts'
+import { dataConverter, unread } from '../src/workers/payload-encryption.ts'
 import { type RecordedExecution, replayFaults } from '../src/workers/replay.ts'
 import { installRuntime } from '../src/workers/runtime.ts'
 import { type BundleKind, workflowBundle } from '../src/workers/workflow-bundle.ts'
@@ -15,12 +15,22 @@ export interface Execution extends RecordedExecution {
   readonly type: string
 }
 
-/** A client of the server of a home. */
-export async function openClient(home: string): Promise<{ client: Client; close(): Promise<void> }> {
+/** One that a server keeps. */
+export interface KeptExecution extends Execution {
+  /** Of this link of the chain alone. */
+  readonly runId: string
+}
+
+/** A client of the server of a home. @param converting what it makes of payloads */
+export async function openClient(
+  home: string,
+  converting: Pick<ClientOptions, 'dataConverter'> = {},
+): Promise<{ client: Client; close(): Promise<void> }> {
   const connection = await connect(home)
   const client = new Client({
     connection: await Connection.connect(connection.options ?? {}),
     namespace: connection.namespace,
+    ...converting,
   })
   return {
     client,
@@ -35,8 +45,9 @@ export async function openClient(home: string): Promise<{ client: Client; close(
 export async function withClient<Result>(
   home: string,
   use: (client: Client) => Promise<Result>,
+  converting: Pick<ClientOptions, 'dataConverter'> = {},
 ): Promise<Result> {
-  const { client, close } = await openClient(home)
+  const { client, close } = await openClient(home, converting)
   try {
     return await use(client)
   } finally {
@@ -45,17 +56,19 @@ export async function withClient<Result>(
 }
 
 /** Every execution that the server of a home keeps, each link of a chain by itself. */
-export function fetchHistories(home: string): Promise<readonly Execution[]> {
-  return withClient(home, async ({ workflow }) => {
-    const executions: Execution[] = []
+export function fetchHistories(home: string): Promise<readonly KeptExecution[]> {
+  const listing = async ({ workflow }: Client) => {
+    const executions: KeptExecution[] = []
     for await (const { workflowId, runId, type } of workflow.list())
       executions.push({
         workflowId,
         type,
+        runId,
         history: await workflow.getHandle(workflowId, runId).fetchHistory(),
       })
     return executions
-  })
+  }
+  return withClient(home, listing, { dataConverter: unread })
 }
 
 /** Replays all. @returns the failures, empty when every execution replays */

@@ -23,8 +23,22 @@ import { openStore, type Store } from '../src/storage/store.ts'
 import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
 import { listQuery } from '../src/workflows/links.ts'
 import { browserMissing, startBrowser } from './browser.ts'
-import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createGate, createSpeakingEngine, tinyConfig } from './tiny-run.ts'
+import { createEchoTask } from './echo-task.ts'
+import { fetchHistories } from './executions.ts'
+import {
+  eventually,
+  type PerdureProcess,
+  removeHome,
+  startPerdure,
+  temporaryHome,
+} from './perdure-process.ts'
+import {
+  createCopyingTrainer,
+  createGate,
+  createSpeakingEngine,
+  openTinySession,
+  tinyConfig,
+} from './tiny-run.ts'
 
 const missing = browserMissing()
 if (missing !== undefined) console.warn(`The Temporal UI is not looked at: ${missing}`)
@@ -115,11 +129,19 @@ afterAll(async () => {
   removeHome(home)
 })
 
-/** Opens the page of a workflow as its links do, without naming an execution. */
-async function openWorkflow(id: string, tab: 'User Metadata' | 'Event History'): Promise<void> {
-  await page.goto(`${ui}/namespaces/default/workflows/${encodeURIComponent(id)}`)
+/** Opens the page of a workflow as its links do, without naming an execution unless one is given. */
+async function openWorkflow(
+  id: string,
+  tab: 'User Metadata' | 'Event History' | 'Memo',
+  execution?: string,
+): Promise<void> {
+  const path = execution === undefined ? '' : `/${execution}/history`
+  await page.goto(`${ui}/namespaces/default/workflows/${encodeURIComponent(id)}${path}`)
   await page.getByRole('heading', { name: id }).first().waitFor()
-  await page.getByText(tab).first().click()
+  await page
+    .getByText(tab, { exact: tab === 'Memo' })
+    .first()
+    .click()
 }
 
 /** What stands on the page, with what it renders as Markdown. */
@@ -271,5 +293,60 @@ describe.skipIf(missing !== undefined)('the Temporal UI', () => {
     ).catch(() => undefined)
     expect(found).toEqual(wanted.toSorted())
     await keepPicture('failed-episodes')
+  })
+})
+
+describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdure ui` runs', () => {
+  const finished = runId('finished')
+  const finishedHome = temporaryHome()
+  const updates = 5
+  let serving: PerdureProcess
+  /** Of the run, the first one first. */
+  let chain: readonly string[] = []
+
+  beforeAll(async () => {
+    const { definition } = createEchoTask()
+    const playing = await openTinySession(finishedHome, definition)
+    try {
+      const suites = [{ name: 'few', task: 'echo', episodes: 2 }]
+      const sections = { training: { updates }, orchestration: { historyEvents: 100 } }
+      await playing.start(finished, tinyConfig({ ...sections, evaluation: { every: updates, suites } }))
+      await playing.result(finished)
+      const executions = await fetchHistories(finishedHome)
+      chain = executions
+        .flatMap(({ workflowId, runId }) => (workflowId === finished ? runId : []))
+        .toReversed()
+    } finally {
+      await playing.close()
+    }
+    serving = startPerdure(finishedHome, 'ui')
+    ui = await eventually('the UI', () => /http:\/\/\S+/.exec(serving.output())?.[0])
+  }, 240_000)
+
+  afterAll(async () => {
+    await serving?.killGroup()
+    removeHome(finishedHome)
+  })
+
+  it('shows of each execution of a run how far it came, and of the last one how the run ended', async () => {
+    expect(chain.length).toBeGreaterThanOrEqual(2)
+    for (const execution of chain.slice(0, -1)) {
+      await openWorkflow(finished, 'Memo', execution)
+      await reads(/training · update \d of 5 · version \d/, 'mean reward', 'continued in a new execution')
+    }
+    await openWorkflow(finished, 'Memo', chain.at(-1))
+    await reads('done · update 5 of 5 · version 5', 'echo | 50.0 % | 0.5 | 4', 'few | 5 | 50.0 % | 2')
+    await keepPicture('run-memo')
+  })
+
+  it('shows of a group, an episode and an evaluation how they ended, with reward and version', async () => {
+    const group = groupId(finished, 1)
+    await openWorkflow(group, 'Memo')
+    await reads('2 of 2 ended · 1 succeeded · mean reward 0.5', 's0 | 1 | completed | 3')
+    await openWorkflow(episodeId(group, 0, 0), 'Memo')
+    await reads('completed · 3 turns · reward 1', 'turn | version | action | reward', '2 | 0 | yes | 1')
+    await keepPicture('episode-memo')
+    await openWorkflow(evaluationId(finished, 'few', updates, 1), 'Memo')
+    await reads('few · version 5 · 2 episodes', '50 % succeed: 1 of 2', '2 of 2 episodes have ended')
   })
 })

@@ -5,6 +5,7 @@
  * - Looking changes nothing that stays; removing removes what was seen, and nothing that a live run needs.
  * - Cleaning twice finds nothing the second time.
  */
+
 import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
@@ -16,6 +17,7 @@ import { planRetention, type Removal } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 import { connect } from './connection.ts'
 import { homeNameOn } from './home-name.ts'
+import { unread } from './payload-encryption.ts'
 import {
   type EndedExecution,
   endedExecutions,
@@ -84,7 +86,7 @@ export function createCleaning(
     try {
       const connection = await Connection.connect(server.options ?? {})
       try {
-        const client = new Client({ connection, namespace: server.namespace })
+        const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
         return await use(client, homeNameOn(server, store))
       } finally {
         await connection.close()

@@ -47,6 +47,20 @@ export class PayloadFault extends Error {
 /** Keys by their ids; the first one encrypts. */
 export type KeyRing = ReadonlyMap<string, Buffer>
 
+const nothing: Payload = { metadata: { encoding: Buffer.from('binary/null') } }
+
+/**
+ * For clients that ask for states and lists alone: memos, which come with them, are not read, so no key is needed.
+ */
+export const unread: DataConverter = {
+  payloadCodecs: [
+    {
+      encode: (payloads) => Promise.resolve(payloads),
+      decode: (payloads) => Promise.resolve(payloads.map(() => nothing)),
+    },
+  ],
+}
+
 /**
  * The keys that the environment gives.
  * @returns undefined where payloads are not to be encrypted

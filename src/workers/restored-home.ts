@@ -26,6 +26,7 @@ import {
   PayloadFault,
   payloadCodec,
   requiredKey,
+  unread,
 } from './payload-encryption.ts'
 import { SessionFault } from './session-fault.ts'
 
@@ -51,7 +52,7 @@ export async function findOlderWorkflows(
   const ring = keyRing()
   const connection = await Connection.connect(way.options ?? {})
   try {
-    const client = new Client({ connection, namespace: way.namespace })
+    const client = new Client({ connection, namespace: way.namespace, dataConverter: unread })
     for (const run of running)
       await connection.withDeadline(Date.now() + lookDeadlineMs, async () => {
         const workflowId = workflowIdOf(homeName, run.id)

@@ -32,7 +32,7 @@ import { homeNameOn } from './home-name.ts'
 import { watchHome } from './home-watch.ts'
 import { keepHouse } from './housekeeping.ts'
 import { insertRun } from './new-run.ts'
-import { dataConverter } from './payload-encryption.ts'
+import { dataConverter, unread } from './payload-encryption.ts'
 import { findOlderWorkflows } from './restored-home.ts'
 import { type Role, type RoleWorkerOptions, roles, startRoleWorkers } from './role-workers.ts'
 import type { RunChange } from './run-change.ts'
@@ -143,12 +143,10 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   opened.defer(() => workers?.close())
   signal?.throwIfAborted()
   const converter = dataConverter()
-  const client = new Client({
-    connection: clientConnection,
-    namespace: connection.namespace,
-    ...(converter === undefined ? {} : { dataConverter: converter }),
-  })
-  const { ask, describe: describeOn } = createServerCalls(client, connection)
+  const way = { connection: clientConnection, namespace: connection.namespace }
+  const client = new Client({ ...way, ...(converter === undefined ? {} : { dataConverter: converter }) })
+  const looking = new Client({ ...way, dataConverter: unread })
+  const { ask, describe: describeOn } = createServerCalls(looking, connection)
   const goodVersion = createGoodVersion({ home, store, log: options.log })
   const handleOf = (run: string) =>
     client.workflow.getHandle<typeof trainingRun>(workflowIdOf(homeName, runId(run)))

@@ -77,7 +77,7 @@ async function bundleOf(
   const sources = { files: new Set<string>(), absent: new Set<string>() }
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileOf('bundle'),
-    ...(observed ? { workflowInterceptorModules: [fileOf('endings')] } : {}),
+    workflowInterceptorModules: ['last-details', ...(observed ? ['endings'] : [])].map(fileOf),
     ...(encrypted ? { failureConverterPath: failureConverterPath() } : {}),
     // Else names of modules, and with them the code, would follow from the working directory.
     webpackConfigHook: (config) => ({

@@ -7,7 +7,7 @@
  */
 import { setCurrentDetails } from '@temporalio/workflow'
 import { playSample } from './attempts.ts'
-import { describeBranch } from './details.ts'
+import { describeBranch, type WithoutResult } from './details.ts'
 import type { BranchPlan, EpisodeResult } from './messages.ts'
 import { here } from './place.ts'
 
@@ -15,10 +15,10 @@ import { here } from './place.ts'
 export async function branch(plan: BranchPlan): Promise<readonly (EpisodeResult | null)[]> {
   const results = new Map<number, EpisodeResult | null>()
   const place = here()
-  const tell = () => setCurrentDetails(describeBranch(plan, results, place))
+  const tell = (without?: WithoutResult) => setCurrentDetails(describeBranch(plan, results, place, without))
   tell()
   const { maxAttempts, version, branch: parent } = plan
-  return Promise.all(
+  const played = await Promise.all(
     plan.samples.map(async ({ sample, attempt: firstAttempt }) => {
       const result = await playSample({ parent, sample, firstAttempt, maxAttempts, version }, plan.episode)
       results.set(sample, result)
@@ -26,4 +26,6 @@ export async function branch(plan: BranchPlan): Promise<readonly (EpisodeResult 
       return result
     }),
   )
+  tell('no result')
+  return played
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { branchId, episodeId, evaluationId, groupId, homeName, ownServer, runId } from '../identity.ts'
+import { jsonBytes } from '../learning/state-bounds.ts'
 import {
   describeBranch,
   describeEpisode,
@@ -8,6 +9,7 @@ import {
   episodeFacts,
   episodeSummary,
 } from './details.ts'
+import { lastDetails, lastDetailsBytes } from './last-details.ts'
 import { listLink, listQuery, table, verbatim, workflowLink } from './links.ts'
 import type { BranchPlan, EpisodePlan, EpisodeResult, EvaluationPlan } from './messages.ts'
 
@@ -114,6 +116,44 @@ describe('a link to a list', () => {
     ])
     expect(query).toBe(
       'WorkflowType="episode" AND PerdureTask="kg" AND PerdureOutcome!="completed" AND PerdureVersion>40',
+    )
+  })
+})
+
+describe('last details', () => {
+  it('L2 are lines of plain text, with what the policy said as it is', () => {
+    const details = describeEpisode({
+      turns: 1,
+      reward: 0.5,
+      played: [{ turn: 0, version: 2, action: 'look **at** [a|b](c)', reward: 0.5 }],
+      ending: { outcome: 'infrastructure_error', reward: null, failure: 'it broke' },
+    })
+    expect(lastDetails(details, [])).toEqual([
+      'infrastructure_error · 1 turns · reward —',
+      'Last action: look **at** [a|b](c)',
+      'Failed: it broke',
+      'turn | version | action | reward',
+      '0 | 2 | look **at** [a|b](c) | 0.5',
+    ])
+  })
+
+  it('L2 name what was linked, without lists that lead nowhere', () => {
+    const list = listLink(place, 'Groups', 'rolloutGroup', [['run', '=', run]])
+    const details = `In flight: ${workflowLink(place, group, 'g3')}\n\n${list} · ${list}`
+    expect(lastDetails(details, ['Cancelled.'])).toEqual(['In flight: g3', 'Cancelled.'])
+  })
+
+  it('L3 are bounded, and keep how it ended', () => {
+    const lines = lastDetails('a long line\n'.repeat(10_000), ['Failed: it broke'])
+    expect(jsonBytes(lines)).toBeLessThanOrEqual(lastDetailsBytes)
+    expect(lines.slice(-2)).toEqual(['…', 'Failed: it broke'])
+    expect(lastDetails('Failed: it broke', ['Failed: it broke'])).toEqual(['Failed: it broke'])
+  })
+
+  it('L2 a group that ended without some results says so', () => {
+    const plan = { group, groupSize: 2 }
+    expect(lastDetails(describeGroup(plan, [null, null], place, 'no result'), [])).toContain(
+      's0 | | no result |',
     )
   })
 })

@@ -124,24 +124,29 @@ export function groupFacts(
   )
 }
 
-/** How far a group has come. @param results by sample; null while it plays */
+/** How far a group has come. @param results by sample; null where there is none, or none yet */
 export function describeGroup(
   { group, groupSize }: Pick<GroupPlan, 'group' | 'groupSize'>,
   results: readonly (EpisodeResult | null)[],
   place: Place,
+  without: WithoutResult = 'playing',
 ): string {
   const rows = results.map((result, sample) => ({ sample, result }))
-  return paragraphs([tally(rows, groupSize), samplesTable(group, rows, place)])
+  return paragraphs([tally(rows, groupSize), samplesTable(group, rows, place, without)])
 }
+
+/** What a sample without a result is doing. */
+export type WithoutResult = 'playing' | 'no result'
 
 /** How far a branch has come. @param results by sample; null where no attempt ended with a reward */
 export function describeBranch(
   { branch, samples }: BranchPlan,
   results: ReadonlyMap<number, EpisodeResult | null>,
   place: Place,
+  without: WithoutResult = 'playing',
 ): string {
   const rows = samples.map(({ sample }) => ({ sample, result: results.get(sample) ?? null }))
-  return paragraphs([tally(rows, samples.length), samplesTable(branch, rows, place)])
+  return paragraphs([tally(rows, samples.length), samplesTable(branch, rows, place, without)])
 }
 
 /** What a branch plays and for whom. */
@@ -168,14 +173,19 @@ function tally(rows: readonly SampleRow[], size: number): string {
   return `**${ended.length} of ${size} ended** · ${won} succeeded · mean reward ${figure(ended.length === 0 ? null : mean)}`
 }
 
-function samplesTable(parent: ParentId, rows: readonly SampleRow[], place: Place): string {
+function samplesTable(
+  parent: ParentId,
+  rows: readonly SampleRow[],
+  place: Place,
+  without: WithoutResult,
+): string {
   return table(
     ['sample', 'reward', 'outcome', 'turns'],
     rows.slice(0, shownSamples).map(({ sample, result }) => {
       const id = result?.episode ?? `${parent}/s${sample}/a0`
       const link = workflowLink(place, id, `s${sample}`)
       return result === null
-        ? [link, '', 'playing', '']
+        ? [link, '', without, '']
         : [link, figure(result.reward), result.outcome, `${result.turns}`]
     }),
   )

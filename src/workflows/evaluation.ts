@@ -21,6 +21,7 @@ import {
 import { playSample } from './attempts.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
+import { evaluationSummaryLine } from './evaluation-plan.ts'
 import { type EvaluationPlan, type EvaluationSummary, evaluationEnded, searchAttributes } from './messages.ts'
 import { here, idHere } from './place.ts'
 
@@ -81,7 +82,11 @@ async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promis
   const { samples = 1 } = plan
   const all = episodesOf(plan)
   const place = here()
-  const tell = () => setCurrentDetails(describeEvaluation(plan, { ended, successes, rewardSum }, place))
+  const tell = () => {
+    // Which evaluation it is stands in the summary of its first execution only.
+    const course = describeEvaluation(plan, { ended, successes, rewardSum }, place)
+    setCurrentDetails(`${evaluationSummaryLine(plan)}\n\n${course}`)
+  }
   tell()
   while (next < all && !workflowInfo().continueAsNewSuggested) {
     const sample = next

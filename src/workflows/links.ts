@@ -64,6 +64,38 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|${head.map(() => ' --- |').join('')}`, ...rows.map(line)].join('\n')
 }
 
+/** Links to lists, which say nothing where they cannot be followed, with what separates them. */
+const listLinks = /( · )?\[[^\]]*\]\([^)]*\?query=[^)]*\)/g
+
+/**
+ * Details as lines of plain text: a table's row is one line, and a link is its text.
+ * @example plainLines('**done** · [s0](/namespaces/…)') // ['done · s0']
+ */
+export function plainLines(markdown: string): readonly string[] {
+  return markdown
+    .split('\n')
+    .filter((line) => !/^\|( --- \|)+$/.test(line))
+    .map((line) => plainLine(line.replaceAll('\u00a0', '').replace(/^\| (.*) \|$/, '$1')))
+    .filter((line) => line !== '')
+}
+
+/** Outside of what is verbatim, which stands between backticks. */
+function plainLine(line: string): string {
+  return line
+    .split('`')
+    .map((part, index) =>
+      index % 2 === 1
+        ? part.replaceAll('\\|', '|')
+        : part
+            .replaceAll(listLinks, '')
+            .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+            .replaceAll('**', '')
+            .replaceAll(/ +/g, ' '),
+    )
+    .join('')
+    .trim()
+}
+
 /** A reward or a share as a person reads it; a dash where there is none. */
 export function figure(value: number | null | undefined): string {
   return value === null || value === undefined ? '—' : String(Number(value.toFixed(3)))

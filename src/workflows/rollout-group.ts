@@ -16,7 +16,7 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow'
 import { playSample } from './attempts.ts'
-import { describeGroup } from './details.ts'
+import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
 import { here, idHere } from './place.ts'
@@ -38,7 +38,7 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
 async function playSamples(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
   const results: (EpisodeResult | null)[] = Array.from({ length: plan.groupSize }, () => null)
   const place = here()
-  const tell = () => setCurrentDetails(describeGroup(plan, results, place))
+  const tell = (without?: WithoutResult) => setCurrentDetails(describeGroup(plan, results, place, without))
   tell()
   let running = plan.groupSize
   const playing = new CancellationScope({ cancellable: true })
@@ -63,6 +63,7 @@ async function playSamples(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
     // An episode that outlived its group would be terminated: cancelled, it seals its trajectory first.
     playing.cancel()
     await all
+    tell('no result')
   }
   for (const ending of await all)
     if (ending.status === 'rejected' && !isCancellation(ending.reason)) throw ending.reason

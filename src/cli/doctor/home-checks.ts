@@ -5,6 +5,7 @@
  * - Without `mend` nothing changes that stays.
  * - One check that fails keeps no other from being made.
  */
+
 import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
 import { type RunId, workflowIdOf } from '../../identity.ts'
@@ -14,6 +15,7 @@ import { openStore } from '../../storage/store.ts'
 import { isNotFound } from '../../workers/call-status.ts'
 import { connect, externalServer } from '../../workers/connection.ts'
 import { homeNameOn } from '../../workers/home-name.ts'
+import { unread } from '../../workers/payload-encryption.ts'
 import { findTemporalBinary, type TemporalBinary } from '../../workers/temporal-server/binary.ts'
 import type { Check } from './check.ts'
 import { type Attendance, checkRuns, unseen } from './run-checks.ts'
@@ -72,7 +74,7 @@ async function withAttendance<T>(home: string, use: (attended: Attendance) => Pr
   await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
   try {
     const connection = await Connection.connect(server.options ?? {})
-    const client = new Client({ connection, namespace: server.namespace })
+    const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
     try {
       return await use((run: RunId) => isRunning(client, workflowIdOf(homeNameOn(server, store), run)))
     } finally {

@@ -1,0 +1,71 @@
+/**
+ * Last details: what a person reads of an execution that has ended, kept by the server itself, so that its page in
+ * the Temporal UI says it while no worker runs.
+ *
+ * Invariants
+ * - L1 An execution that ends or continues as new leaves its current details in its memo, once, at its end; so does one
+ *   that fails or is cancelled.
+ * - L2 They are lines of plain text: the memo is shown as JSON, where Markdown is not read.
+ * - L3 They are bounded in bytes, whatever the details hold.
+ */
+import {
+  ContinueAsNew,
+  getCurrentDetails,
+  isCancellation,
+  patched,
+  upsertMemo,
+  type WorkflowInterceptors,
+} from '@temporalio/workflow'
+import { clipped, jsonBytes, textBytes } from '../learning/state-bounds.ts'
+import { reasonOf } from './failure-reason.ts'
+import { plainLines } from './links.ts'
+
+/** Every entry of a list of workflows holds its memo too. */
+export const lastDetailsBytes = 8_192
+
+/** The name under which the SDK looks for it. */
+export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [
+    {
+      async execute(input, next) {
+        try {
+          const result = await next(input)
+          keep([])
+          return result
+        } catch (error) {
+          keep(wordsOf(error))
+          throw error
+        }
+      },
+    },
+  ],
+})
+
+function keep(ending: readonly string[]): void {
+  if (patched('last-details-in-the-memo')) upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
+}
+
+/** How an execution ended that has no result. */
+function wordsOf(error: unknown): readonly string[] {
+  // The next execution begins with this memo.
+  if (error instanceof ContinueAsNew) return ['Then it continued in a new execution with the same id.']
+  if (isCancellation(error)) return ['Cancelled.']
+  return [`Failed: ${clipped(reasonOf(error), textBytes)}`]
+}
+
+/**
+ * @param details Markdown
+ * @param ending lines that follow, unless the details say them
+ */
+export function lastDetails(details: string, ending: readonly string[]): readonly string[] {
+  const lines = plainLines(details)
+  const more = ending.filter((line) => !lines.includes(line))
+  const kept: string[] = []
+  let left = lastDetailsBytes - jsonBytes(more) - jsonBytes('…') - 1
+  for (const line of lines) {
+    left -= jsonBytes(line) + 1
+    if (left < 0) return [...kept, '…', ...more]
+    kept.push(line)
+  }
+  return [...kept, ...more]
+}
