@@ -29,6 +29,7 @@ import {
   eventually,
   type PerdureProcess,
   removeHome,
+  serverPid,
   startPerdure,
   temporaryHome,
 } from './perdure-process.ts'
@@ -349,4 +350,23 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
     await openWorkflow(evaluationId(finished, 'few', updates, 1), 'Memo')
     await reads('few · version 5 · 2 episodes', '50 % succeed: 1 of 2', '2 of 2 episodes have ended')
   })
+
+  it('a second `perdure ui` that waits for the server is ended by Ctrl-C', async () => {
+    const server = serverPid(finishedHome) ?? 0
+    process.kill(server, 'SIGSTOP')
+    try {
+      const waiting = startPerdure(finishedHome, 'ui')
+      await eventually(
+        'the word of the second one',
+        () => waiting.output().includes('does not answer') || undefined,
+      )
+      waiting.child.kill('SIGINT')
+      const { code, stdout } = await waiting.ended
+      expect(code).toBe(130)
+      expect(stdout).not.toContain('http://')
+      expect(serverPid(finishedHome)).toBe(server)
+    } finally {
+      process.kill(server, 'SIGCONT')
+    }
+  }, 120_000)
 })
