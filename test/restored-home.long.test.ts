@@ -97,7 +97,7 @@ it('a store.db from an older backup is refused before any work, and its run cont
   await expectAllUpdates(opened)
 }, 240_000)
 
-it('a temporal.db from an older backup is told of, and the run continues from the store', async () => {
+it('a temporal.db from an older backup is reported, and the run continues from the store', async () => {
   await restore('temporal.db')
   const opened = await open()
   await opened.resume(run)

@@ -83,7 +83,7 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
     },
 
     async write(run, file) {
-      // A transaction holds the store for itself, among all processes: nobody else writes the file meanwhile.
+      // A transaction holds the store for itself, among all processes: no one else writes the file meanwhile.
       await db.transaction().execute(async (alone) => {
         const found = contentOf(file)
         if (addMissing(file, found, await contentFor(alone, run))) return

@@ -16,7 +16,7 @@ export async function takeOverChildren(state: TrainingState): Promise<void> {
     watchOthers(state, childrenOf(state), takeEnded(state))
     return
   }
-  // Whoever ended that execution may have ended its children too: those are started again.
+  // What ended that execution may have ended its children too: those are started again.
   state.reattach = false
   if (state.inFlight.length > 0) await takeReports(state, state.inFlight)
   await startGroups(state, state.inFlight)

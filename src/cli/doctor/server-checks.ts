@@ -28,7 +28,7 @@ function usersOf(home: Home): { readonly living: number; readonly dead: readonly
   const { users } = serverPaths(home.dir)
   if (!existsSync(users)) return { living: 0, dead: [] }
   const dead: string[] = []
-  // Whoever uses a home writes to it.
+  // A process that uses a home writes to it.
   const names = readdirSync(users).filter((name) => isWritable(join(users, name)))
   for (const name of names) {
     const lock = tryLock(join(users, name))

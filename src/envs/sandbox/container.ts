@@ -306,7 +306,7 @@ function createContainer({
           released = undefined
           maker.log(`container ${id} could not be removed, which is left to the reaper: ${reasonOf(error)}`)
         }
-        // What has no lease is removed by whoever looks next.
+        // What has no lease is removed by the next process that looks.
         await leases.drop(id)
       })()
       return released

@@ -12,7 +12,7 @@ function opened(...containers: readonly string[]): DiskLedger<string> {
 }
 
 describe('the ledger of a disk', () => {
-  test('while the disk has grown by less than the limit, and would in one more step, nobody is suspect', () => {
+  test('while the disk has grown by less than the limit, and would in one more step, no one is suspect', () => {
     const ledger = opened('a')
     ledger.read(room(99_500))
     // 500 grown, and 500 may have come since.

@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('the reaper', () => {
 
   const containers = async () => (await connection.docker.listContainers({ all: true })).length
 
-  test('after kill -9 at random points no container is left, though nobody starts that home again', async () => {
+  test('after kill -9 at random points no container is left, though no one starts that home again', async () => {
     const { before, seconds, stayed, after } = await killedRun(
       { address: engine.address, image },
       join(dir, 'home'),

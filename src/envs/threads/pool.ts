@@ -119,7 +119,7 @@ export class ThreadPool<Request, Reply> {
     return thread
   }
 
-  /** After anything has changed: gives threads to those that hold them, and ends what nobody needs. */
+  /** After anything has changed: gives threads to those that hold them, and ends what is unused. */
   #review(): void {
     this.#threads = this.#threads.filter(({ ended }) => !ended)
     for (const thread of this.#threads) {

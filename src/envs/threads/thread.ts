@@ -61,7 +61,7 @@ const keepMs = 1000
 const startMs = 60_000
 
 interface Job<Request, Reply> {
-  /** Nobody, for what only tidies up. */
+  /** Undefined for what only tidies up. */
   readonly asker: Asker | undefined
   readonly request: Request
   readonly allowedMs: number

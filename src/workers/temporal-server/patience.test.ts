@@ -26,7 +26,7 @@ it('a server that stands still for a while is waited for, not ended', async () =
   }
 })
 
-it('a server that hangs is told of within seconds, and started again once, on the same ports', async () => {
+it('a server that hangs is reported within seconds, and started again once, on the same ports', async () => {
   const said: string[] = []
   const users = [await startTemporal(home, { log: (line) => said.push(line) }), await startTemporal(home)]
   try {

@@ -73,7 +73,7 @@ export async function startTemporal(
     } finally {
       lock.release()
     }
-    // Without the lock: whoever supervises the server may need it.
+    // Without the lock: the process that supervises the server may need it.
     hung = await awaitAnswer(paths, found, options)
   }
 }

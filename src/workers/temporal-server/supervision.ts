@@ -44,7 +44,7 @@ export interface RunningTemporal {
   readonly restarts: number
   /** Milliseconds for which it has not answered. */
   silentMs(): number
-  /** Whether nobody else uses it now. */
+  /** Whether no one else uses it now. */
   isAlone(): Promise<boolean>
   /** Leaves; the last user stops the server. May be called twice. */
   close(): Promise<void>

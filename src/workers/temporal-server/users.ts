@@ -36,7 +36,7 @@ export function countUsers(folder: string): number {
   let living = 0
   for (const name of readFolder(folder)) {
     const file = join(folder, name)
-    // Whoever uses a home writes to it.
+    // A process that uses a home writes to it.
     if (!isWritable(file)) continue
     const lock = tryLock(file)
     if (lock === undefined) living += 1

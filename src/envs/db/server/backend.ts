@@ -49,7 +49,7 @@ export async function openServer(
   }
 }
 
-/** Removes what nobody owns: now, and from time to time, one round after another. */
+/** Removes what no one owns: now, and from time to time, one round after another. */
 function cleanRegularly(
   administrator: Administrator,
   leases: LeaseStore,

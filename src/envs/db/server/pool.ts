@@ -69,7 +69,7 @@ export class ServerPool {
         connection.threadId,
       )
     } catch (error) {
-      // In whatever state it is: after a failure nobody goes on with it.
+      // In whatever state it is: after a failure no one uses it.
       if (!isServerError(error) || error.fatal === true) cut(core)
       throw error
     } finally {

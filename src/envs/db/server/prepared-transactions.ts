@@ -16,7 +16,7 @@ import type { ServerPool } from './pool.ts'
 
 // Of a database so many tables are looked at: a task's has a handful.
 const mostTables = 50
-// What the server tells of locks is made anew only when nobody has asked for a tenth of a second.
+// What the server tells of locks is made anew only when no one has asked for a tenth of a second.
 const lookMs = 500
 // XA_RBROLLBACK: it only read, and is rolled back already. XAER_NOTA: another process was faster.
 const gone = new Set([1402, 1397])
