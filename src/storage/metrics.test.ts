@@ -2,26 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readMetrics, type UpdateMetrics } from './metrics.ts'
+import { readMetrics } from './metrics.ts'
+import { update } from './testing-metrics.ts'
 
-function update(step: number): UpdateMetrics {
-  return {
-    step,
-    version: step,
-    time: '2026-01-02T03:04:05.678Z',
-    episodes: 128,
-    tokens: 54_321,
-    reward: { alfworld: 0.25 },
-    success: { alfworld: 0.375 },
-    staleness: { mean: 0.5, max: 1 },
-    stale_share: 0.2,
-    kl: 0.001,
-    entropy: 1.2,
-    clip_fraction: 0.01,
-    grad_norm: 0.9,
-    seconds: { wait: 1, train: 2, publish: 0.1 },
-  }
-}
 let dir: string
 let file: string
 beforeEach(() => {

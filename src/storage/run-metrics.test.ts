@@ -14,8 +14,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EvaluationId, runId } from '../identity.ts'
-import { type EvaluationMetrics, type MetricsLine, readMetrics, type UpdateMetrics } from './metrics.ts'
+import { type EvaluationMetrics, type MetricsLine, readMetrics } from './metrics.ts'
 import { openStore, type Store } from './store.ts'
+import { update } from './testing-metrics.ts'
 
 const run = runId('demo')
 let dir: string
@@ -32,25 +33,6 @@ afterEach(async () => {
   await store.close()
   rmSync(dir, { recursive: true, force: true })
 })
-
-function update(step: number, version = step): UpdateMetrics {
-  return {
-    step,
-    version,
-    time: '2026-01-02T03:04:05.678Z',
-    episodes: 128,
-    tokens: 54_321,
-    reward: { alfworld: 0.25 },
-    success: { alfworld: 0.375 },
-    staleness: { mean: 0.5, max: 1 },
-    stale_share: 0.2,
-    kl: 0.001,
-    entropy: 1.2,
-    clip_fraction: 0.01,
-    grad_norm: 0.9,
-    seconds: { wait: 1, train: 2, publish: 0.1 },
-  }
-}
 
 function evaluation(version: number): EvaluationMetrics {
   return {
