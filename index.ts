@@ -6,6 +6,16 @@
  */
 
 export { z } from 'zod'
+export { SessionFault } from './client/session-fault.ts'
+export type { Training, TrainingOptions } from './client/training.ts'
+export { resume, train } from './client/training.ts'
+export type {
+  EvaluationOptions,
+  EvaluationSummary,
+  RunPhase,
+  RunProgress,
+  SettingsChange,
+} from './client/training-session.ts'
 export type { ConfigProblem } from './config/fault.ts'
 export { ConfigFault } from './config/fault.ts'
 export { loadConfig, resolveConfig } from './config/loader.ts'
@@ -14,6 +24,7 @@ export type { ForeignEnvironment } from './envs/bridges/foreign-environment.ts'
 export { foreignEnvironment } from './envs/bridges/foreign-environment.ts'
 export type * from './envs/environment.ts'
 export { EnvironmentFault } from './envs/environment.ts'
+export { defineEnvironment, win } from './envs/external/define.ts'
 export type {
   Calls,
   DefinedEnvironment,
@@ -24,19 +35,10 @@ export type {
   SplitSource,
   ToolAnswer,
   ToolMaker,
-} from './envs/external/define.ts'
-export { defineEnvironment, win } from './envs/external/define.ts'
+} from './envs/external/definition.ts'
 export type { InstanceRandom } from './envs/external/instance-random.ts'
+export type * from './messages/json.ts'
+export type * from './messages/message.ts'
+export type * from './messages/tool.ts'
 export type { EvaluationMetrics, MetricsLine, UpdateMetrics } from './storage/metrics.ts'
 export { isUpdateMetrics } from './storage/metrics.ts'
-export { SessionFault } from './workers/session-fault.ts'
-export type { Training, TrainingOptions } from './workers/training.ts'
-export { resume, train } from './workers/training.ts'
-export type {
-  EvaluationOptions,
-  EvaluationSummary,
-  LearningChange,
-  RunPhase,
-  RunProgress,
-  SettingsChange,
-} from './workers/training-session.ts'

@@ -2,10 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  // What environments outside of src/ import is the code under test, as it is for the command line.
-  resolve: { alias: { perdure: fileURLToPath(new URL('src/index.ts', import.meta.url)) } },
+  // What environments outside of this package import is the code under test, as it is for the command line.
+  resolve: { alias: { perdure: fileURLToPath(new URL('index.ts', import.meta.url)) } },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: ['**/*.test.ts'],
+    exclude: ['node_modules', 'dist', 'examples'],
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,

@@ -4,7 +4,7 @@
  * Invariants
  * - Entering an order twice changes nothing.
  */
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './failure.ts'

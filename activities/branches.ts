@@ -6,7 +6,7 @@
  * - Copying twice changes nothing.
  * - The turns that count towards the new episode's reward and limits are those of its past as well.
  */
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { BranchPoint } from '../workflows/messages.ts'

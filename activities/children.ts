@@ -29,7 +29,7 @@ export interface Answer {
 
 /** Two looks and a heartbeat that was missed fit into the 15 s within which an ending is to be noticed. */
 const lookEveryMs = 4_000
-/** A child that completed has reported as well: it is told with others, which keeps the run's history short. */
+/** A child that completed has reported as well: it is reported with others, which keeps the run's history short. */
 const completedAfterMs = 30_000
 const longestWaitMs = 30 * 60_000
 const askedAtOnce = 16

@@ -5,7 +5,7 @@
  * - It is a cache over the store: a context that is not here, or not at the asked turn, is read again.
  * - It is bounded; the least recently extended contexts go first.
  */
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
 import type { EpisodeContext } from '../storage/actions.ts'
 import type { Store } from '../storage/store.ts'
 

@@ -7,9 +7,9 @@
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { ToolSpec } from '../envs/environment.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import { nextTask } from '../learning/task-mix.ts'
+import type { ToolSpec } from '../messages/tool.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { OpenRun } from './open-runs.ts'
@@ -21,7 +21,7 @@ export interface DemonstratedEpisode {
 }
 
 /** Instances looked at per demonstration wanted: experts may fail on some. */
-const patience = 4
+const triesPerDemonstration = 4
 
 /**
  * Plays the expert's actions and records what the policy would have seen.
@@ -45,7 +45,7 @@ export async function collectDemonstrations(
   if (!weights.some((weight) => weight > 0)) return []
   const asked = tasks.map(() => 0)
   const episodes: DemonstratedEpisode[] = []
-  for (let tries = 0; episodes.length < count && tries < count * patience; tries++) {
+  for (let tries = 0; episodes.length < count && tries < count * triesPerDemonstration; tries++) {
     signal.throwIfAborted()
     const index = nextTask(weights, asked)
     const position = asked[index] ?? 0

@@ -4,7 +4,7 @@
  * Invariants
  * - An evaluation without a result has none.
  */
-import { withinRun } from '../identity.ts'
+import { withinRun } from '../identity/identity.ts'
 import type { StoredEvaluation, SuiteFigures } from '../storage/evaluations.ts'
 import type { EvaluationMetrics } from '../storage/metrics.ts'
 

@@ -3,13 +3,14 @@
  *
  * Invariants
  * - A result is recorded once, in the store and in the run's metrics.
+ * - Figures are added up in the order of samples, not of their ends: the same episodes give the same bytes.
  */
-import { type EvaluationId, type RunId, seedOfWork } from '../identity.ts'
+import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { isSuccess } from '../learning/reward.ts'
 import { suiteStatistics } from '../learning/suite-statistics.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
-import type { StoredEpisode } from '../storage/episodes.ts'
+import type { StoredEpisode } from '../storage/episode.ts'
 import { type SuiteFigures, summaryOf } from '../storage/evaluations.ts'
 import type { Store } from '../storage/store.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
@@ -33,15 +34,14 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       readonly summary: EvaluationSummary
       /** Episodes of each instance. */
       readonly samples?: number
-      readonly meanReward: number
     }): Promise<EvaluationSummary> {
-      const { evaluation: id, run, summary, samples = 1, meanReward } = request
+      const { evaluation: id, run, summary, samples = 1 } = request
       const { config, directory } = await runs.get(run)
       const { suite, version, success, n } = summary
       await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
       const episodes = await store.episodes.list(id)
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
-      const figures: EvaluationFigures = { meanReward, samples, ...found }
+      const figures: EvaluationFigures = { meanReward: meanRewardOf(episodes), samples, ...found }
       await store.evaluations.complete(id, {
         success,
         n,
@@ -103,6 +103,14 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       return { summaries: stored.flatMap((evaluation) => summaryOf(evaluation) ?? []) }
     },
   })
+}
+
+/** Over the episodes that ended with a reward; 0 where none did. */
+function meanRewardOf(episodes: readonly StoredEpisode[]): number {
+  const rewards = episodes.flatMap(({ seal }) =>
+    seal !== undefined && isRewarded(seal.outcome) && seal.reward !== null ? [seal.reward] : [],
+  )
+  return rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length)
 }
 
 /** What the episodes of a suite add up to; nothing where none ended with a reward. */

@@ -8,6 +8,7 @@
  */
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
 import { redact } from '../config/secrets.ts'
+import { Fault } from '../faults/fault.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** The failure that Temporal records for a fault. */
@@ -17,8 +18,7 @@ export function failureOf(error: unknown): TemporalFailure {
   return ApplicationFailure.create({
     type: fault.name,
     message: fault.message,
-    nonRetryable: 'permanent' in fault && fault.permanent === true,
-    details: 'kind' in fault ? [{ kind: fault.kind }] : [],
+    ...(fault instanceof Fault && { nonRetryable: fault.permanent, details: [{ kind: fault.kind }] }),
     cause: fault,
   })
 }

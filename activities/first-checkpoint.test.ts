@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { uniforms } from '../identity.ts'
+import { uniforms } from '../identity/identity.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
 import { publishCheckpoint, readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
-import { tinyArchitecture } from '../policy/checkpoints/testing-policy.ts'
+import { tinyArchitecture } from '../policy/checkpoints/policy.testing.ts'
 import { randomWeights } from '../policy/sampler/random-weights.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
@@ -29,7 +29,8 @@ beforeEach(async () => {
 const begin = () => firstCheckpoint(join(folder, '0'), configSchema.parse({ policy: { from: given } }), [])
 
 describe('a policy that starts from a folder', () => {
-  it('of another run goes on in the chat format that it learnt, as version 0 without moments', async () => {
+  // [PRETRAINED-2]
+  it('of another run continues in the chat format that it learnt, as version 0 without moments', async () => {
     const state = { version: 7, step: 70, chat: 'compact', facts: {} } as const
     await publishCheckpoint(given, {
       ...learnt,
@@ -42,6 +43,7 @@ describe('a policy that starts from a folder', () => {
     expect(begun.weights).toEqual(weights)
   })
 
+  // [PRETRAINED-2]
   it('whose bytes are not those that were published is refused by name', async () => {
     const state = { version: 7, step: 70, chat: 'compact', facts: {} } as const
     await publishCheckpoint(given, { ...learnt, state })

@@ -11,7 +11,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
+import { versionsInUse } from '../learning/versions-in-use.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { removeAbandoned } from '../policy/checkpoints/durable-file.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
@@ -30,7 +31,7 @@ export interface RunPlace {
   readonly directory: RunDirectory
 }
 
-/** An evaluation without a result for so long has failed; nobody asks for its version any more. */
+/** An evaluation without a result for so long has failed; its version is not needed any more. */
 export const longestEvaluationMs = 7 * 24 * 60 * 60 * 1000
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -103,14 +104,8 @@ const stateSchema = z.object({
 async function lastNeeds(run: RunId, store: Store): Promise<Needs | undefined> {
   const parsed = stateSchema.safeParse(await store.runs.state(run))
   if (!parsed.success) return undefined
-  const { version, pool, inFlight, evaluating, rollBackTo, pinned } = parsed.data
-  const inUse = [
-    ...[version, ...pool],
-    ...inFlight.flatMap((group) => [group.version, ...group.pool]),
-    ...evaluating.map((evaluation) => evaluation.version),
-    ...(rollBackTo === null ? [] : [rollBackTo]),
-  ]
-  return { version, inUse, pinned }
+  const { version, pinned } = parsed.data
+  return { version, inUse: versionsInUse(parsed.data), pinned }
 }
 
 /** Orders since the last publication: versions to keep, and to go back to. */

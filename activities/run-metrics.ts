@@ -5,7 +5,7 @@
  * - A line is in the store before it is in the file.
  * - Making again adds lines of work that is done and published, and changes none.
  */
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { type MetricsLine, placeOf } from '../storage/metrics.ts'
 import type { Store } from '../storage/store.ts'
 import { evaluationMetrics } from './evaluation-metrics.ts'

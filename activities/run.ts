@@ -7,7 +7,7 @@
  * - Publishing twice changes nothing.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
 import { planRetention } from '../storage/retention.ts'
@@ -104,7 +104,7 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       }
     },
 
-    /** How the run ended, with the state from which `resume` goes on. */
+    /** How the run ended, with the state from which `resume` continues. */
     async recordEnd(request: {
       readonly run: RunId
       readonly progress: RunProgress

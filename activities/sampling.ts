@@ -9,8 +9,8 @@
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
  */
 
-import { actionSummary } from '../envs/action-summary.ts'
-import { type EpisodeId, type RunId, yieldsToTraining } from '../identity.ts'
+import { type EpisodeId, type RunId, yieldsToTraining } from '../identity/identity.ts'
+import { actionSummary } from '../messages/action-summary.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'

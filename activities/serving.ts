@@ -3,16 +3,17 @@
  *
  * Invariants
  * - A version is loaded when it is first asked for; what is loaded is a cache and can be loaded again.
- * - A checkpoint that is not whole is never served: the newest good one before it stands in, and the
- *   answer carries the version that really sampled.
+ * - A checkpoint that is not whole is never served: the newest good one before it is used in its place, and
+ *   the answer carries the version that really sampled.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { EpisodeId, RunId } from '../identity.ts'
+import type { EpisodeId, RunId } from '../identity/identity.ts'
 import type { Chat } from '../policy/chat/chat.ts'
 import { openChat } from '../policy/chat/checkpoint-chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../policy/engines/engine.ts'
+import type { RunDirectory } from '../storage/home.ts'
 import type { OpenRuns } from './open-runs.ts'
 
 /** What a served policy needs: the engine's work and the text around it. */
@@ -62,17 +63,7 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
   async function load(run: RunId, version: number): Promise<number> {
     const engine = await servedOf(run).engine
     const { directory } = await runs.get(run)
-    try {
-      await engine.load(version, directory.checkpointDir(version))
-      return version
-    } catch (error) {
-      if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
-      const { found } = await latestGoodCheckpoint(directory.checkpointsDir, version - 1)
-      if (found === undefined) throw error
-      log(`${error.message}; version ${found.version} is used in its place`)
-      await engine.load(found.version, found.dir)
-      return found.version
-    }
+    return loadGood({ engine, directory, log }, version)
   }
 
   async function prepare(run: RunId, version: number): Promise<number> {
@@ -102,12 +93,7 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
 
     chat(run) {
       const mine = servedOf(run)
-      mine.chat ??= runs.get(run).then(async ({ directory }) => {
-        const { found } = await latestGoodCheckpoint(directory.checkpointsDir)
-        if (found === undefined)
-          throw new CheckpointFault('missing', `run ${run} has no checkpoint in ${directory.checkpointsDir}`)
-        return openChat(found.dir)
-      })
+      mine.chat ??= runs.get(run).then(({ directory }) => newestChat(run, directory))
       mine.chat.catch(() => {
         delete mine.chat
       })
@@ -138,4 +124,34 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
       await Promise.all([...served.keys()].map(close))
     },
   }
+}
+
+/** Loads a version, or the newest good one before it where its checkpoint is broken. @returns the one that is loaded */
+async function loadGood(
+  {
+    engine,
+    directory,
+    log,
+  }: { readonly engine: Engine; readonly directory: RunDirectory; readonly log: Dependencies['log'] },
+  version: number,
+): Promise<number> {
+  try {
+    await engine.load(version, directory.checkpointDir(version))
+    return version
+  } catch (error) {
+    if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
+    const { found } = await latestGoodCheckpoint(directory.checkpointsDir, version - 1)
+    if (found === undefined) throw error
+    log(`${error.message}; version ${found.version} is used in its place`)
+    await engine.load(found.version, found.dir)
+    return found.version
+  }
+}
+
+/** The chat of the newest good checkpoint; all checkpoints of a run have the same. */
+async function newestChat(run: RunId, { checkpointsDir }: RunDirectory): Promise<Chat> {
+  const { found } = await latestGoodCheckpoint(checkpointsDir)
+  if (found === undefined)
+    throw new CheckpointFault('missing', `run ${run} has no checkpoint in ${checkpointsDir}`)
+  return openChat(found.dir)
 }

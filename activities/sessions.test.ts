@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
 import { createSessions, type LiveSession } from './sessions.ts'
 
 function session(closed: string[], name: string): LiveSession {
@@ -9,7 +9,7 @@ function session(closed: string[], name: string): LiveSession {
     step: () => Promise.reject(new Error('not played here')),
     close: async () => void closed.push(name),
   }
-  return { environment, patienceMs: 1000, turn: 0, toldTools: '' }
+  return { environment, answerTimeoutMs: 1000, turn: 0, toldTools: '' }
 }
 
 const a = 'run/g0/s0/a0' as EpisodeId
@@ -17,7 +17,7 @@ const b = 'run/g0/s1/a0' as EpisodeId
 const c = 'run/g0/s2/a0' as EpisodeId
 
 describe('sessions of a worker', () => {
-  it('close the session that nobody has used for the idle time when another is opened, not the one in use', async () => {
+  it('close the session that was not used for the idle time when another is opened, not the one in use', async () => {
     const closed: string[] = []
     const sessions = createSessions({ idleMs: 0 })
     sessions.set(a, session(closed, 'a'))
@@ -47,7 +47,7 @@ describe('sessions of a worker', () => {
     expect(order).toEqual([1, 2])
   })
 
-  it('close the session of an episode that is over, and not that of one that goes on or is in use', async () => {
+  it('close the session of an episode that is over, and not that of one that continues or is in use', async () => {
     const closed: string[] = []
     const asked: string[] = []
     const sessions = createSessions({

@@ -5,16 +5,16 @@
  * - Work on one session happens strictly in sequence.
  * - A closed session is forgotten; closing what is not there does nothing.
  * - An abandoned session is forgotten at once, whether it can still be closed or not.
- * - A session that nobody has used for `idleMs` is closed: its episode has gone on elsewhere.
+ * - A session that was not used for `idleMs` is closed: its episode has continued elsewhere.
  * - A session whose episode is over is closed within seconds, also where the episode could not close it itself.
  */
 import type { Environment } from '../envs/environment.ts'
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
 
 export interface LiveSession {
   readonly environment: Environment
   /** How long it may take to answer. */
-  readonly patienceMs: number
+  readonly answerTimeoutMs: number
   /** Actions played so far. */
   turn: number
   /** The tools as the agent was last told, as JSON. */

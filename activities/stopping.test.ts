@@ -7,8 +7,8 @@ const stopping = { type: 'WorkerStopping', nonRetryable: false }
 const never = new Promise<never>(() => {})
 
 /** Calls with one activity, which does what it is told. */
-function calls(patienceMs: number) {
-  const all = createCalls(patienceMs)
+function calls(graceMs: number) {
+  const all = createCalls(graceMs)
   const { call } = all.untilStopping({ call: (work: () => Promise<unknown>) => work() })
   return { ...all, call: call as (work: () => Promise<unknown>) => Promise<unknown> }
 }
@@ -20,7 +20,7 @@ describe('the calls of a worker that stops', () => {
     await expect(call(() => Promise.reject(new Error('lost')))).rejects.toThrow('lost')
   })
 
-  it('do not begin afterwards (I1)', async () => {
+  it('do not begin afterwards [STOP-1]', async () => {
     const { call, stop } = calls(0)
     stop()
     let begun = false
@@ -28,7 +28,7 @@ describe('the calls of a worker that stops', () => {
     expect(begun).toBe(false)
   })
 
-  it('may end for a moment, and are given up then, for the next worker to do again (I2)', async () => {
+  it('may end for a moment, and are given up then, for the next worker to do again [STOP-2]', async () => {
     const { call, stop } = calls(30)
     const { promise: gate, resolve: open } = Promise.withResolvers<string>()
     const [quick, endless] = [call(() => gate), call(() => never)]
@@ -39,7 +39,7 @@ describe('the calls of a worker that stops', () => {
     await expect(endless).rejects.toMatchObject(stopping)
   })
 
-  it('are done again when they fail meanwhile, whatever of (I3)', async () => {
+  it('are done again when they fail meanwhile, whatever of [STOP-3]', async () => {
     const { call, stop } = calls(60_000)
     const { promise: gate, reject: fail } = Promise.withResolvers<never>()
     const work = call(() => gate)
@@ -48,7 +48,7 @@ describe('the calls of a worker that stops', () => {
     await expect(work).rejects.toMatchObject(stopping)
   })
 
-  it('can be waited for when they were given up, for as long as the caller likes (I4)', async () => {
+  it('can be waited for when they were given up, for as long as the caller likes [STOP-4]', async () => {
     const { call, stop, settled } = calls(0)
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const work = call(() => gate)

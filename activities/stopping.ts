@@ -2,18 +2,18 @@
  * Stopping: what happens to the calls of a worker's activities once the worker is asked to stop.
  *
  * Invariants
- * - I1 No call begins after that.
- * - I2 A call in hand may end for a moment; then it is given up, whatever it waits for, and the next worker does it
- *   again. So no activity keeps a worker from stopping.
- * - I3 A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
- * - I4 What was given up and still works can be waited for, before what it uses is closed.
+ * - [STOP-1] No call begins after that.
+ * - [STOP-2] A call in progress may end for a moment; then it is given up, whatever it waits for, and the next worker
+ *   does it again. So no activity keeps a worker from stopping.
+ * - [STOP-3] A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
+ * - [STOP-4] What was given up and still works can be waited for, before what it uses is closed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure } from '@temporalio/common'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** Turns and updates of a small policy end within it, and a person waits that long after Ctrl-C. */
-const defaultPatienceMs = 3_000
+const defaultGraceMs = 3_000
 
 /** The calls of one process. */
 export interface Calls {
@@ -25,7 +25,7 @@ export interface Calls {
   settled(withinMs: number): Promise<void>
 }
 
-export function createCalls(patienceMs = defaultPatienceMs): Calls {
+export function createCalls(graceMs = defaultGraceMs): Calls {
   const working = new Set<Promise<unknown>>()
   const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()
   givenUp.catch(() => undefined)
@@ -52,7 +52,7 @@ export function createCalls(patienceMs = defaultPatienceMs): Calls {
     stop() {
       if (isStopping) return
       isStopping = true
-      setTimeout(() => giveUp(workerStopping()), patienceMs).unref()
+      setTimeout(() => giveUp(workerStopping()), graceMs).unref()
     },
     async settled(withinMs) {
       const enough = new AbortController()

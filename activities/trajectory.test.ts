@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { episodeId, groupId, runId } from '../identity.ts'
+import { type EpisodeId, episodeId, groupId, runId } from '../identity/identity.ts'
+import type { Outcome } from '../learning/outcome.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
+import type { EpisodeResult } from '../workflows/messages.ts'
 import { createOpenRuns } from './open-runs.ts'
 import { createTrajectoryActivities, type TrajectoryActivities } from './trajectory.ts'
+import { collectBatch } from './update-batch.ts'
 
 const run = runId('demo')
 const group = groupId(run, 0)
@@ -38,7 +41,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Episodes that are told of the group. */
+/** How many episodes the report of the group has. */
 async function told(step?: number): Promise<number> {
   const asked = { run, groups: [group], ...(step === undefined ? {} : { step }) }
   const { reports } = await activities.findReports(asked)
@@ -59,3 +62,44 @@ it('a group of an update that the run counts brings no episodes', async () => {
 it('a group whose update has only begun is told in full', async () => {
   expect(await told(1)).toBe(1)
 })
+
+// [REWARDED-1]
+it('an episode without a reward takes part in no group, and is refused by name', async () => {
+  const failed = { ...ended(episodeId(group, 1, 0), 'infrastructure_error'), reward: null }
+  const other = groupId(run, 1)
+  const report = { group: other, number: 1, taskIndex: 0, task: 'alfworld', version: 0, episodes: [failed] }
+  await expect(activities.recordGroup({ run, report })).rejects.toMatchObject({
+    type: 'UnrewardedEpisode',
+    nonRetryable: true,
+    message: expect.stringContaining('demo/g0/s1/a0 ended with infrastructure_error'),
+  })
+  expect(await store.groups.get(other)).toBeUndefined()
+})
+
+it('an episode without a reward takes part in no update, and is refused by name', async () => {
+  const learning = configSchema.parse({}).learning
+  const lost = episodeId(group, 1, 0)
+  await store.episodes.insert({ id: lost, task: 'alfworld', instance: 'i', created: 0 })
+  await store.episodes.seal(lost, { outcome: 'infrastructure_error', reward: null, ended: 0 })
+  const mixed = groupId(run, 2)
+  await store.groups.insert({
+    id: mixed,
+    run,
+    number: 2,
+    task: 'alfworld',
+    instance: 'i',
+    version: 0,
+    created: 0,
+  })
+  const result = { episodes: [episode, lost], rewards: [1, 0], oldestVersion: 0, ended: 0 }
+  await store.groups.complete(mixed, { status: 'complete', ...result })
+  await expect(collectBatch(store, [mixed], learning)).rejects.toMatchObject({
+    name: 'UnrewardedEpisode',
+    kind: 'unrewarded',
+    permanent: true,
+  })
+})
+
+function ended(id: EpisodeId, outcome: Outcome): EpisodeResult {
+  return { episode: id, outcome, reward: 1, success: true, turns: 1, tokens: 9, actionTokens: 3 }
+}

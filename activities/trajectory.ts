@@ -6,14 +6,15 @@
  * - An infrastructure failure or a cancellation is sealed without a reward.
  * - The groups of an update that the run has not heard of are told in full: asked for again, it takes the same ones.
  */
-import type { EpisodeId, GroupId, RunId } from '../identity.ts'
+import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { finalReward, isSuccess } from '../learning/reward.ts'
-import type { SealedEpisode } from '../storage/episodes.ts'
+import type { SealedEpisode } from '../storage/episode.ts'
 import type { Store } from '../storage/store.ts'
 import type { EpisodeResult, GroupReport } from '../workflows/messages.ts'
 import { failing } from './failure.ts'
 import type { OpenRuns } from './open-runs.ts'
+import { rewardOf } from './unrewarded-episode.ts'
 
 export interface SealRequest {
   readonly episode: EpisodeId
@@ -58,6 +59,9 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
     },
 
     async recordGroup({ run, report }: { readonly run: RunId; readonly report: GroupReport }): Promise<void> {
+      const rewards = report.episodes.map(({ episode, outcome, reward }) =>
+        rewardOf(episode, outcome, reward),
+      )
       const [first] = report.episodes
       const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
       const { group: id, number, task, version } = report
@@ -65,7 +69,7 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       await store.groups.complete(id, {
         status: report.episodes.length === 0 ? 'abandoned' : 'complete',
         episodes: report.episodes.map(({ episode }) => episode),
-        rewards: report.episodes.map(({ reward }) => reward ?? 0),
+        rewards,
         oldestVersion: version,
         ended: Date.now(),
       })

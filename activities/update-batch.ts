@@ -7,7 +7,7 @@
  * - Groups without preference are left out of the tensors, not of the figures.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { GroupId } from '../identity.ts'
+import type { GroupId } from '../identity/identity.ts'
 import { planBatch } from '../learning/batch-plan.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
@@ -15,6 +15,7 @@ import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
+import { rewardOf } from './unrewarded-episode.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
 /** What is known of an update before the trainer has run. */
@@ -44,7 +45,7 @@ interface CollectedGroup {
   readonly trajectories: readonly Trajectory[]
 }
 
-/** @throws StorageFault `missing`, `corrupt` */
+/** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode */
 export async function collectBatch(
   store: Store,
   groups: readonly GroupId[],
@@ -62,7 +63,7 @@ export async function collectBatch(
   const plan = planBatch(
     collected.map(({ task, trajectories }) => ({
       task,
-      rewards: trajectories.map(({ episode }) => episode.seal.reward ?? 0),
+      rewards: trajectories.map(rewardIn),
       actionTokens: trajectories.map(({ episode }) => episode.seal.actionTokens),
     })),
     learning,
@@ -110,12 +111,13 @@ function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: numb
   const success = new Map<string, number[]>()
   let [episodes, tokens, actionTokens, staleTokens] = [0, 0, 0, 0]
   for (const { task, version, trajectories } of groups)
-    for (const { episode, versions, tokens: all } of trajectories) {
+    for (const trajectory of trajectories) {
+      const { episode, versions, tokens: all } = trajectory
       episodes += 1
       tokens += all.length
       actionTokens += episode.seal.actionTokens
       for (const sampledBy of versions) if (sampledBy >= 0 && sampledBy < version) staleTokens += 1
-      append(reward, task, episode.seal.reward ?? 0)
+      append(reward, task, rewardIn(trajectory))
       append(success, task, isSuccess(episode.seal.outcome, episode.seal.reward) ? 1 : 0)
     }
   return {
@@ -147,6 +149,10 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
     unusable: shareOf(({ unusable }) => unusable),
     cutOff: shareOf(({ cutOff }) => cutOff),
   }
+}
+
+function rewardIn({ episode: { id, seal } }: Trajectory): number {
+  return rewardOf(id, seal.outcome, seal.reward)
 }
 
 function append(lists: Map<string, number[]>, key: string, value: number): void {

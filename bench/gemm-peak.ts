@@ -1,8 +1,8 @@
 /**
- * The machine's peak of single-precision matrix products: the limit beside which the policy's speed stands.
+ * The machine's peak of single-precision matrix products: the limit with which the policy's speed is compared.
  */
-import { Graph } from '../src/policy/graph/graph.ts'
-import { createSession, tensor } from '../src/policy/graph/runtime.ts'
+import { Graph } from '../policy/graph/graph.ts'
+import { createInferenceSession, tensor } from '../policy/graph/runtime.ts'
 
 /** Side of the matrices: large enough to hide overheads, small enough to run often. */
 const side = 1024
@@ -17,7 +17,7 @@ export async function gemmPeak(threads: number, milliseconds = 800): Promise<num
   const left = graph.input('left', [side, side])
   const right = graph.input('right', [side, side])
   graph.output('product', graph.operation('MatMul', [left, right], [side, side]))
-  const session = await createSession(graph.encode(), { threads })
+  const session = await createInferenceSession(graph.encode(), { threads })
   const matrix = tensor(
     'float32',
     Float32Array.from({ length: side * side }, (_, i) => Math.sin(i)),

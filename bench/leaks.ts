@@ -9,7 +9,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSandbox } from '../src/envs/sandbox/open.ts'
+import { openSandbox } from '../envs/sandbox/open.ts'
 import { busyboxTar, startEngine } from '../test/container-engine.ts'
 import { killedRun } from '../test/container-leaks.ts'
 import type { Figure } from './figure.ts'

@@ -10,16 +10,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Client, Connection } from '@temporalio/client'
-import { configSchema, type RunConfig } from '../src/config/schema.ts'
-import { runId } from '../src/identity.ts'
-import type { Chat } from '../src/policy/chat/chat.ts'
-import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
-import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
-import { createHome, type Home } from '../src/storage/home.ts'
-import { connect } from '../src/workers/connection.ts'
-import { inspectTemporal } from '../src/workers/temporal-server/server.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { configSchema, type RunConfig } from '../config/schema.ts'
+import { runId } from '../identity/identity.ts'
+import type { Chat } from '../policy/chat/chat.ts'
+import { openChat } from '../policy/chat/checkpoint-chat.ts'
+import { createScriptedEngine } from '../policy/engines/scripted.ts'
+import { createHome, type Home } from '../storage/home.ts'
+import { inspectTemporal } from '../temporal/server/server.ts'
+import { openClient } from '../test/executions.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf, residentMegabytesOf } from './process-use.ts'
 
@@ -107,8 +106,7 @@ function configOf(updates: number): RunConfig {
 async function watch(session: TrainingSession, home: Home): Promise<readonly Reading[]> {
   const server = (await inspectTemporal(home.dir))?.record.pid
   if (server === undefined) throw new Error('the embedded server does not run')
-  const connection = await connect(home.dir)
-  const client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  const { client, close } = await openClient(home.dir)
   const started = performance.now()
   const readings: Reading[] = []
   let history = 0
@@ -135,8 +133,7 @@ async function watch(session: TrainingSession, home: Home): Promise<readonly Rea
       await new Promise((resolve) => setTimeout(resolve, poll))
     }
   } finally {
-    await client.connection.close()
-    await connection.close()
+    await close()
   }
 }
 

@@ -12,21 +12,21 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import { collectDemonstrations } from '../src/activities/demonstrations.ts'
-import { firstCheckpoint } from '../src/activities/first-checkpoint.ts'
-import { createOpenRuns } from '../src/activities/open-runs.ts'
-import { configSchema } from '../src/config/schema.ts'
-import { episodeId, groupId, ownServer, runId } from '../src/identity.ts'
-import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
-import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
-import { createHome } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
-import type { TemporalConnection } from '../src/workers/connection.ts'
-import { startRoleWorkers } from '../src/workers/role-workers.ts'
-import { startTemporal } from '../src/workers/temporal-server/server.ts'
-import type { episode } from '../src/workflows/episode.ts'
-import { episodeRules } from '../src/workflows/evaluation-plan.ts'
-import { taskQueue } from '../src/workflows/task-queues.ts'
+import { collectDemonstrations } from '../activities/demonstrations.ts'
+import { firstCheckpoint } from '../activities/first-checkpoint.ts'
+import { createOpenRuns } from '../activities/open-runs.ts'
+import { configSchema } from '../config/schema.ts'
+import { episodeId, groupId, ownServer, runId } from '../identity/identity.ts'
+import { openChat } from '../policy/chat/checkpoint-chat.ts'
+import { createScriptedEngine } from '../policy/engines/scripted.ts'
+import { createHome, createRunDirectory } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
+import { embeddedConnection } from '../temporal/connection.ts'
+import { startTemporal } from '../temporal/server/server.ts'
+import { startRoleWorkers } from '../workers/role-workers.ts'
+import type { episode } from '../workflows/episode.ts'
+import { episodeRules } from '../workflows/evaluation-plan.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
 
@@ -66,17 +66,7 @@ interface CpuTime {
 export async function bench(): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   const server = await startTemporal(directory, { log: (line) => console.error(line) })
-  const connection: TemporalConnection = {
-    address: server.address,
-    namespace: server.namespace,
-    options: { address: server.address },
-    uiUrl: server.uiUrl,
-    embedded: true,
-    isOwn: true,
-    silence: () => undefined,
-    isAlone: () => server.isAlone(),
-    close: () => server.close(),
-  }
+  const connection = embeddedConnection(server)
   try {
     const action = await prepareRun(directory)
     const workers = await startRoleWorkers({
@@ -112,6 +102,7 @@ async function prepareRun(directory: string): Promise<readonly number[]> {
   const home = createHome(directory)
   await using store = await openStore(home.storeFile)
   await store.runs.insert({ id: run, config, created: Date.now() })
+  createRunDirectory(home, run)
   const runs = createOpenRuns({ home, store })
   try {
     const open = await runs.get(run)

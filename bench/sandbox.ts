@@ -10,12 +10,12 @@
  * - Sessions are played to their end: what they release is removed while others work.
  */
 
-import { processScope } from '../src/envs/lease.ts'
-import { remove } from '../src/envs/sandbox/container.ts'
-import { containerSettings } from '../src/envs/sandbox/container-settings.ts'
-import { connectEngine, type Engine } from '../src/envs/sandbox/engine.ts'
-import { openSandbox } from '../src/envs/sandbox/open.ts'
-import type { ContainerSpec, Sandbox } from '../src/envs/sandbox/sandbox.ts'
+import { remove } from '../envs/sandbox/container-life.ts'
+import { containerSettings } from '../envs/sandbox/container-settings.ts'
+import { connectEngine, type Engine } from '../envs/sandbox/engine.ts'
+import { openSandbox } from '../envs/sandbox/open.ts'
+import type { ContainerSpec, Sandbox } from '../envs/sandbox/sandbox.ts'
+import { processScope } from '../machine/process-scope.ts'
 import { busyboxTar, engineMissing, startEngine } from '../test/container-engine.ts'
 import type { Figure } from './figure.ts'
 import { quantile } from './quantile.ts'

@@ -10,13 +10,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client, Connection } from '@temporalio/client'
-import { configSchema, type RunConfig } from '../src/config/schema.ts'
-import { runId } from '../src/identity.ts'
-import { createEmbeddedEngine } from '../src/policy/engines/embedded.ts'
-import type { Engine } from '../src/policy/engines/engine.ts'
-import { connect } from '../src/workers/connection.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { configSchema, type RunConfig } from '../config/schema.ts'
+import { runId } from '../identity/identity.ts'
+import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import { openClient } from '../test/executions.ts'
 import type { Figure } from './figure.ts'
 
 const run = runId('scheduled')
@@ -124,8 +123,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Waits until the schedule has fired often enough and all that it began has ended. */
 async function watch(session: TrainingSession, directory: string): Promise<readonly Firing[]> {
-  const connection = await connect(directory)
-  const client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  const { client, close } = await openClient(directory)
   try {
     const [schedule] = await session.schedules(run)
     if (schedule === undefined) throw new Error('the schedule is gone')
@@ -152,8 +150,7 @@ async function watch(session: TrainingSession, directory: string): Promise<reado
       await delay(500)
     }
   } finally {
-    await client.connection.close()
-    await connection.close()
+    await close()
   }
 }
 

@@ -1,5 +1,5 @@
 /** The two small policies that decoding and training are measured with. */
-import type { Architecture } from '../src/policy/transformer/architecture.ts'
+import type { Architecture } from '../policy/transformer/architecture.ts'
 
 const d128: Architecture = {
   vocab_size: 512,

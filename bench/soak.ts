@@ -2,7 +2,7 @@
  * What grows as a run grows: resident memory of the process and of the server, and the length of histories.
  *
  * Invariants
- * - The run is the smoke configuration with nothing replaced, but longer: 50 updates.
+ * - The run is the tests' whole pipeline with nothing replaced, but longer: 50 updates.
  * - Memory is read at the same point of each update, so that the figures can be compared.
  * - The reference of a later figure is the one at update 25: a ratio near 1 says that it has levelled off.
  */
@@ -10,11 +10,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Client, Connection } from '@temporalio/client'
-import { loadConfig } from '../src/config/loader.ts'
-import { connect } from '../src/workers/connection.ts'
-import { inspectTemporal } from '../src/workers/temporal-server/server.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { loadConfig } from '../config/loader.ts'
+import { inspectTemporal } from '../temporal/server/server.ts'
+import { withClient } from '../test/executions.ts'
 import type { Figure } from './figure.ts'
 import { residentMegabytesOf } from './process-use.ts'
 
@@ -38,7 +37,7 @@ export async function bench(): Promise<Figure[]> {
     const session = await openSession({ home, roles: 'all', log: (line) => console.error(line) })
     try {
       const config = loadConfig({
-        file: fileURLToPath(new URL('../examples/smoke.yaml', import.meta.url)),
+        file: fileURLToPath(new URL('../test/whole-pipeline.yaml', import.meta.url)),
         set: [`training.updates=${updates}`, `orchestration.historyEvents=${historyEvents}`],
       })
       const started = performance.now()
@@ -97,13 +96,11 @@ function memoryFigures(readings: readonly Memory[]): Figure[] {
 }
 
 /** The longest history of each type, and how often the run continued as new. */
-async function historyFigures(home: string): Promise<Figure[]> {
-  const connection = await connect(home)
-  const client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
-  try {
+function historyFigures(home: string): Promise<Figure[]> {
+  return withClient(home, async ({ workflow }) => {
     const longest = new Map<string, number>()
     let links = 0
-    for await (const { type, workflowId, historyLength } of client.workflow.list()) {
+    for await (const { type, workflowId, historyLength } of workflow.list()) {
       longest.set(type, Math.max(longest.get(type) ?? 0, historyLength))
       if (workflowId === run) links += 1
     }
@@ -111,8 +108,5 @@ async function historyFigures(home: string): Promise<Figure[]> {
       ...[...longest].map(([type, value]) => ({ name: `longest history of ${type}`, value, unit: 'events' })),
       { name: 'continued as new', value: links - 1, unit: 'times' },
     ]
-  } finally {
-    await client.connection.close()
-    await connection.close()
-  }
+  })
 }

@@ -3,11 +3,11 @@
  *
  * Invariants
  * - In a checkout the sources are imported; from the published package what was built from them.
- * - It exports what `src/index.ts` exports, by name.
+ * - It exports what `index.ts` exports, by name.
  */
 import { existsSync } from 'node:fs'
 
-const source = new URL('../src/index.ts', import.meta.url)
+const source = new URL('../index.ts', import.meta.url)
 const entry = await import(
   existsSync(source) ? source.href : new URL('../dist/index.js', import.meta.url).href
 )

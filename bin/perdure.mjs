@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const source = join(root, 'src', 'cli', 'main.ts')
+const source = join(root, 'cli', 'main.ts')
 const isCheckout = existsSync(source)
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** The file descriptor of the launcher's pipe, in the process that it starts. */
@@ -131,7 +131,7 @@ function endWithPackageRunner() {
   timer.unref()
 }
 
-/** The process that started this one, up to the package runner; shells may stand between. Empty without a runner. */
+/** The process that started this one, up to the package runner; there may be shells between. Empty without a runner. */
 function lineToPackageRunner() {
   if (process.platform !== 'linux') return [process.ppid]
   const line = []

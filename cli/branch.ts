@@ -3,14 +3,13 @@
  *
  * Invariants
  * - The same turn, version and sample are played once; asking again shows what was played.
- * - An episode or a turn that the store does not have is reported before anything starts.
+ * - An episode, a turn or a version that the store does not have is reported before anything starts.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import type { BranchFindings, EpisodeRow } from '../workers/training-session.ts'
+import type { BranchFindings, EpisodeRow } from '../client/training-session.ts'
+import { askWorkers } from './command-session.ts'
 import { exitCodes } from './failure.ts'
-import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, type ReportOptions, wholeNumber } from './options.ts'
-import { logLostOutput } from './output.ts'
 import { requireTurn } from './run-record.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -48,31 +47,22 @@ export function branchCommand(): Command {
 async function branchEpisode(episode: string, options: BranchOptions): Promise<void> {
   const { turn, samples, version } = options
   const terminal = openTerminal(options)
-  await requireTurn(options.home, episode, turn)
-  using interrupt = watchInterrupts(() => undefined)
-  const { signal } = interrupt
-  try {
-    const { openSession } = await import('../workers/training-session.ts')
-    await using session = await openSession({
-      home: options.home,
-      roles: 'all',
-      log: (line) => terminal.say(line),
-      signal,
-    })
-    logLostOutput()
-    const branching = session.branch(episode, {
-      turn,
-      ...(samples === undefined ? {} : { samples }),
-      ...(version === undefined ? {} : { version }),
-    })
-    const found = await unlessAborted(signal, branching)
-    terminal.report(found, [headline(found), samplesTable(found)])
-    if (found.samples.some((row) => row === null || row.reward === null)) process.exitCode = exitCodes.failed
-  } catch (error) {
-    if (!signal.aborted) throw error
-    terminal.say('Interrupted; the same command goes on where it stood.')
-    process.exitCode = exitCodes.interrupted
+  await requireTurn(options.home, episode, { turn, version })
+  const wish = {
+    turn,
+    ...(samples === undefined ? {} : { samples }),
+    ...(version === undefined ? {} : { version }),
   }
+  await askWorkers(
+    options.home,
+    terminal,
+    (session) => session.branch(episode, wish),
+    (found) => {
+      terminal.report(found, [headline(found), samplesTable(found)])
+      if (found.samples.some((row) => row === null || row.reward === null))
+        process.exitCode = exitCodes.failed
+    },
+  )
 }
 
 function headline({ origin, turn, version, samples }: BranchFindings): string {

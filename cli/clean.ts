@@ -3,20 +3,20 @@
  *
  * Invariants
  * - `--dry-run` removes nothing and shows the same table.
- * - What goes, why, and how many bytes stands in the report, line by line in the JSON.
+ * - What goes, why, and how many bytes is in the report, line by line in the JSON.
  */
 import { relative } from 'node:path'
 import { Command } from 'commander'
+import type { Cleaning } from '../client/cleaning.ts'
 import { parseOverride, withOverride } from '../config/overrides.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { Tree } from '../config/tree.ts'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import type { Removal } from '../storage/retention.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import { openStore } from '../storage/store.ts'
-import type { Cleaning } from '../workers/cleaning.ts'
 import { CallFault } from './failure.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, setOption } from './options.ts'
 import { Table } from './table.ts'
@@ -34,7 +34,7 @@ export function cleanCommand(): Command {
     .summary('remove what the retention of runs lets go')
     .description(
       'Removes checkpoints, batch files, trajectories, histories and logs beyond what each run keeps by its `retention`;\n' +
-        'never anything that a run which goes on needs. With --set another retention counts, this once.',
+        'never anything that a run in progress needs. With --set another retention counts, this once.',
     )
     .argument('[run]', 'name of the run; all by default', runName)
     .addOption(setOption())
@@ -71,7 +71,7 @@ Examples:
         created: each.created,
         config: retaining(each, options.set ?? []),
       }))
-      const { createCleaning } = await import('../workers/cleaning.ts')
+      const { createCleaning } = await import('../client/cleaning.ts')
       const cleaning = createCleaning(home, store, (line) => terminal.say(line), Date.now())
       const found = await cleaning.look(runs)
       const compaction = dryRun ? undefined : await cleaning.remove(found)

@@ -6,7 +6,7 @@
  */
 import { once } from 'node:events'
 import { Command } from 'commander'
-import { loopback } from '../listening.ts'
+import { loopback } from '../machine/listening.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, jsonOption, portNumber } from './options.ts'
@@ -22,8 +22,8 @@ interface CodecServerFlags {
 
 /** Where the UI of an embedded server may be, which takes the next port where one is taken: that of the home as well. */
 async function uiOrigins(home: string): Promise<readonly string[]> {
-  const { possibleUiPorts } = await import('../workers/temporal-server/ports.ts')
-  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const { possibleUiPorts } = await import('../temporal/server/ports.ts')
+  const { inspectTemporal } = await import('../temporal/server/server.ts')
   const recorded = (await inspectTemporal(home))?.record.uiPort
   const ports = new Set([...possibleUiPorts(), ...(recorded === undefined ? [] : [recorded])])
   return [...ports].flatMap((port) => [`http://localhost:${port}`, `http://${loopback}:${port}`])
@@ -51,8 +51,8 @@ export function codecServerCommand(): Command {
       '\nExamples:\n  $ perdure codec-server\n  $ perdure codec-server --port 8888 --origin https://temporal.example.org',
     )
     .action(async ({ host, port, origin, home, json }: CodecServerFlags) => {
-      const { keyRing, keysFileVariable, keysVariable } = await import('../workers/payload-encryption.ts')
-      const { serveCodec } = await import('../workers/codec-server.ts')
+      const { keyRing, keysFileVariable, keysVariable } = await import('../temporal/payload-encryption.ts')
+      const { serveCodec } = await import('../temporal/codec-server.ts')
       const keys = keyRing()
       if (keys === undefined)
         throw new CallFault(

@@ -1,18 +1,18 @@
-/** The command line as a process: help, exit codes, dry run, what stands on which stream. */
+/** The command line as a process: help, exit codes, dry run, what is on which stream. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recordRun } from '../client/new-run.ts'
 import { resolveConfig } from '../config/loader.ts'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
-import { recordRun } from '../workers/new-run.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { createProgram, runCommandLine } from './program.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '..')
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'))
@@ -25,14 +25,38 @@ interface Ended {
   readonly stderr: string
 }
 
+/** What the program says to a call in this process, where it takes no second to load. */
+async function answerTo(...words: string[]): Promise<Ended> {
+  let [stdout, stderr] = ['', '']
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      stdout += String(text)
+      return true
+    }),
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      stderr += String(text)
+      return true
+    }),
+  ]
+  const before = process.cwd()
+  process.chdir(folder)
+  try {
+    const code = await runCommandLine(words)
+    return { code, stdout, stderr }
+  } finally {
+    process.chdir(before)
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
 /** Runs the command in an empty folder of its own; the machine's settings do not reach it. */
 function perdure(...words: string[]): Promise<Ended> {
-  const { PATH, HOME } = process.env
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
   return new Promise((settle) => {
     execFile(
       process.execPath,
-      [join(root, 'src/cli/main.ts'), ...words],
-      { cwd: folder, env: { PATH, HOME }, timeout: 60_000 },
+      [join(root, 'cli/main.ts'), ...words],
+      { cwd: folder, env: { PATH, HOME, NODE_COMPILE_CACHE }, timeout: 60_000 },
       (error, stdout, stderr) => settle({ code: error === null ? 0 : error.code, stdout, stderr }),
     )
   })
@@ -69,14 +93,21 @@ describe('a name that there is not', { timeout: 120_000 }, () => {
   beforeAll(() => recordRun(home(), 'first', resolveConfig({})))
 
   test.each(cases)('of a run is said with the nearest name before anything starts: %s', async (call) => {
-    const { code, stderr } = await perdure(...call.split(' '), '--home', home())
+    const { code, stderr } = await answerTo(...call.split(' '), '--home', home())
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('did you mean "first"?') })
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
 
   test('of a task is said of the setting that gave it, with the nearest name', async () => {
-    const smoke = join(root, 'examples/smoke.yaml')
-    const { code, stderr } = await perdure('train', smoke, '--set', 'tasks.0.task=alfwrld', '--home', home())
+    const household = join(root, 'examples/household.yaml')
+    const { code, stderr } = await answerTo(
+      'train',
+      household,
+      '--set',
+      'tasks.0.task=alfwrld',
+      '--home',
+      home(),
+    )
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: --set tasks\.0\.task=alfwrld: .*did you mean "alfworld"\?\n$/)
   })
@@ -94,6 +125,7 @@ describe('what the store answers alone is answered without a server', { timeout:
     await recordRun(home(), 'first', resolveConfig({}))
     await using store = await openStore(homeAt(home()).storeFile)
     await store.runs.publish(runId('first'), { version: 3, state: done })
+    mkdirSync(homeAt(home()).run(runId('first')).checkpointDir(3), { recursive: true })
     const { created = 0 } = (await store.runs.get(runId('first'))) ?? {}
     await store.runs.setStatus(runId('first'), 'done', { ended: created + 90_000 })
   })
@@ -111,7 +143,16 @@ describe('what the store answers alone is answered without a server', { timeout:
     ['first/g9/s0/a0', 'run first has no episode first/g9/s0/a0'],
     ['first/g9', '"first/g9" is no episode id'],
   ])('`branch` refuses an episode that there is not: %s', async (episode, message) => {
-    const { code, stderr } = await perdure('branch', episode, '--turn', '0', '--home', home())
+    const { code, stderr } = await answerTo('branch', episode, '--turn', '0', '--home', home())
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+    expect(readdirSync(home())).not.toContain('temporal.json')
+  })
+
+  test.each([
+    ['eval first --suite none', 'run first has no suite "none"'],
+    ['eval first@9', 'run first keeps no version 9; it has 3'],
+  ])('`eval` refuses a suite and a version that there are not: %s', async (call, message) => {
+    const { code, stderr } = await perdure(...call.split(' '), '--home', home())
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
@@ -181,7 +222,7 @@ describe.concurrent('help', { timeout: 60_000 }, () => {
   )
 })
 
-describe.concurrent('a wrong call ends with 2 and a message that names the flag, key or argument', {
+describe('a wrong call ends with 2 and a message that names the flag, key or argument', {
   timeout: 60_000,
 }, () => {
   test.each([
@@ -210,17 +251,18 @@ describe.concurrent('a wrong call ends with 2 and a message that names the flag,
     [['worker', '--role', 'cook'], '"cook" is no role'],
     [['worker'], "required option '--role <role>'"],
   ])('%j', async (words, message) => {
-    const { code, stdout, stderr } = await perdure(...words)
+    const { code, stdout, stderr } = await answerTo(...words)
     expect(stderr).toContain(message)
     expect(stderr).not.toMatch(/\n\s+at /)
     expect([code, stdout]).toEqual([2, ''])
   })
 
-  test('all problems of a file are told at once, with their lines', async () => {
+  test('all problems of a file are reported at once, with their lines', async () => {
     const file = join(folder, 'bad.yaml')
     writeFileSync(file, 'seed: x\npolcy: {}\n')
-    const { code, stderr } = await perdure('train', file)
-    expect(code).toBe(2)
+    const { code, stdout, stderr } = await perdure('train', file)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).not.toMatch(/\n\s+at /)
     expect(stderr).toContain(`${file}:1: \`seed\``)
     expect(stderr).toContain(`${file}:2: unknown key \`polcy\``)
   })
@@ -243,7 +285,7 @@ describe.concurrent('reports', { timeout: 60_000 }, () => {
     expect(readdirSync(folder)).not.toContain('dry')
   })
 
-  test('with --json nothing but the document stands on standard output', async () => {
+  test('with --json nothing but the document is on standard output', async () => {
     const { code, stdout, stderr } = await perdure('train', '--dry-run', '--json')
     expect([code, stderr]).toEqual([0, ''])
     expect(JSON.parse(stdout)).toMatchObject({ config: { seed: 1 }, plan: { updates: expect.any(Number) } })

@@ -87,7 +87,7 @@ async function pullCommand(task: string, flags: PullFlags): Promise<void> {
     } catch (cause) {
       if (interrupt.signal.aborted) {
         terminal.settle()
-        terminal.say('Interrupted; the same command goes on where it stood.')
+        terminal.say('Interrupted; the same command continues where it stopped.')
         process.exitCode = exitCodes.interrupted
         return
       }
@@ -132,7 +132,7 @@ function defaultFolder(home: string, task: string): string {
   return path.join(homeAt(home).dataDir, task)
 }
 
-/** Draws what is in hand; where nobody watches, a line for each file. */
+/** Draws the progress; where no terminal shows it, prints a line for each file. */
 function progressLine(terminal: Terminal): (progress: PullProgress) => void {
   let said = ''
   return ({ task, path: file, step, done, all, received, total }) => {

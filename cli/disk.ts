@@ -5,7 +5,7 @@
  * - Only looks.
  */
 import { Command } from 'commander'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { bytesAt, diskSpace } from '../storage/disk-use.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'

@@ -1,10 +1,10 @@
 /**
- * `doctor`: whether this machine can run Perdure and a home is in order, what to do where not, and with `--mend`
- * doing it.
+ * `doctor`: checks whether this machine can run Perdure and whether a home is in order. It says what to do where they are
+ * not, and with `--repair` does it.
  *
  * Invariants
- * - Without `--mend` nothing changes that stays, and no server is started.
- * - Mending moves what is damaged aside and never deletes it.
+ * - Without `--repair` no change is kept, and no server is started.
+ * - A repair moves what is damaged aside and never deletes it.
  * - Exit code 1 exactly when something is wrong; what is merely missing or left over is a warning.
  */
 import { resolve } from 'node:path'
@@ -14,23 +14,23 @@ import { homeOption, jsonOption, type ReportOptions } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 interface DoctorOptions extends ReportOptions {
-  readonly mend?: boolean
+  readonly repair?: boolean
 }
 
 /** `perdure doctor`. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .summary('check this machine and a home directory, and mend what can be mended')
+    .summary('check this machine and a home directory, and repair the home')
     .description(
       'Checks Node, the machine, Temporal, onnxruntime, the disk and the ports; and of the home directory the store,\n' +
         "the server's file, checkpoints, and what processes that died have left.",
     )
-    .option('--mend', 'put right what can be put right; what is damaged is moved aside, never deleted')
+    .option('--repair', 'repair what can be repaired; what is damaged is moved aside, never deleted')
     .addOption(homeOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ perdure doctor\n  $ perdure doctor --mend --home /data/perdure\n  $ perdure doctor --json',
+      '\nExamples:\n  $ perdure doctor\n  $ perdure doctor --repair --home /data/perdure\n  $ perdure doctor --json',
     )
     .action(async (options: DoctorOptions) => {
       const terminal = openTerminal(options)
@@ -38,7 +38,7 @@ export function doctorCommand(): Command {
       const { examineMachine } = await import('./doctor/machine-checks.ts')
       const { examineHome } = await import('./doctor/home-checks.ts')
       // What the home lacks may be what the machine is then asked for.
-      const inHome = await examineHome(home, { mend: options.mend === true })
+      const inHome = await examineHome(home, { repair: options.repair === true })
       const checks = [...(await examineMachine(home)), ...inHome]
       const ok = checks.every(({ state }) => state !== 'wrong')
       terminal.report({ ok, checks }, [

@@ -7,10 +7,11 @@ import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig, parseConfig } from '../config/loader.ts'
-import type { EnvironmentDefinition, JsonObject } from '../envs/environment.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { JsonObject } from '../messages/json.ts'
 import { createProgram } from './program.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '..')
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
@@ -26,7 +27,7 @@ function blocksOf(document: string, language: string): readonly string[] {
   )
 }
 
-/** Words as a shell reads them; what stands in single quotes is one. */
+/** Words as a shell reads them; what is in single quotes is one. */
 function wordsOf(call: string): string[] {
   return [...call.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
 }

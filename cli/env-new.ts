@@ -20,12 +20,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { environments } from '../envs/registry.ts'
+import { packageRoot } from '../machine/package-root.ts'
 import { CallFault, exitCodes } from './failure.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const template = join(root, 'examples', 'guess-number')
+const template = join(packageRoot, 'examples', 'guess-number')
 const files = [
   'README.md',
   'package.json',
@@ -71,7 +70,7 @@ function linkPerdure(whole: string, folder: string): void {
   if (findPackage(folder)) return
   writeFileSync(join(whole, '.gitignore'), 'node_modules/\n')
   mkdirSync(join(whole, 'node_modules'))
-  symlinkSync(root, join(whole, 'node_modules', 'perdure'), 'junction')
+  symlinkSync(packageRoot, join(whole, 'node_modules', 'perdure'), 'junction')
 }
 
 /** Whether an installed Perdure is found from a folder. */

@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import type { ToolSpec } from '../envs/environment.ts'
 import { findEnvironment } from '../envs/registry.ts'
+import type { ToolSpec } from '../messages/tool.ts'
 import { envCommand, play, replay } from './env.ts'
 import { howToType, readAction } from './typed-action.ts'
 

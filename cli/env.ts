@@ -10,11 +10,15 @@ import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError } from 'commander'
 import { withSecrets } from '../config/secrets.ts'
-import type { EnvironmentDefinition, JsonObject, Message, Observation, Task } from '../envs/environment.ts'
+import type { EnvironmentDefinition, Observation, Task } from '../envs/environment.ts'
 import { EnvironmentFault } from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
+import { codeOf } from '../faults/system-error.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { Message } from '../messages/message.ts'
 import { homeAt } from '../storage/home.ts'
+import { withTypedCommands } from './command-name.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
@@ -61,7 +65,7 @@ export function envCommand(): Command {
     .addHelpText('after', '\nExamples:\n  $ perdure env new my-game\n  $ perdure train my-game/train.yaml')
     .action((name: string) => {
       writeEnvironment(name, '.')
-      process.stdout.write(`${firstSteps(name).join('\n')}\n`)
+      process.stdout.write(withTypedCommands(`${firstSteps(name).join('\n')}\n`))
     })
   env
     .command('test')
@@ -230,8 +234,8 @@ export async function replay(
   try {
     await pipeline(answers, output, { end: false })
   } catch (cause) {
-    // Whoever reads has read enough, as `head` does.
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPIPE')) throw callFault(cause)
+    // The reader has read enough, as `head` does.
+    if (codeOf(cause) !== 'EPIPE') throw callFault(cause)
   }
 }
 

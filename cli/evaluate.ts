@@ -3,11 +3,13 @@
  *
  * Invariants
  * - The same checkpoint, suite and seed are measured once; asking again gives the stored result.
+ * - A suite or a version that the run does not have is reported before anything starts.
  */
 import { Command } from 'commander'
 import { wilsonInterval } from '../learning/interval.ts'
-import { CallFault, exitCodes } from './failure.ts'
-import { unlessAborted, watchInterrupts } from './interrupt.ts'
+import { percent } from '../learning/percent.ts'
+import { askWorkers, withClient } from './command-session.ts'
+import { CallFault } from './failure.ts'
 import { shareWithInterval } from './live-view.ts'
 import {
   homeOption,
@@ -17,10 +19,8 @@ import {
   type RunVersion,
   runVersion,
 } from './options.ts'
-import { logLostOutput } from './output.ts'
-import { withClient } from './steer.ts'
+import { requireMeasurable } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
-import { share } from './wording.ts'
 
 interface EvaluateOptions extends ReportOptions {
   readonly suite?: string
@@ -45,43 +45,37 @@ export function evaluateCommand(): Command {
       'after',
       '\nExamples:\n  $ perdure eval first\n  $ perdure eval first@20 --suite held_out --episodes 500\n  $ perdure eval first --episodes 50 --samples 8\n  $ perdure eval first --now',
     )
-    .action(async (asked: RunVersion, options: EvaluateOptions) => {
-      const { run, version } = asked
-      const terminal = openTerminal(options)
-      if (options.now === true) {
-        await askLiveRun(asked, options, terminal)
-        return
-      }
-      using interrupt = watchInterrupts(() => undefined)
-      const { signal } = interrupt
-      try {
-        const { openSession } = await import('../workers/training-session.ts')
-        await using session = await openSession({
-          home: options.home,
-          roles: 'all',
-          log: (line) => terminal.say(line),
-          signal,
-        })
-        logLostOutput()
-        const evaluating = session.evaluate(run, {
-          ...(version === undefined ? {} : { version }),
-          ...(options.suite === undefined ? {} : { suite: options.suite }),
-          ...(options.episodes === undefined ? {} : { episodes: options.episodes }),
-          ...(options.samples === undefined ? {} : { samples: options.samples }),
-        })
-        const summary = await unlessAborted(signal, evaluating)
-        const { suite, success, n, passAt = {} } = summary
-        const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
-        terminal.report({ run, ...summary, interval }, [
-          `${run}@${summary.version} on ${suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
-          ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${share(value)}`),
-        ])
-      } catch (error) {
-        if (!signal.aborted) throw error
-        terminal.say('Interrupted; the same command goes on where it stood.')
-        process.exitCode = exitCodes.interrupted
-      }
-    })
+    .action(evaluate)
+}
+
+async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<void> {
+  const { run, version } = asked
+  const { suite, episodes, samples } = options
+  const terminal = openTerminal(options)
+  if (options.now === true) {
+    await askLiveRun(asked, options, terminal)
+    return
+  }
+  await requireMeasurable(options.home, run, { suite, version })
+  const wish = {
+    ...(version === undefined ? {} : { version }),
+    ...(suite === undefined ? {} : { suite }),
+    ...(episodes === undefined ? {} : { episodes }),
+    ...(samples === undefined ? {} : { samples }),
+  }
+  await askWorkers(
+    options.home,
+    terminal,
+    (session) => session.evaluate(run, wish),
+    (summary) => {
+      const { success, n, passAt = {} } = summary
+      const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
+      terminal.report({ run, ...summary, interval }, [
+        `${run}@${summary.version} on ${summary.suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
+        ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${percent(value)}`),
+      ])
+    },
+  )
 }
 
 /** The run itself starts the evaluation, with its own workers. */
@@ -95,6 +89,7 @@ async function askLiveRun(
       'bad_flag',
       '--now evaluates the current version over the whole suite: leave out @VERSION, --episodes and --samples',
     )
+  await requireMeasurable(home, run, { suite, version })
   const evaluation = await withClient(home, (session) => session.evaluateNow(run, suite))
   terminal.report({ run, evaluation }, [
     `Run ${run} plays ${evaluation} beside its training; \`perdure status ${run}\` shows the result.`,

@@ -2,10 +2,10 @@
  * `export RUN`: the trajectories of a run as one file that other tools read.
  *
  * Invariants
- * - Nothing of the run changes; a run that goes on is exported as far as it came.
+ * - Nothing of the run changes; a run in progress is exported as far as it came.
  */
 import { Command, Option } from 'commander'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { exitCodes } from './failure.ts'

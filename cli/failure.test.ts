@@ -1,8 +1,9 @@
 /** Exit codes and messages of failures. */
 import { CommanderError } from 'commander'
 import { expect, test } from 'vitest'
+import { SessionFault } from '../client/session-fault.ts'
 import { ConfigFault } from '../config/fault.ts'
-import { SessionFault } from '../workers/session-fault.ts'
+import { TemporalFault } from '../temporal/server/fault.ts'
 import { CallFault, exitCodeOf, explain } from './failure.ts'
 
 test('2 when the call was wrong, 1 for everything else', () => {
@@ -12,6 +13,9 @@ test('2 when the call was wrong, 1 for everything else', () => {
   expect(exitCodeOf(new CommanderError(0, 'commander.help', ''))).toBe(0)
   expect(exitCodeOf(new SessionFault('unknown_run', ''))).toBe(2)
   expect(exitCodeOf(new SessionFault('no_workers', ''))).toBe(1)
+  expect(exitCodeOf(new TemporalFault('unknown_namespace', ''))).toBe(2)
+  expect(exitCodeOf(new TemporalFault('bad_settings', ''))).toBe(2)
+  expect(exitCodeOf(new TemporalFault('unreachable', ''))).toBe(1)
   expect(exitCodeOf(new Error('any'))).toBe(1)
   expect(exitCodeOf('text')).toBe(1)
 })

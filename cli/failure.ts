@@ -2,26 +2,23 @@
  * How a command ends when it cannot do what it was asked: one clear sentence and an exit code.
  *
  * Invariants
- * - 2 when the call was wrong, and then the message names the flag, key or argument; 1 for everything else.
+ * - 2 when the call was wrong, and then the message names the flag, key, argument or variable; 1 for everything else.
  * - A stack is printed only with PERDURE_DEBUG.
  */
 import { CommanderError } from 'commander'
+import { SessionFault } from '../client/session-fault.ts'
 import { ConfigFault } from '../config/fault.ts'
-import { ListeningFault } from '../listening.ts'
-import { SessionFault } from '../workers/session-fault.ts'
+import { Fault } from '../faults/fault.ts'
+import { ListeningFault } from '../machine/listening.ts'
+import { TemporalFault } from '../temporal/server/fault.ts'
 
 /** Exit codes of all commands. */
 export const exitCodes = { done: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const
 
 /** A call that cannot be carried out as it was written; `message` names the flag or argument. */
-export class CallFault extends Error {
+export class CallFault extends Fault<'bad_argument' | 'bad_flag'> {
   override readonly name = 'CallFault'
-  readonly kind: 'bad_argument' | 'bad_flag'
-
-  constructor(kind: CallFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-  }
+  protected static override readonly permanentKinds = 'all'
 }
 
 const sessionCodes: Record<SessionFault['kind'], number> = {
@@ -41,6 +38,9 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   refused: exitCodes.failed,
 }
 
+/** Variables of the call have values that cannot be used. */
+const wrongSettings: ReadonlySet<TemporalFault['kind']> = new Set(['bad_settings', 'unknown_namespace'])
+
 /** The exit code that an error ends a command with. */
 export function exitCodeOf(error: unknown): number {
   // What failed first decides; what closing failed at came of it.
@@ -49,6 +49,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigFault || error instanceof CallFault || error instanceof ListeningFault)
     return exitCodes.wrongCall
   if (error instanceof SessionFault) return sessionCodes[error.kind]
+  if (error instanceof TemporalFault)
+    return wrongSettings.has(error.kind) ? exitCodes.wrongCall : exitCodes.failed
   return exitCodes.failed
 }
 
@@ -60,6 +62,7 @@ export function explain(error: unknown, debug: boolean): string {
   if (error instanceof CommanderError) return ''
   if (!(error instanceof Error)) return String(error)
   if (debug) return error.stack ?? error.message
-  const known = 'kind' in error
-  return known ? error.message : `${error.message}\nPERDURE_DEBUG=1 shows where this happened.`
+  return error instanceof Fault
+    ? error.message
+    : `${error.message}\nPERDURE_DEBUG=1 shows where this happened.`
 }

@@ -1,6 +1,7 @@
 /** The report at a run's end. */
 import { expect, test } from 'vitest'
-import type { RunProgress } from '../workers/training-session.ts'
+import type { RunProgress } from '../client/training-session.ts'
+import { commandName } from './command-name.ts'
 import { finalReport } from './final-report.ts'
 
 const progress: RunProgress = {
@@ -30,7 +31,7 @@ const end = {
   uiUrl: 'http://127.0.0.1:8233',
 }
 
-test('every success stands with its number of episodes and its 95 % interval, and so does the difference', () => {
+test('every success has its number of episodes and its 95 % interval, and so does the difference', () => {
   const text = finalReport(end, false)
   expect(text).toMatch(/held_out │ +80 │ warm start \(v0\) │ 60\.0 % \(49\.0–70\.0\)/)
   expect(text).toMatch(/held_out │ +70 │ v60 +│ 80\.0 % \(69\.2–87\.7\)/)
@@ -38,11 +39,11 @@ test('every success stands with its number of episodes and its 95 % interval, an
   expect(text).toContain('held_out: +20.0 points (+5.2 to +33.4) from warm start (v0) to v60')
 })
 
-test('it says what the run cost, where it lies and how to go on', () => {
+test('it says what the run cost, where it lies and how to continue', () => {
   const text = finalReport({ ...end, home: '/data/p' }, false)
   for (const part of ['60 of 60', '13 min 32 s', '7,680', '2,000,000', end.directory, end.uiUrl])
     expect(text).toContain(part)
-  expect(text).toContain('perdure eval demo --home /data/p')
+  expect(text).toContain(`${commandName()} eval demo --home /data/p`)
 })
 
 test('it fits a terminal of 80 columns', () => {

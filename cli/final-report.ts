@@ -1,13 +1,15 @@
 /**
- * What a run ends with: success at warm start and at the end, what it cost, where it lies, how to go on.
+ * What a run ends with: success at warm start and at the end, what it cost, where it lies, which commands come next.
  *
  * Invariants
  * - Pure: the same run gives the same text.
- * - Every success stands with its number of episodes and its 95 % interval.
+ * - Every success is shown with its number of episodes and its 95 % interval.
  */
+
+import type { EvaluationSummary, RunProgress } from '../client/training-session.ts'
 import { differenceInterval } from '../learning/interval.ts'
 import { isUntrained, type LearningCourse, standstillWords } from '../learning/learning-signal.ts'
-import type { EvaluationSummary, RunProgress } from '../workers/training-session.ts'
+import { commandName } from './command-name.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
 import { type Fact, factLines, Table } from './table.ts'
 import { count, duration, inLines, points } from './wording.ts'
@@ -67,41 +69,32 @@ function differences(evaluations: readonly EvaluationSummary[]): readonly string
   })
 }
 
-/** The commands that go on from here. */
-function nextCommands(run: string, home: string | undefined, ended: boolean): readonly string[] {
-  const at = home === undefined ? '' : ` --home ${home}`
-  return [
-    ...(ended ? [] : [`perdure resume ${run}${at}`]),
-    `perdure status ${run}${at}`,
-    `perdure eval ${run}${at}`,
-    `perdure export ${run}${at}`,
-    `perdure ui${at}`,
-  ]
-}
-
-const purposes: Record<string, string> = {
-  resume: 'go on with it',
-  status: 'where it stands',
+const purposes = {
+  resume: 'continue it',
+  status: 'its progress',
   eval: 'measure a checkpoint',
   export: 'its trajectories as a file',
   ui: 'its workflows in the browser',
-}
+} as const
 
-/** The commands that go on from here, each with what it is for: beside it, or below where that is too wide. */
-export function howToGoOn(
+/** The commands that continue from here, each with what it is for: beside it, or below where that is too wide. */
+export function nextCommands(
   run: string,
   home: string | undefined,
   ended: boolean,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const commands = nextCommands(run, home, ended)
-  const width = Math.max(...commands.map((command) => command.length))
-  const lines = commands.map((command) => {
-    const purpose = purposes[command.split(' ')[1] ?? ''] ?? ''
-    return { command, purpose, line: `  ${command.padEnd(width)}  ${purpose}` }
-  })
-  const fits = lines.every(({ line }) => line.length <= columns)
-  return lines.map(({ command, purpose, line }) => (fits ? line : `  ${command}\n    ${purpose}`))
+  const at = home === undefined ? '' : ` --home ${home}`
+  const commands = Object.entries(purposes)
+    .filter(([name]) => name !== 'resume' || !ended)
+    .map(([name, purpose]) => {
+      const named = name === 'ui' ? '' : ` ${run}`
+      return { command: `${commandName()} ${name}${named}${at}`, purpose }
+    })
+  const width = Math.max(...commands.map(({ command }) => command.length))
+  const lines = commands.map(({ command, purpose }) => `  ${command.padEnd(width)}  ${purpose}`)
+  if (lines.every((line) => line.length <= columns)) return lines
+  return commands.map(({ command, purpose }) => `  ${command}\n    ${purpose}`)
 }
 
 /** What the run has not learnt; nothing where its last update had something to learn from. */
@@ -135,7 +128,7 @@ export function finalReport(end: RunEnd, colours: boolean, columns = Number.POSI
     '',
     ...factLines(facts, columns),
     '',
-    'Go on with',
-    ...howToGoOn(progress.run, home, progress.phase === 'done', columns),
+    'Next:',
+    ...nextCommands(progress.run, home, progress.phase === 'done', columns),
   ].join('\n')
 }

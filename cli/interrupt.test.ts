@@ -23,7 +23,7 @@ function watched() {
   return { source, ends, clock, interrupt, endsWith }
 }
 
-test.each(endingSignals)('the first signal only tells: %s (I1)', (name) => {
+test.each(endingSignals)('the first signal only tells: %s [INTERRUPT-1]', (name) => {
   const { source, ends, interrupt } = watched()
   expect(interrupt.signal.aborted).toBe(false)
   source.emit(name)
@@ -31,7 +31,7 @@ test.each(endingSignals)('the first signal only tells: %s (I1)', (name) => {
   expect(ends).toEqual([])
 })
 
-test('the second signal ends the process at once with 130 (I2)', () => {
+test('the second signal ends the process at once with 130 [INTERRUPT-2]', () => {
   const { source, ends, clock } = watched()
   source.emit('SIGINT')
   clock.now = 1000
@@ -39,7 +39,7 @@ test('the second signal ends the process at once with 130 (I2)', () => {
   expect(ends).toEqual(['forced', 130])
 })
 
-test('the second signal keeps the code of what had ended already (I2)', () => {
+test('the second signal keeps the code of what had ended already [INTERRUPT-2]', () => {
   const { source, ends, clock, endsWith } = watched()
   endsWith(0)
   source.emit('SIGHUP')
@@ -48,7 +48,7 @@ test('the second signal keeps the code of what had ended already (I2)', () => {
   expect(ends).toEqual(['forced', 0])
 })
 
-test('an echo of the first signal is no second one (I3)', () => {
+test('an echo of the first signal is no second one [INTERRUPT-3]', () => {
   const { source, ends, clock } = watched()
   source.emit('SIGINT')
   clock.now = 20
@@ -56,7 +56,7 @@ test('an echo of the first signal is no second one (I3)', () => {
   expect(ends).toEqual([])
 })
 
-test('what the launcher passes on is no second signal, however late, but its own second is (I3)', () => {
+test('what the launcher passes on is no second signal, however late, but its own second is [INTERRUPT-3]', () => {
   const { source, ends, clock } = watched()
   source.emit('SIGINT', 'SIGINT', 2)
   clock.now = 5000
@@ -67,7 +67,7 @@ test('what the launcher passes on is no second signal, however late, but its own
   expect(ends).toEqual(['forced', 130])
 })
 
-test('a command that does not listen ends at the first signal, one that does decides itself (I4)', () => {
+test('a command that does not listen ends at the first signal, one that does decides itself [INTERRUPT-4]', () => {
   const { source, ends, interrupt } = watched()
   using _ = endUnlessWatched(source as unknown as NodeJS.Process)
   source.emit('SIGTERM')
@@ -77,7 +77,7 @@ test('a command that does not listen ends at the first signal, one that does dec
   expect(ends).toEqual([130])
 })
 
-test('disposing gives the signals back (I5)', () => {
+test('disposing gives the signals back [INTERRUPT-5]', () => {
   const { source, interrupt } = watched()
   interrupt[Symbol.dispose]()
   for (const name of endingSignals) expect(source.listenerCount(name)).toBe(0)

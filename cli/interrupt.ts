@@ -2,13 +2,14 @@
  * Signals that ask a process to end: the first asks for a clean stop, the second does not wait for it.
  *
  * Invariants
- * - I1 The first signal only tells; the command that listens stops in its own order.
- * - I2 The second ends the process at once with 130, or with the code of what had ended already: what is finished is
- *   durable either way.
- * - I3 An echo of the first signal is no second one: a terminal sends Ctrl-C to every process, and npm passes its own on
- *   as well, a moment later; what the launcher passes on is known as such, and is a second one of its own only.
- * - I4 A command that does not listen ends at the first signal with 130.
- * - I5 Disposing gives the signals back.
+ * - [INTERRUPT-1] The first signal only tells; the command that listens stops in its own order.
+ * - [INTERRUPT-2] The second ends the process at once with 130, or with the code of what had ended already: what is
+ *   finished is durable either way.
+ * - [INTERRUPT-3] An echo of the first signal is no second one: a terminal sends Ctrl-C to every process, and npm
+ *   passes its own on as well, a moment later; what the launcher passes on is known as such, and is a second one of
+ *   its own only.
+ * - [INTERRUPT-4] A command that does not listen ends at the first signal with 130.
+ * - [INTERRUPT-5] Disposing gives the signals back.
  */
 import { exitCodes } from './failure.ts'
 
@@ -62,7 +63,7 @@ export function watchInterrupts(
   }
 }
 
-/** Whether a command listens: it has work in hand that ends in an order of its own. */
+/** Whether a command listens: it has work in progress that ends in an order of its own. */
 export function isListening(): boolean {
   return listening > 0
 }

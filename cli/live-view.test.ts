@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RunPhase, RunProgress } from '../workers/training-session.ts'
+import type { RunPhase, RunProgress } from '../client/training-session.ts'
 import { type LiveState, plainLines, renderLive, shareWithInterval } from './live-view.ts'
 
 const base: RunProgress = {
@@ -81,7 +81,7 @@ describe('the view', () => {
     expect(text).toMatch(/v0 .* … v20 50\.0 % → v30/)
   })
 
-  test('each task stands with the interval of its own episodes, and without one where their number is unknown', () => {
+  test('each task has the interval of its own episodes, and none where their number is unknown', () => {
     const progress = { success: { alfworld: 0.5, db: 0.25 }, reward: {}, samples: { alfworld: 40 } }
     const text = renderLive(stateOf(progress), { columns: 100, colours: false }).join('\n')
     // Wilson, 20 of 40: 0.3520 to 0.6480.
@@ -89,7 +89,7 @@ describe('the view', () => {
     expect(text).toMatch(/db {8}25\.0 %$/m)
   })
 
-  test('an address that does not fit beside its label stands alone and whole', () => {
+  test('an address that does not fit beside its label is alone and whole', () => {
     const uiUrl = `http://127.0.0.1:8233/namespaces/default/workflows/${'r'.repeat(25)}`
     expect(renderLive(stateOf({}, { uiUrl }), { columns: 80, colours: false })).toContain(` ${uiUrl}`)
   })
@@ -119,7 +119,7 @@ describe('the view', () => {
     expect(coloured.map((line) => stripVTControlCharacters(line).trimEnd())).toEqual(bare)
   })
 
-  test('a share without episodes stands without an interval', () => {
+  test('a share without episodes has no interval', () => {
     expect(shareWithInterval(0.5, 0)).toBe('50.0 %')
   })
 })
@@ -138,7 +138,7 @@ describe('without a terminal', () => {
       'demo: done',
     ])
   })
-  test('the first look at a run says where it stands, and nothing of what lies before', () => {
+  test('the first look at a run says where it is, and nothing of what lies before', () => {
     const seen = (progress: Partial<RunProgress>) =>
       plainLines(undefined, stateOf(progress)).map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))
     const warmStart = { done: 2, total: 4 }

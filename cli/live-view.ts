@@ -1,5 +1,5 @@
 /**
- * The live view of a run: what the terminal shows while it goes on.
+ * The live view of a run: what the terminal shows while it is in progress.
  *
  * Invariants
  * - Rendering is pure: the same state and width give the same lines.
@@ -7,11 +7,13 @@
  * - Where there is no terminal, a line is written when something happened, not for every look.
  */
 import { styleText } from 'node:util'
+import type { EvaluationSummary, RunPhase, RunProgress } from '../client/training-session.ts'
 import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
-import type { EvaluationSummary, RunPhase, RunProgress } from '../workers/training-session.ts'
+import { percent } from '../learning/percent.ts'
+import { withTypedCommands } from './command-name.ts'
 import type { Pace } from './pace.ts'
-import { count, duration, inLines, runSeconds, share, timeOfDay } from './wording.ts'
+import { count, duration, inLines, runSeconds, timeOfDay } from './wording.ts'
 
 /** What is known of a run at one moment. */
 export interface LiveState extends Pace {
@@ -71,9 +73,9 @@ const labelled = (label: string, ...rest: readonly Segment[]): Line => [
 
 /** A share with its 95 % interval, e.g. `41.4 % (33.3–50.0)`. */
 export function shareWithInterval(success: number, n: number, interval?: Interval): string {
-  if (n < 1) return share(success)
+  if (n < 1) return percent(success)
   const { low, high } = interval ?? wilsonInterval(Math.round(success * n), n)
-  return `${share(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
+  return `${percent(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
 }
 
 function bar(done: number, total: number, width: number): readonly Segment[] {
@@ -138,13 +140,13 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
     labelled('', plain(`${suite}  `), dim(`v${version} failed: ${reason}`)),
   )
   const measured = [...bySuite(progress.evaluations)].map(([suite, evaluations], index) => {
-    // The first one is what the run is measured against, the last ones are where it stands.
+    // The first one is what the run is measured against, the last ones are where it is now.
     const shown =
       evaluations.length > 3 ? [...evaluations.slice(0, 1), ...evaluations.slice(-2)] : evaluations
     const texts = shown.map(({ version, success, n, interval }, at) => [
       dim(at === 0 ? '' : evaluations.length > 3 && at === 1 ? ' … ' : ' → '),
       dim(`v${version} `),
-      bold(at === 0 || at === shown.length - 1 ? shareWithInterval(success, n, interval) : share(success)),
+      bold(at === 0 || at === shown.length - 1 ? shareWithInterval(success, n, interval) : percent(success)),
     ])
     return labelled(index === 0 ? 'evaluated' : '', plain(`${suite}  `), ...texts.flat())
   })
@@ -193,7 +195,7 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
 /** A text that must be read whole: in as many lines as it takes. */
 function wrapped(label: string, text: string, columns: number): readonly Line[] {
   const room = Math.max(20, columns - labelWidth - 1)
-  return inLines(text, room).map((line, index) =>
+  return inLines(withTypedCommands(text), room).map((line, index) =>
     labelled(index === 0 ? label : '', { text: line, style: 'warn' }),
   )
 }
@@ -228,7 +230,7 @@ export function renderLive(state: LiveState, surface: Paint): readonly string[] 
   return liveLines(state, surface.columns).map((line) => paint(line, surface))
 }
 
-/** Where a run stands when it is first looked at: what lies before that is no news. */
+/** How far a run is when it is first looked at: what lies before that is no news. */
 function standing(progress: RunProgress): readonly string[] {
   const { phase, warmStart, step, updates, nothingLearnt, message, pauseReason } = progress
   const place =
@@ -254,14 +256,14 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
     events.push(
       [
         `update ${after.step} of ${after.updates}`,
-        ...Object.entries(after.success).map(([task, success]) => `${task} success ${share(success)}`),
+        ...Object.entries(after.success).map(([task, success]) => `${task} success ${percent(success)}`),
         `staleness ${after.staleness.toFixed(2)}`,
         `${count(after.episodes)} episodes`,
         `${count(after.tokens)} tokens`,
         ...(after.nothingLearnt === undefined ? [] : [standstillLine(after.nothingLearnt)]),
       ].join(' · '),
     )
-  // The line of an update says how long it lasts; what to do stands once, where the cause is a new one.
+  // The line of an update says how long it lasts; what to do is said once, where the cause is a new one.
   if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before.nothingLearnt?.cause)
     events.push(standstillWords(after.nothingLearnt))
   for (const { suite, version, success, n } of after.evaluations) {

@@ -5,7 +5,7 @@
  * - Every command with an argument that names a run passes here; one that reports an unknown run starts no server.
  */
 import type { Command } from 'commander'
-import { parseWorkflowId } from '../identity.ts'
+import { parseWorkflowId } from '../identity/identity.ts'
 import { type RunVersion, runName } from './options.ts'
 import { requireRun } from './run-record.ts'
 

@@ -5,7 +5,7 @@
  * - A value that cannot be used ends the command before anything started, with a message that names the flag.
  */
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander'
-import { isRunName } from '../identity.ts'
+import { isRunName } from '../identity/identity.ts'
 import { defaultHome } from '../storage/home.ts'
 
 /** Makes an empty text a wrong value of whatever a command is given: it mostly comes of a variable that is not set. */

@@ -2,11 +2,11 @@
  * Output that cannot be written: its reader has gone, its terminal is closed, its device is full.
  *
  * Invariants
- * - I1 A command that only answers ends: quietly and with 0 where the reader has heard enough, with one line on standard
- *   error and 1 where what it said is lost.
- * - I2 A command that works, and therefore listens to signals, goes on without its output and says so in its log; it ends
- *   with 1 in place of 0 where what it said is lost.
- * - I3 Nothing that cannot be written is a trace.
+ * - [OUTPUT-1] A command that only answers ends: quietly and with 0 where the reader has heard enough, with one line
+ *   on standard error and 1 where what it said is lost.
+ * - [OUTPUT-2] A command that works, and therefore listens to signals, continues without its output and says so in its
+ *   log; it ends with 1 in place of 0 where what it said is lost.
+ * - [OUTPUT-3] Nothing that cannot be written is a trace.
  */
 import { exitCodes } from './failure.ts'
 import { isListening } from './interrupt.ts'
@@ -34,7 +34,7 @@ export function guardOutput(streams: Streams = process): void {
     if (!hasLeft) stderr.write(`error: ${words}\n`)
     if (!works && !isListening()) streams.exit(hasLeft ? exitCodes.done : exitCodes.failed)
     state = hasLeft ? 'left' : 'failed'
-    lose(`${words}; the work goes on without it`)
+    lose(`${words}; the work continues without it`)
   })
 }
 
@@ -51,7 +51,7 @@ export function codeWithOutput(code: number): number {
 /** Once a session is open: says in the log of its workers when standard output is lost. */
 export function logLostOutput(): void {
   void lost.then(async (line) => {
-    const { logged } = await import('../workers/runtime.ts')
+    const { logged } = await import('../temporal/runtime.ts')
     logged(() => undefined)(line)
   })
 }

@@ -1,6 +1,6 @@
 /** Pace of a watched run. */
 import { expect, test } from 'vitest'
-import type { RunProgress } from '../workers/training-session.ts'
+import type { RunProgress } from '../client/training-session.ts'
 import { PaceMeter } from './pace.ts'
 
 function at(step: number, tokens: number, phase: RunProgress['phase'] = 'training'): RunProgress {

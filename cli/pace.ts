@@ -5,7 +5,7 @@
  * - Says nothing before it has seen enough: no rate from one observation, no time left before an update ended.
  * - Only looks at what it was shown; the clock comes in as an argument.
  */
-import type { RunProgress } from '../workers/training-session.ts'
+import type { RunProgress } from '../client/training-session.ts'
 
 /** What is known of the pace. */
 export interface Pace {

@@ -7,11 +7,14 @@
  * - Modules that are slow to load are loaded by the command that needs them.
  */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { z } from 'zod'
+import { packageRoot } from '../machine/package-root.ts'
 import { branchCommand } from './branch.ts'
 import { cleanCommand } from './clean.ts'
 import { codecServerCommand } from './codec-server.ts'
+import { withTypedCommands } from './command-name.ts'
 import { dataCommand } from './data.ts'
 import { diskCommand } from './disk.ts'
 import { doctorCommand } from './doctor.ts'
@@ -32,7 +35,7 @@ import { workerCommand } from './worker.ts'
 const packageSchema = z.object({ version: z.string() })
 
 function version(): string {
-  const file = new URL('../../package.json', import.meta.url)
+  const file = join(packageRoot, 'package.json')
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).version
 }
 
@@ -51,6 +54,10 @@ export function createProgram(): Command {
     // `branch` has a --version of its own.
     .enablePositionalOptions()
     .exitOverride()
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(withTypedCommands(text)),
+      writeErr: (text) => process.stderr.write(withTypedCommands(text)),
+    })
     .showHelpAfterError('Try --help for what is allowed.')
     .addHelpText(
       'after',
@@ -58,7 +65,7 @@ export function createProgram(): Command {
 Examples:
   $ perdure train                      train on built-in household games
   $ perdure train --dry-run            what that would do
-  $ perdure resume RUN                 go on after a crash or Ctrl-C
+  $ perdure resume RUN                 continue after a crash or Ctrl-C
   $ perdure runs                       what there is
 
 Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumable.`,
@@ -102,7 +109,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     return Number(process.exitCode ?? 0)
   } catch (error) {
     const message = explain(error, (process.env.PERDURE_DEBUG ?? '') !== '')
-    if (message !== '') process.stderr.write(`error: ${message}\n`)
+    if (message !== '') process.stderr.write(withTypedCommands(`error: ${message}\n`))
     return exitCodeOf(error)
   }
 }

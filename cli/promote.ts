@@ -5,11 +5,11 @@
  * - It says where the checkpoint lies, and what spoke for it.
  */
 import { Command } from 'commander'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
+import { withClient } from './command-session.ts'
 import { shareWithInterval } from './live-view.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, wholeNumber } from './options.ts'
-import { withClient } from './steer.ts'
 import { openTerminal } from './terminal.ts'
 
 interface PromoteOptions extends ReportOptions {

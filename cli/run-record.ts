@@ -4,25 +4,29 @@
  * Invariants
  * - Only reads; a home without a store has no runs.
  */
-import { meantInstead } from '../config/fault.ts'
-import { parseWorkflowId, runId } from '../identity.ts'
-import type { Standstill } from '../learning/learning-signal.ts'
-import { readPromotion } from '../policy/checkpoints/promotion.ts'
-import { type Home, homeAt } from '../storage/home.ts'
-import { hasStore } from '../storage/lost-store.ts'
-import type { RunStatus, StoredRun } from '../storage/runs.ts'
-import { openStore, type Store } from '../storage/store.ts'
-import { ancestryOf, checkTurn, recordedEpisode } from '../workers/recorded-episode.ts'
-import { type RunChange, runChangeOf } from '../workers/run-change.ts'
-import { runExists } from '../workers/session-fault.ts'
-import { finishedProgress } from '../workers/stored-progress.ts'
+
+import { requireKeptVersion } from '../client/good-version.ts'
+import { requireSuiteAndVersion } from '../client/measured.ts'
+import { ancestryOf, checkTurn, recordedEpisode } from '../client/recorded-episode.ts'
+import { type RunChange, runChangeOf } from '../client/run-change.ts'
+import { runExists } from '../client/session-fault.ts'
+import { finishedProgress } from '../client/stored-progress.ts'
 import type {
   AuditEntry,
   EvaluationSummary,
   FailedEvaluation,
   Promotion,
   RunProgress,
-} from '../workers/training-session.ts'
+} from '../client/training-session.ts'
+import { meantInstead } from '../config/fault.ts'
+import { configSchema } from '../config/schema.ts'
+import { parseWorkflowId, runId } from '../identity/identity.ts'
+import type { Standstill } from '../learning/learning-signal.ts'
+import { readPromotion } from '../policy/checkpoints/promotion.ts'
+import { type Home, homeAt } from '../storage/home.ts'
+import { hasStore } from '../storage/lost-store.ts'
+import type { RunStatus, StoredRun } from '../storage/runs.ts'
+import { openStore, type Store } from '../storage/store.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import { CallFault } from './failure.ts'
 
@@ -102,14 +106,33 @@ export async function findFinished(directory: string, name: string): Promise<Run
 }
 
 /**
- * A recorded episode can be played on from that turn.
- * @throws CallFault when the home has no such run; SessionFault `unknown_episode`, `unknown_turn`
+ * A recorded episode can be played on from that turn, by that version.
+ * @throws CallFault when the home has no such run; SessionFault `unknown_episode`, `unknown_turn`, `unknown_version`
  */
-export async function requireTurn(directory: string, episode: string, turn: number): Promise<void> {
+export async function requireTurn(
+  directory: string,
+  episode: string,
+  { turn, version }: { readonly turn: number; readonly version: number | undefined },
+): Promise<void> {
   // What a page of the UI shows may begin with the name of a home.
   const { id } = parseWorkflowId(episode)
-  await lookUp(directory, ancestryOf(id).run, async (store) => {
+  await lookUp(directory, ancestryOf(id).run, async (store, home, { id: run }) => {
     await checkTurn(store, await recordedEpisode(store, id), turn)
+    if (version !== undefined) await requireKeptVersion({ home, store }, run, version)
+  })
+}
+
+/**
+ * A run has a suite of that name, the first by default, and a version to measure, the newest by default.
+ * @throws CallFault when the home has no such run; SessionFault `unknown_suite`, `unknown_version`
+ */
+export async function requireMeasurable(
+  directory: string,
+  name: string,
+  wish: { readonly suite: string | undefined; readonly version?: number | undefined },
+): Promise<void> {
+  await lookUp(directory, name, async (store, home, { id, config }) => {
+    await requireSuiteAndVersion({ home, store }, { id, config: configSchema.parse(config) }, wish)
   })
 }
 

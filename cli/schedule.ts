@@ -2,14 +2,14 @@
  * `schedule`: evaluate the newest version of a run again and again.
  *
  * Invariants
- * - A schedule is the Temporal server's: it fires while the server and an orchestrator worker run, whoever
- *   started them, and outlives every process.
+ * - A schedule is a Temporal Schedule: it fires while the server and any orchestrator worker of the home run, and outlives
+ *   every process.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import type { EvaluationSchedule, Timing, TrainingSession } from '../workers/training-session.ts'
+import type { EvaluationSchedule, Timing, TrainingSession } from '../client/training-session.ts'
+import { withClient } from './command-session.ts'
 import { CallFault } from './failure.ts'
 import { homeOption, jsonOption, positiveInteger, type ReportOptions, runName } from './options.ts'
-import { withClient } from './steer.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -28,7 +28,7 @@ export function scheduleCommand(): Command {
     .summary('evaluate the newest version of a run on a schedule')
     .description(
       'Evaluates the newest version of a run on a schedule, while the run trains or after it, wherever `perdure train`\n' +
-        'or `perdure worker` work on this home. A time that comes while the last evaluation still goes on is left out.',
+        'or `perdure worker` work on this home. A time that comes while the last evaluation is in progress is left out.',
     )
   for (const child of [createCommand(), listCommand(), ...orders.map(orderCommand)]) command.addCommand(child)
   return command

@@ -1,16 +1,17 @@
 /**
- * `status` and `runs`: where runs stand.
+ * `status` and `runs`: how far runs are.
  *
  * Invariants
- * - A run that no process works on is told from the store, and how to go on with it.
+ * - A run that no process works on is shown from the store, with how to continue it.
  */
 import { Command } from 'commander'
+import { SessionFault } from '../client/session-fault.ts'
+import type { RunProgress } from '../client/training-session.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { isWritable } from '../storage/read-only.ts'
-import { SessionFault } from '../workers/session-fault.ts'
-import { TemporalFault } from '../workers/temporal-server/fault.ts'
-import type { RunProgress } from '../workers/training-session.ts'
-import { howToGoOn, learningWords } from './final-report.ts'
+import { TemporalFault } from '../temporal/server/fault.ts'
+import { withClient } from './command-session.ts'
+import { learningWords, nextCommands } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
 import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
@@ -21,8 +22,8 @@ import { duration, runSeconds } from './wording.ts'
 /** `perdure status RUN`. */
 export function statusCommand(): Command {
   return new Command('status')
-    .summary('show where a run stands')
-    .description('Shows where a run stands: live where a process works on it, else as it was left.')
+    .summary('show the progress of a run')
+    .description('Shows the progress of a run: live where a process works on it, else as it was left.')
     .argument('<run>', 'name of the run', runName)
     .addOption(homeOption())
     .addOption(jsonOption())
@@ -81,9 +82,9 @@ const idle: Service = { isAttended: false }
 async function serviceOf(home: string): Promise<Service> {
   // What asks for a run opens its home for writing.
   if (!isWritable(homeAt(home).storeFile)) return idle
-  const { externalServer } = await import('../workers/connection.ts')
+  const { externalServer } = await import('../temporal/connection.ts')
   if (externalServer() !== undefined) return { isAttended: true }
-  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const { inspectTemporal } = await import('../temporal/server/server.ts')
   const server = await inspectTemporal(homeAt(home).dir)
   if (server?.silence !== undefined) return { isAttended: false, silence: server.silence }
   return { isAttended: server?.running === true && server.users > 0 }
@@ -93,14 +94,10 @@ async function liveProgress(
   run: string,
   home: string,
 ): Promise<{ live?: { progress: RunProgress; uiUrl: string | undefined }; silence?: string }> {
-  const { openSession } = await import('../workers/training-session.ts')
   try {
-    const session = await openSession({ home, roles: 'client', log: () => undefined })
-    try {
-      return { live: { progress: await session.progress(run), uiUrl: session.uiUrl } }
-    } finally {
-      await session.close()
-    }
+    return await withClient(home, async (session) => ({
+      live: { progress: await session.progress(run), uiUrl: session.uiUrl },
+    }))
   } catch (error) {
     // Without workers no one answers for the run; the store still knows how far it came.
     if (error instanceof SessionFault) return {}
@@ -150,8 +147,8 @@ function recordLines(
     ...factLines(rows, columns),
     ...learningWords(record),
     '',
-    'Go on with',
-    ...howToGoOn(record.run, home === defaultHome ? undefined : home, record.status === 'done', columns),
+    'Next:',
+    ...nextCommands(record.run, home === defaultHome ? undefined : home, record.status === 'done', columns),
   ]
 }
 

@@ -1,11 +1,12 @@
 /**
- * `pause`, `continue`, `stop`, `set`, `checkpoint`, `rollback`, `audit`: steer a run that goes on elsewhere.
+ * `pause`, `continue`, `stop`, `set`, `checkpoint`, `rollback`, `audit`: steer a run that is in progress elsewhere.
  *
  * Invariants
  * - A command returns once the run has taken the order, and then says what holds.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import type { AuditEntry, SettingsChange, TrainingSession } from '../workers/training-session.ts'
+import type { AuditEntry, SettingsChange } from '../client/training-session.ts'
+import { withClient } from './command-session.ts'
 import { homeOption, jsonOption, type ReportOptions, runName, wholeNumber } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -35,13 +36,13 @@ const orders: readonly PlainOrder[] = [
     name: 'pause',
     summary: 'admit no more groups until told to continue',
     description: 'Admits no more groups; episodes in flight are played to their end.',
-    said: (run) => `Run ${run} is paused; \`perdure continue ${run}\` lets it go on.`,
+    said: (run) => `Run ${run} is paused; \`perdure continue ${run}\` continues it.`,
   },
   {
     name: 'continue',
-    summary: 'let a paused run go on',
-    description: 'Lets a paused run go on.',
-    said: (run) => `Run ${run} goes on.`,
+    summary: 'continue a paused run',
+    description: 'Continues a paused run.',
+    said: (run) => `Run ${run} continues.`,
   },
 ]
 
@@ -67,16 +68,16 @@ function orderCommand({ name, summary, description, said }: PlainOrder): Command
 
 function stopCommand(): Command {
   return steerCommand('stop', ['stop first', 'stop first --now'])
-    .summary('end a run after the update in hand')
-    .description('Ends a run after the update in hand; `perdure resume` goes on from there.')
-    .option('--now', 'do not wait for the update in hand')
+    .summary('end a run after the update in progress')
+    .description('Ends a run after the update in progress; `perdure resume` continues from there.')
+    .option('--now', 'do not wait for the update in progress')
     .action(async (run: string, options: ReportOptions & { readonly now?: boolean }) => {
       const terminal = openTerminal(options)
       const { now = false } = options
       await withClient(options.home, (session) => session.stop(run, { now }))
-      const when = now ? 'now' : 'after the update in hand'
+      const when = now ? 'now' : 'after the update in progress'
       terminal.report({ run, order: 'stop', now }, [
-        `Run ${run} stops ${when}; \`perdure resume ${run}\` goes on from there.`,
+        `Run ${run} stops ${when}; \`perdure resume ${run}\` continues from there.`,
       ])
     })
 }
@@ -90,7 +91,7 @@ function setCommand(): Command {
   ])
     .summary('change settings of a live run')
     .description(
-      'Changes settings while the run goes on, all that are given or none: weights of tasks, `rollout.maxStaleness` and\n' +
+      'Changes settings while the run is in progress, all that are given or none: weights of tasks, `rollout.maxStaleness` and\n' +
         '`rollout.groupsInFlight` at once, those of `learning` from the next update on.',
     )
     .argument('<key=value...>', 'settings by their keys in the configuration', settings)
@@ -126,16 +127,16 @@ function checkpointCommand(): Command {
 
 function rollbackCommand(): Command {
   return steerCommand('rollback', ['rollback first 20'])
-    .summary("go on from an earlier version's weights")
+    .summary("continue from an earlier version's weights")
     .description(
-      "After the update in hand the run goes on from an earlier version's weights and optimizer, as a new version.",
+      "After the update in progress the run continues from an earlier version's weights and optimizer, as a new version.",
     )
     .argument('<version>', 'version to go back to', wholeNumber)
     .action(async (run: string, version: number, options: ReportOptions) => {
       const terminal = openTerminal(options)
       await withClient(options.home, (session) => session.rollBack(run, version))
       terminal.report({ run, order: 'rollback', version }, [
-        `After the update in hand run ${run} goes on from version ${version}; \`perdure audit ${run}\` tells when it has.`,
+        `After the update in progress run ${run} continues from version ${version}; \`perdure audit ${run}\` shows when it has.`,
       ])
     })
 }
@@ -151,7 +152,7 @@ function auditCommand(): Command {
       const { readAudit } = await import('./run-record.ts')
       const entries = await readAudit(options.home, run)
       terminal.report(entries, [
-        entries.length === 0 ? `Nobody has ordered anything of run ${run}.` : auditTable(entries),
+        entries.length === 0 ? `Run ${run} has received no orders.` : auditTable(entries),
       ])
     })
 }
@@ -171,18 +172,4 @@ function auditTable(entries: readonly AuditEntry[]): Table {
       reason ?? '',
     ]),
   })
-}
-
-/** Does something with a session that starts no workers. */
-export async function withClient<T>(
-  home: string,
-  work: (session: TrainingSession) => Promise<T>,
-): Promise<T> {
-  const { openSession } = await import('../workers/training-session.ts')
-  const session = await openSession({ home, roles: 'client', log: () => undefined })
-  try {
-    return await work(session)
-  } finally {
-    await session.close()
-  }
 }

@@ -10,14 +10,14 @@ const table = new Table({
   ],
 })
 
-test('a table that fits stands in its borders, one row a line (I1)', () => {
+test('a table that fits has its borders, one row a line [TABLE-1]', () => {
   const lines = table.inWidth(80).split('\n')
   expect(lines).toHaveLength(6)
   expect(lines[3]).toBe('│ held_out │ 10.0 % (1.8–40.4) of a good many │')
   expect(table.inWidth(Number.POSITIVE_INFINITY)).toBe(table.inWidth(80))
 })
 
-test('one that does not fit is a list, whose lines fit and keep their words (I2)', () => {
+test('one that does not fit is a list, whose lines fit and keep their words [TABLE-2]', () => {
   expect(table.inWidth(30)).toBe(
     ['suite    held_out', 'success  10.0 % (1.8–40.4) of', '         a good many', '', 'suite    other'].join(
       '\n',

@@ -2,9 +2,9 @@
  * Tables, for terminals of any width.
  *
  * Invariants
- * - I1 A table that fits stands in its borders, one row a line.
- * - I2 One that does not stands as a list: each row as lines of `heading  value`, none of them cut off in the middle of a
- *   word that fits.
+ * - [TABLE-1] A table that fits is in its borders, one row a line.
+ * - [TABLE-2] One that does not is a list: each row as lines of `heading  value`, none of them cut off in the
+ *   middle of a word that fits.
  */
 import { stripVTControlCharacters } from 'node:util'
 import CliTable from 'cli-table3'

@@ -1,5 +1,5 @@
 /**
- * How a command is told a task: by a registered name, or where a task of one's own lies.
+ * How a command is given a task: by a registered name, or where a task of one's own lies.
  *
  * Invariants
  * - A registered name is never looked for anywhere else.

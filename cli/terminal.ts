@@ -3,10 +3,11 @@
  *
  * Invariants
  * - With `--json` standard output carries the JSON document alone; all else goes to standard error.
- * - A line that is written while the live view is on the screen stands above it, whole.
+ * - A line that is written while the live view is on the screen is above it, whole.
  * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
  */
 import { createLogUpdate } from 'log-update'
+import { withTypedCommands } from './command-name.ts'
 import type { Table } from './table.ts'
 
 /** A command's way out. */
@@ -21,7 +22,7 @@ export interface Terminal {
   say(line: string): void
   /** Redraws the live view. */
   draw(lines: readonly string[]): void
-  /** Leaves the last view on the screen and goes on below it. */
+  /** Leaves the last view on the screen and continues below it. */
   settle(): void
   /** What the command was asked for: the JSON document with `--json`, else the lines for people. */
   report(value: unknown, lines: readonly (string | Table)[]): void
@@ -45,7 +46,8 @@ export function openTerminal({ json = false }: { json?: boolean }): Terminal {
       return interactive ? this.columns : Number.POSITIVE_INFINITY
     },
     colours: interactive && stream.hasColors?.() === true && (process.env.NO_COLOR ?? '') === '',
-    say(line) {
+    say(text) {
+      const line = withTypedCommands(text)
       if (update !== undefined && drawn.length > 0) update.persist(line)
       else stream.write(`${line}\n`)
       if (update !== undefined && drawn.length > 0) update(drawn.join('\n'))

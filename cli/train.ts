@@ -3,23 +3,24 @@
  *
  * Invariants
  * - A configuration is checked before anything starts, and a run that is done is reported without a server.
- * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to go on and ends with 130.
+ * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to continue and ends with 130.
  */
-import { basename, extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename, extname, join } from 'node:path'
 import { Command } from 'commander'
+import { recordRun } from '../client/new-run.ts'
+import { checkRun } from '../client/task-check.ts'
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
 import { loadConfig } from '../config/loader.ts'
 import { environments } from '../envs/registry.ts'
-import { runId, runNameAt } from '../identity.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { runId, runNameAt } from '../identity/identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
-import { reasonOf } from '../reason.ts'
+import { packageRoot } from '../machine/package-root.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
-import { recordRun } from '../workers/new-run.ts'
-import { checkRun } from '../workers/task-check.ts'
-import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
+import { withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
 import { exitCodes } from './failure.ts'
-import { finalReport, howToGoOn, type RunEnd } from './final-report.ts'
+import { finalReport, nextCommands, type RunEnd } from './final-report.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
   homeOption,
@@ -31,14 +32,14 @@ import {
   runName,
   setOption,
 } from './options.ts'
-import { logLostOutput, workWithoutOutput } from './output.ts'
+import { workWithoutOutput } from './output.ts'
 import { changeOf, findFinished, findRun, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
 import { runSeconds } from './wording.ts'
 
 /** The configuration of `train` without a file. */
-const defaultConfigFile = fileURLToPath(new URL('../../examples/household.yaml', import.meta.url))
+const defaultConfigFile = join(packageRoot, 'examples', 'household.yaml')
 
 interface TrainOptions extends ReportOptions, MetricsFlags {
   readonly set?: readonly string[]
@@ -47,23 +48,27 @@ interface TrainOptions extends ReportOptions, MetricsFlags {
   readonly dryRun?: boolean
 }
 
+/** Adds the options of each command that follows a run. */
+function withFollowOptions(command: Command): Command {
+  for (const option of [...metricsOptions(), homeOption(), jsonOption()]) command.addOption(option)
+  return command
+}
+
 /** `perdure train [CONFIG]`. */
 export function trainCommand(): Command {
-  return new Command('train')
-    .summary('train a policy: start a run and follow it to its end')
-    .description(
-      'Starts a run and follows it to its end: warm start, multi-turn reinforcement learning, evaluations.\n' +
-        'Every part of it is durable; after a crash or Ctrl-C, `perdure resume RUN` goes on.',
-    )
-    .argument('[config]', 'YAML file; examples/household.yaml by default')
-    .addOption(setOption())
-    .option('--data <dir>', "official data: a folder with a folder of each task's name")
-    .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
-    .option('--dry-run', 'print the resolved configuration and the plan, start nothing')
-    .addOption(metricsOptions()[0])
-    .addOption(metricsOptions()[1])
-    .addOption(homeOption())
-    .addOption(jsonOption())
+  return withFollowOptions(
+    new Command('train')
+      .summary('train a policy: start a run and follow it to its end')
+      .description(
+        'Starts a run and follows it to its end: warm start, multi-turn reinforcement learning, evaluations.\n' +
+          'Every part of it is durable; after a crash or Ctrl-C, `perdure resume RUN` continues.',
+      )
+      .argument('[config]', 'YAML file; examples/household.yaml by default')
+      .addOption(setOption())
+      .option('--data <dir>', "official data: a folder with a folder of each task's name")
+      .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
+      .option('--dry-run', 'print the resolved configuration and the plan, start nothing'),
+  )
     .addHelpText(
       'after',
       `
@@ -100,20 +105,18 @@ Examples:
 
 /** `perdure resume RUN`. */
 export function resumeCommand(): Command {
-  return new Command('resume')
-    .summary('go on with a run after a crash, a stop or Ctrl-C')
-    .description(
-      'Goes on with a run where it stood: at the last finished turn of each episode and the last published version.',
-    )
-    .argument('<run>', 'name of the run', runName)
-    .addOption(setOption())
-    .addOption(metricsOptions()[0])
-    .addOption(metricsOptions()[1])
-    .addOption(homeOption())
-    .addOption(jsonOption())
+  return withFollowOptions(
+    new Command('resume')
+      .summary('continue a run after a crash, a stop or Ctrl-C')
+      .description(
+        'Continues a run where it stopped: at the last finished turn of each episode and the last published version.',
+      )
+      .argument('<run>', 'name of the run', runName)
+      .addOption(setOption()),
+  )
     .addHelpText(
       'after',
-      '\nWhat may change is what lies ahead of the run; a run that is done goes on with more `training.updates`.\n\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure\n  $ perdure resume first --set training.updates=120',
+      '\nWhat may change is what lies ahead of the run; a run that is done continues with more `training.updates`.\n\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure\n  $ perdure resume first --set training.updates=120',
     )
     .action(async (run: string, options: ReportOptions & MetricsFlags & { readonly set?: string[] }) => {
       const terminal = openTerminal(options)
@@ -181,7 +184,7 @@ async function follow(
       return reportEnd({ progress: watched.progress, seconds, directory, uiUrl: servedAt, home }, terminal)
     terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
       isKnown
-        ? `Run ${run} is interrupted and resumable. ${goOn(run, home)}`
+        ? `Run ${run} is interrupted and resumable. ${nextSteps(run, home)}`
         : 'Interrupted before anything began; the same command starts it.',
     ])
     return exitCodes.interrupted
@@ -194,23 +197,17 @@ async function follow(
   })
   const { signal } = interrupt
   try {
-    const { openSession } = await import('../workers/training-session.ts')
-    await using session = await openSession({
-      home: options.home,
-      roles: 'all',
-      log: (line) => terminal.say(line),
-      metrics: metricsPlace(options),
-      signal,
+    const opening = { home: options.home, metrics: metricsPlace(options), signal }
+    await withWorkers(opening, terminal, async (session) => {
+      uiUrl = session.uiUrl
+      await unlessAborted(signal, begin(session))
+      isKnown = true
+      span = await findRun(options.home, run)
+      watched = await watchRun(session, run, terminal, signal)
+      // A live view says so itself.
+      if (!watched.ended && (!terminal.interactive || watched.progress === undefined))
+        terminal.say(stoppingWords)
     })
-    uiUrl = session.uiUrl
-    logLostOutput()
-    await unlessAborted(signal, begin(session))
-    isKnown = true
-    span = await findRun(options.home, run)
-    watched = await watchRun(session, run, terminal, signal)
-    // A live view says so itself.
-    if (!watched.ended && (!terminal.interactive || watched.progress === undefined))
-      terminal.say(stoppingWords)
   } catch (error) {
     if (!signal.aborted && !watched.ended) throw error
     // What was under way when the signal came may fail of it, and what a finished run leaves is no part of it.
@@ -225,15 +222,15 @@ async function follow(
 
 /** Where the UI is served after this command: another process may use the server. */
 async function stillServed(home: string, uiUrl: string | undefined): Promise<string | undefined> {
-  const { externalServer } = await import('../workers/connection.ts')
+  const { externalServer } = await import('../temporal/connection.ts')
   if (uiUrl === undefined || externalServer() !== undefined) return uiUrl
-  const { inspectTemporal } = await import('../workers/temporal-server/server.ts')
+  const { inspectTemporal } = await import('../temporal/server/server.ts')
   const server = await inspectTemporal(homeAt(home).dir)
   return server?.running === true && server.users > 0 ? uiUrl : undefined
 }
 
-function goOn(run: string, home: string | undefined): string {
-  return ['Go on with', ...howToGoOn(run, home, false)].join('\n')
+function nextSteps(run: string, home: string | undefined): string {
+  return ['Next:', ...nextCommands(run, home, false)].join('\n')
 }
 
 // Its workflow did all that it was asked for, but what a training is for has failed.

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Joins a server that runs already, and stops one only as its last user.
- * - A home that holds no runs is told, not made.
+ * - A home that holds no runs is reported, not made.
  * - A signal ends it at any time, also while it waits for a server to answer, and leaves no server behind.
  */
 import { spawn } from 'node:child_process'
@@ -34,7 +34,7 @@ export function uiCommand(): Command {
 
 async function serveUi(options: UiOptions): Promise<void> {
   const terminal = openTerminal(options)
-  const { externalServer } = await import('../workers/connection.ts')
+  const { externalServer } = await import('../temporal/connection.ts')
   const home = homeAt(options.home)
   // Nothing is begun on another's server: without a listener a signal ends the command at once.
   if (externalServer() !== undefined) {
@@ -53,7 +53,7 @@ async function serveUntil(
   options: UiOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const { connect } = await import('../workers/connection.ts')
+  const { connect } = await import('../temporal/connection.ts')
   const connection = await connect(options.home, {
     log: (line) => terminal.say(line),
     onFault: (fault) => terminal.say(fault.message),
@@ -70,7 +70,7 @@ async function serveUntil(
   try {
     const { address, namespace, uiUrl } = connection
     const { dir } = homeAt(options.home)
-    terminal.report({ home: dir, address, namespace, uiUrl: uiUrl ?? null }, [
+    terminal.report({ url: uiUrl ?? null, temporal: address, namespace, home: dir }, [
       uiUrl === undefined
         ? `The server at ${address} is not ours: its operator knows where its UI is.`
         : `Temporal UI of ${dir}: ${uiUrl}`,
@@ -89,7 +89,7 @@ async function serveUntil(
 
 function openBrowser(address: string): void {
   const command = process.platform === 'darwin' ? 'open' : 'xdg-open'
-  // Without a desktop there is no browser; the address stands on the screen.
+  // Without a desktop there is no browser; the address is on the screen.
   spawn(command, [address], { detached: true, stdio: 'ignore' })
     .on('error', () => undefined)
     .unref()

@@ -1,6 +1,6 @@
 /** Watching a run to its end. */
 import { expect, test } from 'vitest'
-import type { RunProgress } from '../workers/training-session.ts'
+import type { RunProgress } from '../client/training-session.ts'
 import type { Terminal } from './terminal.ts'
 import { watchRun } from './watch.ts'
 
@@ -73,7 +73,7 @@ test('a look that fails does not end it', async () => {
   expect(watched.ended).toBe(true)
 })
 
-test('workers that stop before the run ended are a fault that says how to go on', async () => {
+test('workers that stop before the run ended are a fault that says how to continue', async () => {
   const session = {
     uiUrl: undefined,
     stopped: Promise.resolve(),

@@ -2,12 +2,13 @@
  * Watches a run until it ends or the person leaves.
  *
  * Invariants
- * - Looking never changes the run; a look that fails is told and tried again.
+ * - Looking never changes the run; a look that fails is reported and tried again.
  * - Ends with what the run itself answers when it is over, not with the last look.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { reasonOf } from '../reason.ts'
-import type { RunProgress, TrainingSession } from '../workers/training-session.ts'
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
+import { Fault } from '../faults/fault.ts'
+import { reasonOf } from '../faults/reason.ts'
 import { plainLines, renderLive } from './live-view.ts'
 import { PaceMeter } from './pace.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,14 +19,14 @@ const lookEveryMs = 1000
 /** Said at the first signal. */
 export const stoppingWords = 'stopping cleanly; Ctrl-C again does not wait'
 
-/** The workers of this process ended while the run goes on. */
-class WorkersStopped extends Error {
+/** The workers of this process ended while the run is in progress. */
+class WorkersStopped extends Fault<'workers_stopped'> {
   override readonly name = 'WorkersStopped'
-  readonly kind = 'workers_stopped'
 
   constructor(run: string) {
     super(
-      `the workers of this process stopped before run ${run} ended; \`perdure resume ${run}\` goes on with it`,
+      'workers_stopped',
+      `the workers of this process stopped before run ${run} ended; \`perdure resume ${run}\` continues it`,
     )
   }
 }
@@ -37,7 +38,7 @@ export type WatchResult =
 
 /**
  * @param interrupted aborts when the person wants to leave
- * @throws what `session.result` throws, or a WorkersStopped when nobody is left to work on the run
+ * @throws what `session.result` throws, or a WorkersStopped when no worker is left for the run
  */
 export async function watchRun(
   session: Pick<TrainingSession, 'progress' | 'result' | 'stopped' | 'uiUrl'>,

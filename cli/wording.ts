@@ -7,11 +7,6 @@
  */
 const none = '–'
 
-/** @example share(0.4137) // '41.4 %' */
-export function share(value: number): string {
-  return Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : none
-}
-
 /** @example points(-0.4137) // '−41.4' */
 export function points(difference: number): string {
   if (!Number.isFinite(difference)) return none

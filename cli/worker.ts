@@ -5,14 +5,14 @@
  * - Works until Ctrl-C, then finishes what it holds and ends with 0; workers that stop by themselves end it with 1.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Role } from '../workers/training-session.ts'
+import type { Role } from '../client/training-session.ts'
+import { withWorkers } from './command-session.ts'
 import { exitCodes } from './failure.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { homeOption, type MetricsFlags, metricsOptions, metricsPlace } from './options.ts'
-import { logLostOutput } from './output.ts'
 import { openTerminal } from './terminal.ts'
 
-// The workers' own list, written as a record so that a new role does not compile until it stands here.
+// The workers' own list, written as a record so that a new role does not compile until it is here.
 const roleSummaries: Record<Role, string> = {
   orchestrator: 'workflows',
   environment: 'environment sessions',
@@ -64,20 +64,14 @@ export function workerCommand(): Command {
       using interrupt = watchInterrupts(() => undefined)
       const { signal } = interrupt
       try {
-        const { openSession } = await import('../workers/training-session.ts')
-        await using session = await openSession({
-          home,
-          roles: role,
-          shared: true,
-          log: (line) => terminal.say(line),
-          metrics: metricsPlace(flags),
-          signal,
+        const opening = { home, roles: role, shared: true, metrics: metricsPlace(flags), signal }
+        await withWorkers(opening, terminal, async ({ stopped }) => {
+          const served = role === 'all' ? 'all roles' : role.join(', ')
+          terminal.say(`Serving ${served} for ${home}; Ctrl-C ends it.`)
+          await unlessAborted(signal, stopped).finally(() =>
+            terminal.say('Finishing what is in progress; Ctrl-C again does not wait.'),
+          )
         })
-        logLostOutput()
-        terminal.say(`Serving ${role === 'all' ? 'all roles' : role.join(', ')} for ${home}; Ctrl-C ends it.`)
-        await unlessAborted(signal, session.stopped).finally(() =>
-          terminal.say('Finishing what is in hand; Ctrl-C again does not wait.'),
-        )
         process.exitCode = exitCodes.failed
       } catch (error) {
         if (error !== signal.reason) throw error

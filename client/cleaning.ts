@@ -10,21 +10,21 @@ import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
 import type { RunConfig } from '../config/schema.ts'
-import type { HomeName, RunId } from '../identity.ts'
+import type { HomeName, RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import { type LongLog, longLogs, shortenLog } from '../storage/logs.ts'
 import { planRetention, type Removal } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
-import { connect } from './connection.ts'
-import { homeNameOn } from './home-name.ts'
-import { unread } from './payload-encryption.ts'
+import { connect } from '../temporal/connection.ts'
 import {
   type EndedExecution,
   endedExecutions,
   forgetExecutions,
   historiesBefore,
-} from './temporal-history.ts'
-import { compactServerFile } from './temporal-server/compaction.ts'
+} from '../temporal/histories.ts'
+import { homeNameOn } from '../temporal/home-name.ts'
+import { unread } from '../temporal/payload-encryption.ts'
+import { compactServerFile } from '../temporal/server/compaction.ts'
 
 const megabyte = 1e6
 
@@ -66,7 +66,7 @@ export function createCleaning(
   now: number,
 ): HomeCleaning {
   async function histories(runs: readonly RunToClean[]): Promise<Cleaning['histories']> {
-    // What began later has not ended earlier: most often nobody needs to be asked.
+    // What began later has not ended earlier: most often the server need not be asked.
     const old = runs.filter(({ created, config }) => created < historiesBefore(config, now))
     if (old.length === 0 || (process.env.TEMPORAL_ADDRESS === undefined && !existsSync(home.temporalFile)))
       return []

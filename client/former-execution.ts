@@ -1,5 +1,5 @@
 /**
- * Former executions: a run of this home that goes on under another name of the home, as before it joined a fleet or as
+ * Former executions: a run of this home that is in progress under another name of the home, as before it joined a fleet or as
  * a release began it that knew no names of homes.
  *
  * Invariants
@@ -8,12 +8,12 @@
  */
 import type { Client } from '@temporalio/client'
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js'
-import { type HomeName, ownServer, workflowIdOf } from '../identity.ts'
+import { type HomeName, ownServer, workflowIdOf } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import type { Store } from '../storage/store.ts'
+import { isNotFound } from '../temporal/call-status.ts'
+import { otherNames } from '../temporal/home-name.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
-import { isNotFound } from './call-status.ts'
-import { otherNames } from './home-name.ts'
 import { SessionFault } from './session-fault.ts'
 
 interface Dependencies {
@@ -29,10 +29,10 @@ export async function refuseFormerExecution(dependencies: Dependencies, run: Sto
     const workflowId = workflowIdOf(name, run.id)
     if (!(await isRunningFor(client, workflowId, run))) continue
     const way =
-      name === ownServer ? 'end the processes that work on it' : 'unset PERDURE_FLEET to go on with it there'
+      name === ownServer ? 'end the processes that work on it' : 'unset PERDURE_FLEET to continue it there'
     throw new SessionFault(
       'refused',
-      `run ${run.id} still runs as workflow ${workflowId}, not as ${workflowIdOf(homeName, run.id)}: ${way}, or terminate that workflow; then \`perdure resume ${run.id}\` goes on from its last publication`,
+      `run ${run.id} still runs as workflow ${workflowId}, not as ${workflowIdOf(homeName, run.id)}: ${way}, or terminate that workflow; then \`perdure resume ${run.id}\` continues from its last publication`,
     )
   }
 }

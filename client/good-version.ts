@@ -1,12 +1,12 @@
 /**
- * Which version stands for one that is asked for.
+ * Which version is used for one that is asked for.
  *
  * Invariants
  * - A version whose checkpoint is broken is never used: the newest good one before it is, and that is said.
  * - A version that the run does not keep is refused with those that it keeps; the published one counts as broken where
  *   it is missing.
  */
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { latestGoodCheckpoint, publishedVersions } from '../policy/checkpoints/versions.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
@@ -18,18 +18,30 @@ interface Dependencies {
   readonly log: (line: string) => void
 }
 
-/** Asks for a version. @throws SessionFault `unknown_version` */
-export function createGoodVersion({ home, store, log }: Dependencies) {
-  return async (run: RunId, version: number): Promise<number> => {
+/** @throws SessionFault `unknown_version` where the run's checkpoints are here and the version is not among them */
+export async function requireKeptVersion(
+  { home, store }: Pick<Dependencies, 'home' | 'store'>,
+  run: RunId,
+  version: number,
+): Promise<void> {
+  const versions = await publishedVersions(home.run(run).checkpointsDir)
+  // Checkpoints of another machine are not here to be looked at.
+  if (versions.length === 0 || versions.includes(version) || version === (await store.runs.version(run)))
+    return
+  throw new SessionFault(
+    'unknown_version',
+    `run ${run} keeps no version ${version}; it has ${versions.join(', ')}`,
+  )
+}
+
+/** The good version for one that is asked for. @throws SessionFault `unknown_version` */
+export type GoodVersion = (run: RunId, version: number) => Promise<number>
+
+export function createGoodVersion({ home, store, log }: Dependencies): GoodVersion {
+  return async (run, version) => {
     const { checkpointsDir } = home.run(run)
-    const versions = await publishedVersions(checkpointsDir)
-    // Checkpoints of another machine are not here to be looked at.
-    if (versions.length === 0) return version
-    if (!versions.includes(version) && version !== (await store.runs.version(run)))
-      throw new SessionFault(
-        'unknown_version',
-        `run ${run} keeps no version ${version}; it has ${versions.join(', ')}`,
-      )
+    if ((await publishedVersions(checkpointsDir)).length === 0) return version
+    await requireKeptVersion({ home, store }, run, version)
     const { found, refused } = await latestGoodCheckpoint(checkpointsDir, version)
     for (const { fault } of refused) log(fault.message)
     if (found === undefined)

@@ -2,12 +2,12 @@
  * New runs: how a run comes to be in a home.
  *
  * Invariants
- * - A run's name and configuration are stored first; whatever happens then, `resume` goes on with it.
+ * - A run's name and configuration are stored first; whatever happens then, `resume` continues it.
  * - Paths that lie in the home are stored so that the home can move.
  */
 import { withoutHome } from '../config/home-paths.ts'
 import type { RunConfig } from '../config/schema.ts'
-import { type RunId, runId } from '../identity.ts'
+import { type RunId, runId } from '../identity/identity.ts'
 import type { Precedence } from '../storage/codec.ts'
 import { createHome, type Home } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'

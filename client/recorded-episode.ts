@@ -5,9 +5,9 @@
  * - Asks no server: the store knows whether an episode can be branched at a turn.
  * - Only an episode that has ended and whose trajectory is whole is branched off.
  */
-import { type EpisodeId, parseEpisodeId } from '../identity.ts'
+import { type EpisodeId, parseEpisodeId } from '../identity/identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
-import { isSealed, type SealedEpisode } from '../storage/episodes.ts'
+import { isSealed, type SealedEpisode } from '../storage/episode.ts'
 import type { Store } from '../storage/store.ts'
 import { SessionFault } from './session-fault.ts'
 
@@ -46,7 +46,7 @@ export async function checkTurn(
       'unknown_episode',
       `the turns of episode ${id} were deleted by retention; branch another`,
     )
-  // An episode that was cut off can be played on from where it stood.
+  // An episode that was cut off can be played on from where it was.
   const last = isRewarded(seal.outcome) ? seal.turns - 1 : Math.min(seal.turns, seal.observations - 1)
   if (turn <= last && (await store.observations.get(id, turn))?.done === false) return
   throw new SessionFault(

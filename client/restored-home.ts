@@ -3,22 +3,19 @@
  * round, and workflows that the keys of this process do not open.
  *
  * Invariants
- * - (1) Workflows whose payloads cannot be read are refused before any worker takes work it could only fail.
- * - (2) Workflows of a later time than the store are refused then too: what they took in would leave a gap in it. A
- *   workflow says which version it published only after the store has it.
- * - (3) A workflow of an earlier time than the store is given up, and the run continues from the store, where all that
- *   it would do again is done.
+ * - [RESTORED-1] Workflows whose payloads cannot be read are refused before any worker takes work it could only fail.
+ * - [RESTORED-2] Workflows of a later time than the store are refused then too: what they took in would leave a gap
+ *   in it. A workflow says which version it published only after the store has it.
+ * - [RESTORED-3] A workflow of an earlier time than the store is given up, and the run continues from the store,
+ *   where all that it would do again is done.
  */
 import { Client, Connection } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
-import { type HomeName, type RunId, workflowIdOf } from '../identity.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { type RunId, workflowIdOf } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import type { StoredRun } from '../storage/runs.ts'
-import type { Store } from '../storage/store.ts'
-import { searchAttributes } from '../workflows/messages.ts'
-import { isNotFound } from './call-status.ts'
-import type { TemporalConnection } from './connection.ts'
+import { isNotFound } from '../temporal/call-status.ts'
 import {
   type KeyRing,
   keyRing,
@@ -27,39 +24,39 @@ import {
   payloadCodec,
   requiredKey,
   unread,
-} from './payload-encryption.ts'
+} from '../temporal/payload-encryption.ts'
+import { searchAttributes } from '../workflows/messages.ts'
 import { SessionFault } from './session-fault.ts'
+import type { SessionHome } from './session-home.ts'
 
 const lookDeadlineMs = 10_000
 
-type Way = Pick<TemporalConnection, 'options' | 'namespace' | 'embedded'>
-
 /**
- * Looks at every run that goes on, before anything is done for it.
+ * Looks at every run in progress, before anything is done for it.
  * @returns runs whose workflows are older than the store, with the words for it
  * @throws PayloadFault which key is missing or wrong, and where it is given; SessionFault `refused` where the store is
  *   older than the workflows
  */
-export async function findOlderWorkflows(
-  way: Way,
-  store: Store,
-  home: Home,
-  homeName: HomeName,
-): Promise<Map<RunId, string>> {
+export async function findOlderWorkflows({
+  home,
+  store,
+  server,
+  homeName,
+}: Pick<SessionHome, 'home' | 'store' | 'server' | 'homeName'>): Promise<Map<RunId, string>> {
   const running = (await store.runs.list()).filter(({ status }) => status === 'running')
   const older = new Map<RunId, string>()
   if (running.length === 0) return older
   const ring = keyRing()
-  const connection = await Connection.connect(way.options ?? {})
+  const connection = await Connection.connect(server.options ?? {})
   try {
-    const client = new Client({ connection, namespace: way.namespace, dataConverter: unread })
+    const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
     for (const run of running)
       await connection.withDeadline(Date.now() + lookDeadlineMs, async () => {
         const workflowId = workflowIdOf(homeName, run.id)
-        await requireKey(run.id, await firstPayloads(connection, way.namespace, workflowId), ring)
+        await requireKey(run.id, await firstPayloads(connection, server.namespace, workflowId), ring)
         const published = await publishedBy(client, workflowId)
         if (published !== undefined && published > (run.version ?? -1))
-          throw olderStore(run, published, way.embedded ? home : undefined)
+          throw olderStore(run, published, server.embedded ? home : undefined)
         // A process that was killed may not have come to say it of the last one.
         if (published !== undefined && published < (run.version ?? 0) - 1)
           older.set(
@@ -94,7 +91,7 @@ async function requireKey(
   }
 }
 
-/** The version that a run's workflow says it has published; undefined where none goes on. */
+/** The version that a run's workflow says it has published; undefined where none is running. */
 async function publishedBy(client: Client, workflowId: string): Promise<number | undefined> {
   try {
     const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe()

@@ -1,5 +1,5 @@
 /**
- * Run change: another configuration for a run that stands still, found good before anything is started.
+ * Run change: another configuration for a run that is not in progress, found good before anything is started.
  *
  * Invariants
  * - It is checked as a whole: against the schema, against what the run has done, and its tasks are opened once.
@@ -11,10 +11,10 @@ import { inHome } from '../config/home-paths.ts'
 import { withOverrides } from '../config/loader.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
+import { isWarm, type TrainingState } from '../workflows/training-state.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 /** A change that can be made. */
@@ -41,10 +41,9 @@ export async function runChangeOf(
   const before = inHome(configSchema.parse(record.config), home.dir)
   const wanted = withOverrides(before, set)
   const state = (await store.runs.state(run)) as TrainingState | undefined
-  const warmStart = state?.warmStart ?? null
-  const isWarm = warmStart !== null && warmStart.done === warmStart.total
+  const warm = state !== undefined && isWarm(state)
   const refused = refusedChanges(changesBetween(before, wanted), {
-    isWarm,
+    isWarm: warm,
     step: state?.step ?? 0,
     isDone: record.status === 'done',
   })
@@ -56,7 +55,7 @@ export async function runChangeOf(
         return { key, value: String(to), allowed: reason, where: '--set', message }
       }),
     )
-  const check = isWarm ? checkTasks : checkRun
+  const check = warm ? checkTasks : checkRun
   const { config, notices } = await check(wanted, { home: home.dir, own })
   const changes = changesBetween(before, config)
   return changes.length === 0 ? undefined : { config, changes, notices }

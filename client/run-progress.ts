@@ -1,60 +1,53 @@
 /**
- * Progress of runs: where each stands and how it ended, from its workflow, its store and the disk it writes to.
+ * Progress of runs: how far each is and how it ended, from its workflow, its store and the disk it writes to.
  *
  * Invariants
  * - Looking changes nothing.
  * - Evaluations come from the store, all of them: a run carries the latest alone.
  * - A run that was cancelled has stored itself as one that was stopped, and counts as one.
  */
-import { WorkflowFailedError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client'
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
-import type { RunConfig } from '../config/schema.ts'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { diskSpace } from '../storage/disk-use.ts'
-import type { Store } from '../storage/store.ts'
+import { isDeadline, isNotReady } from '../temporal/call-status.ts'
+import { diskWarning } from '../workers/disk-watch.ts'
 import { progress, type RunPhase, type RunProgress } from '../workflows/messages.ts'
-import type { trainingRun } from '../workflows/training-run.ts'
-import { progressOf, type TrainingState } from '../workflows/training-state.ts'
-import { isDeadline, isNotReady } from './call-status.ts'
-import type { TemporalConnection } from './connection.ts'
-import { diskWarning } from './disk-watch.ts'
-import type { ServerCalls } from './server-calls.ts'
+import { progressOf } from '../workflows/training-progress.ts'
+import type { RunCalls } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
+import type { SessionHome } from './session-home.ts'
 import { withEvaluations } from './stored-progress.ts'
+import type { StoredRuns } from './stored-runs.ts'
 import { firstReasonOf } from './workflow-result.ts'
 
 export interface RunsProgress {
-  /** Where the run stands, from its workflow or, where no worker answers, from the store. */
+  /** How far the run is, from its workflow or, where no worker answers, from the store. */
   progress(run: string): Promise<RunProgress>
   /** Settles when the run ends. @throws SessionFault `run_failed`, with the reason */
   result(run: string): Promise<RunProgress>
 }
 
+/** As `RunsProgress.progress`, what the run itself says: nothing of the disk, of evaluations the latest. */
+export type OwnProgress = (run: string) => Promise<RunProgress>
+
 interface Dependencies {
-  readonly store: Store
-  /** Directory of the home. */
-  readonly home: string
-  readonly connection: Pick<TemporalConnection, 'silence'>
-  readonly ask: ServerCalls['ask']
-  readonly handleOf: (run: string) => WorkflowHandle<typeof trainingRun>
-  /** @throws SessionFault `unknown_run` */
-  readonly known: (run: string) => Promise<{ readonly config: RunConfig }>
-  /** What a run last stored of itself. @throws SessionFault `unknown_run` */
-  readonly lastState: (run: string) => Promise<TrainingState>
-  /** A call that ends with the session. */
-  readonly untilClosed: <T>(call: () => Promise<T>) => Promise<T>
+  readonly place: Pick<SessionHome, 'home' | 'store' | 'server'>
+  readonly calls: Pick<RunCalls, 'ask' | 'handleOf' | 'untilClosed'>
+  readonly runs: Pick<StoredRuns, 'known' | 'lastState'>
 }
 
 /** Phases in which a run writes nothing any more. */
 const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
-export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
-  /** As `progress`, what the run itself tells: nothing of the disk, of evaluations the latest. */
-  told(run: string): Promise<RunProgress>
-} {
-  const { connection, store, home, ask, handleOf, known, lastState, untilClosed } = dependencies
+export function createRunsProgress(
+  dependencies: Dependencies,
+): RunsProgress & { readonly ownProgress: OwnProgress } {
+  const { home, store, server } = dependencies.place
+  const { ask, handleOf, untilClosed } = dependencies.calls
+  const { known, lastState } = dependencies.runs
 
-  async function told(run: string): Promise<RunProgress> {
+  async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)
     try {
       return await ask(() => handleOf(run).query(progress))
@@ -67,14 +60,14 @@ export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
   const evaluated = (answer: RunProgress) => withEvaluations(store, runId(answer.run), answer)
 
   return {
-    told,
+    ownProgress,
 
     async progress(run) {
       const { config } = await known(run)
-      const answer = await evaluated(await told(run))
+      const answer = await evaluated(await ownProgress(run))
       if (endedPhases.has(answer.phase)) return answer
-      const warning = diskWarning(home, await diskSpace(home), config.retention)
-      const warnings = [connection.silence(), answer.warning, warning].filter((each) => each !== undefined)
+      const warning = diskWarning(home.dir, await diskSpace(home.dir), config.retention)
+      const warnings = [server.silence(), answer.warning, warning].filter((each) => each !== undefined)
       return warnings.length === 0 ? answer : { ...answer, warning: warnings.join('; ') }
     },
 
@@ -85,7 +78,7 @@ export function createRunsProgress(dependencies: Dependencies): RunsProgress & {
         if (!(error instanceof WorkflowFailedError)) throw error
         if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))
         const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
-        const advice = `once that is fixed, \`perdure resume ${run}\` goes on with it`
+        const advice = `once that is fixed, \`perdure resume ${run}\` continues it`
         throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })
       }
     },

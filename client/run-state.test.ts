@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
-import { stateToBeginAgainFrom, stateToGoOnFrom } from './run-state.ts'
+import { stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 
 const run = runId('state')
 const config = configSchema.parse({
@@ -45,31 +45,31 @@ function order(
   }
 }
 
-describe('the state with which a run goes on', () => {
-  it('a batch that was in hand is taken again, and what was in flight is looked for first', () => {
-    for (const state of [stateToGoOnFrom(stored, config, []), stateToBeginAgainFrom(stored, config, [])]) {
+describe('the state with which a run continues', () => {
+  it('a batch that was in progress is taken again, and what was in flight is looked for first', () => {
+    for (const state of [stateToResumeFrom(stored, config, []), stateToRestartFrom(stored, config, [])]) {
       expect(state).toMatchObject({ reattach: true, training: [], ready: [ready(8), ready(9)] })
       expect(state).not.toHaveProperty('message')
     }
   })
 
-  it('whoever resumes a run that was paused or stopped wants it to go on', () => {
+  it('a run that was paused or stopped continues when it is resumed', () => {
     const ended = { ...stored, paused: true, pauseReason: 'lunch', stopRequested: true, stopNow: true }
     const trail = [order(2, 'tasks.0.weight', 7), order(3, 'pause', 'paused'), order(4, 'stop', 'now')]
-    for (const state of [stateToGoOnFrom(ended, config, []), stateToGoOnFrom(stored, config, trail)])
+    for (const state of [stateToResumeFrom(ended, config, []), stateToResumeFrom(stored, config, trail)])
       expect(state).toMatchObject({
         paused: false,
         pauseReason: null,
         stopRequested: false,
         stopNow: false,
       })
-    expect(stateToGoOnFrom(stored, config, trail)).toMatchObject({ weights: [7], orders: 5 })
-    expect(stateToBeginAgainFrom(ended, config, [])).toMatchObject({ paused: true, stopRequested: true })
+    expect(stateToResumeFrom(stored, config, trail)).toMatchObject({ weights: [7], orders: 5 })
+    expect(stateToRestartFrom(ended, config, [])).toMatchObject({ paused: true, stopRequested: true })
   })
 
   it('an order that was taken after the state was stored holds in the new execution too, under its number', () => {
     const later = order(3, 'learning.learningRate', 0.5, { effectVersion: null })
-    const state = stateToBeginAgainFrom(stored, config, [
+    const state = stateToRestartFrom(stored, config, [
       order(1, 'rollout.maxStaleness', 9), // in the state already, and changed since
       order(2, 'tasks.0.weight', 7),
       later,
@@ -93,7 +93,7 @@ describe('the state with which a run goes on', () => {
     expect(state.unsettled.map(({ number }) => number)).toEqual([3, 5])
     expect(state.evaluating).toContainEqual({ suite: 'held_out', version: 3 })
     const trail = [order(2, 'pause', 'paused'), order(3, 'continue', 'training'), order(4, 'stop', 'now')]
-    expect(stateToBeginAgainFrom(stored, config, trail)).toMatchObject({
+    expect(stateToRestartFrom(stored, config, trail)).toMatchObject({
       paused: false,
       stopRequested: true,
       stopNow: true,
@@ -104,7 +104,7 @@ describe('the state with which a run goes on', () => {
   it('evaluations that were started after it was stored are heard of in the new execution', () => {
     const due = { suite: 'held_out', version: 4 }
     const found = { ...due, success: 1, n: 2 }
-    for (const next of [stateToBeginAgainFrom, stateToGoOnFrom]) {
+    for (const next of [stateToRestartFrom, stateToResumeFrom]) {
       expect(next(stored, config, []).evaluating).toEqual([due])
       expect(next({ ...stored, evaluating: [due] }, config, []).evaluating).toEqual([due])
       expect(next({ ...stored, evaluations: [found] }, config, []).evaluating).toEqual([])

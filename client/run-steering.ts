@@ -1,8 +1,8 @@
 /**
- * Steering from outside: orders to a run that is going on, and the trail that they leave.
+ * Steering from outside: orders to a run that is in progress, and the trail that they leave.
  *
  * Invariants
- * - An order goes through the run's workflow: whoever gives it, the run sees the same.
+ * - An order goes through the run's workflow, so it has the same effect from every caller.
  * - A call returns when the run has taken the order, or says why it has not.
  */
 import { hostname, userInfo } from 'node:os'
@@ -14,24 +14,22 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
-import { type RunId, runId } from '../identity.ts'
+import { type RunId, runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import type { Store } from '../storage/store.ts'
+import { isDeadline, isNotReady } from '../temporal/call-status.ts'
+import { answerDeadlineMs } from '../temporal/server-calls.ts'
 import {
   changeSettings,
   checkpointNow,
   evaluateNow,
-  type LearningChange,
   pause,
   resume,
   rollBack,
   type SettingsChange,
-  setLearning,
-  setTaskMix,
   stop,
 } from '../workflows/messages.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
-import { isDeadline, isNotReady } from './call-status.ts'
 import { SessionFault } from './session-fault.ts'
 
 export type { AuditEntry } from '../storage/audit.ts'
@@ -42,19 +40,15 @@ export interface RunSteering {
   /** @param options.reason why, which the run's status shows */
   pause(run: string, options?: { readonly reason?: string; readonly by?: string }): Promise<void>
   continue(run: string): Promise<void>
-  /** Stops after the update in hand, or without waiting for it; `resume` goes on from there. */
+  /** Stops after the update in progress, or without waiting for it; `resume` continues from there. */
   stop(run: string, options?: { readonly now?: boolean }): Promise<void>
-  /** New weights of the task mix, one per configured task, in their order. */
-  setTaskMix(run: string, weights: readonly number[]): Promise<void>
-  /** New learning settings, from the next update on. */
-  setLearning(run: string, change: LearningChange): Promise<void>
   /** New values of live settings by their keys in a configuration, all or none; null takes one away. */
   change(run: string, settings: SettingsChange): Promise<void>
   /** Starts an evaluation of the current version in the run; the first suite by default. @returns its id */
   evaluateNow(run: string, suite?: string): Promise<string>
   /** Keeps the checkpoint of the current version. @returns the version */
   checkpoint(run: string): Promise<number>
-  /** After the update in hand the run goes on from that version's weights, as a new version. */
+  /** After the update in progress the run continues from that version's weights, as a new version. */
   rollBack(run: string, version: number): Promise<void>
   /** Every order that the run has taken, the earliest first. */
   audit(run: string): Promise<readonly AuditEntry[]>
@@ -73,9 +67,6 @@ interface Dependencies {
   readonly by?: string | undefined
 }
 
-/** Longer than a busy worker needs to answer; after it nobody is there. */
-export const answerDeadlineMs = 15_000
-
 const askedAgainAfterMs = 200
 
 export function createRunSteering(dependencies: Dependencies): RunSteering {
@@ -92,7 +83,7 @@ export function createRunSteering(dependencies: Dependencies): RunSteering {
     if (description?.status.name !== 'RUNNING')
       throw new SessionFault(
         'not_running',
-        `run ${run} is not running; \`perdure resume ${run}\` goes on with it`,
+        `run ${run} is not running; \`perdure resume ${run}\` continues it`,
       )
     try {
       return await client.withDeadline(until, () => send(handleOf(run)))
@@ -120,10 +111,6 @@ export function createRunSteering(dependencies: Dependencies): RunSteering {
     async stop(run, { now = false } = {}) {
       await steer(run, (handle) => handle.executeUpdate(stop, { args: [{ by, now }] }))
     },
-    setTaskMix: (run, weights) =>
-      steer(run, (handle) => handle.executeUpdate(setTaskMix, { args: [weights, { by }] })),
-    setLearning: (run, change) =>
-      steer(run, (handle) => handle.executeUpdate(setLearning, { args: [change, { by }] })),
     change: (run, settings) =>
       steer(run, (handle) => handle.executeUpdate(changeSettings, { args: [settings, { by }] })),
     async evaluateNow(run, wish) {

@@ -1,13 +1,14 @@
 /**
- * How a run stands as its store alone knows it.
+ * The progress of a run as its store alone knows it.
  *
  * Invariants
  * - Asks no server: what a finished run came to is known without one.
  */
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import type { Store } from '../storage/store.ts'
 import type { RunProgress } from '../workflows/messages.ts'
-import { currentState, progressOf, type TrainingState } from '../workflows/training-state.ts'
+import { progressOf } from '../workflows/training-progress.ts'
+import { currentState, type TrainingState } from '../workflows/training-state.ts'
 
 /** The same progress with all evaluations of the run: it carries the latest alone. */
 export async function withEvaluations(store: Store, run: RunId, answer: RunProgress): Promise<RunProgress> {

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createEchoTask } from '../../test/echo-task.ts'
 import { ConfigFault } from '../config/fault.ts'
 import { resolveConfig } from '../config/loader.ts'
 import type { EnvironmentDefinition, Task } from '../envs/environment.ts'
 import { EnvironmentFault } from '../envs/environment.ts'
+import { createEchoTask } from '../test/echo-task.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'perdure-tasks-'))

@@ -3,14 +3,14 @@
  *
  * Invariants
  * - A configuration is checked before anything starts.
- * - Looking never changes the run; a look that fails is told and tried again.
+ * - Looking never changes the run; a look that fails is reported and tried again.
  * - Closing leaves the run resumable, and nothing running that was started here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigInput } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import { runId, runNameAt } from '../identity.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { runId, runNameAt } from '../identity/identity.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import type { MetricsLine } from '../storage/metrics.ts'
 import { openStore } from '../storage/store.ts'
@@ -18,7 +18,6 @@ import { SessionFault } from './session-fault.ts'
 import type {
   EvaluationOptions,
   EvaluationSummary,
-  LearningChange,
   RunProgress,
   SettingsChange,
   TrainingSession,
@@ -32,7 +31,7 @@ export interface TrainingOptions {
   readonly home?: string
   /** Environments of the program itself; where a later process must find them, use `tasks.N.from`. */
   readonly environments?: readonly EnvironmentDefinition[]
-  /** Told what workers and server have to say; nobody by default. */
+  /** Receives the messages of workers and server; none by default. */
   readonly log?: (line: string) => void
 }
 
@@ -43,24 +42,20 @@ export interface Training extends AsyncDisposable, AsyncIterable<RunProgress> {
   readonly directory: string
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
-  /** Where the run stands now. Iterating over the training tells it once a second, the last time at the end. */
+  /** How far the run is now. Iterating over the training gives it once a second, the last time at the end. */
   progress(): Promise<RunProgress>
   /** The lines of `metrics.jsonl` in the order in which they came, and each new one, until the run ends. */
   metrics(): AsyncIterable<MetricsLine>
   /** No update starts and no group is admitted until `continue`. */
   pause(): Promise<void>
   continue(): Promise<void>
-  /** Ends the run after the update in hand, so that it can be resumed; one that has ended stays as it is. */
+  /** Ends the run after the update in progress, so that it can be resumed; one that has ended stays as it is. */
   stop(): Promise<void>
-  /** New weights of the task mix, one per configured task, in their order. */
-  setTaskMix(weights: readonly number[]): Promise<void>
-  /** New learning settings, from the next update on. */
-  setLearning(change: LearningChange): Promise<void>
-  /** New values of live settings by their keys in a configuration, e.g. `rollout.maxStaleness`. */
+  /** New values of live settings by their keys in a configuration, e.g. `learning.learningRate`, `tasks.0.weight`. */
   change(settings: SettingsChange): Promise<void>
   /** Keeps the checkpoint of the current version. @returns the version */
   checkpoint(): Promise<number>
-  /** After the update in hand the run goes on from that version's weights, as a new version. */
+  /** After the update in progress the run continues from that version's weights, as a new version. */
   rollBack(version: number): Promise<void>
   /** Evaluates one checkpoint; the latest by default. */
   evaluate(options?: EvaluationOptions): Promise<EvaluationSummary>
@@ -91,7 +86,7 @@ export async function train(
   return open(run, options, (session) => session.start(run, checked.config))
 }
 
-/** Goes on with a run where it stood; a finished one only tells its result. @throws SessionFault `unknown_run` */
+/** Continues a run where it stopped; a finished one only gives its result. @throws SessionFault `unknown_run` */
 export async function resume(run: string, options: TrainingOptions = {}): Promise<Training> {
   return open(runId(run), options, (session) => session.resume(run))
 }
@@ -128,7 +123,7 @@ function trainingOf(
   const { storeFile, run: directoryOf } = homeAt(home)
   const { dir: directory, metricsFile } = directoryOf(runId(run))
   const ending = resultOf(session, run)
-  // Whoever never asks for the result is not to end with its failure.
+  // A caller that never asks for the result does not fail with it.
   ending.catch(() => undefined)
   let closing: Promise<void> | undefined
   const close = () => (closing ??= session.close())
@@ -165,8 +160,6 @@ function trainingOf(
     pause: () => session.pause(run),
     continue: () => session.continue(run),
     stop: () => session.stop(run).catch(unlessEnded),
-    setTaskMix: (weights) => session.setTaskMix(run, weights),
-    setLearning: (change) => session.setLearning(run, change),
     change: (settings) => session.change(run, settings),
     checkpoint: () => session.checkpoint(run),
     rollBack: (version) => session.rollBack(run, version),

@@ -23,7 +23,7 @@ describe('the changes between two configurations', () => {
   })
 })
 
-describe('a change of a run that stands still', () => {
+describe('a change of a run that is stopped', () => {
   it('is good for what lies ahead, and refused for what was laid down', () => {
     const good = [
       'training.updates=40',

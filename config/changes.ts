@@ -2,7 +2,7 @@
  * Changes of a run's configuration after it was started: which keys may change, and until when.
  *
  * Invariants
- * - One table has the rule of every key; a key that it does not name may change whenever the run stands still.
+ * - One table has the rule of every key; a key that it does not name may change whenever the run is stopped.
  * - What a run has done already is not changed afterwards.
  * - A change is good as a whole or refused as a whole, with each key and why.
  */
@@ -107,7 +107,7 @@ function objectionTo({ key, to }: ConfigChange, now: RunProgressPoint): string |
     : undefined
 }
 
-// Nothing would come of it: a run that is done goes on only if there are updates left.
+// Nothing would come of it: a run that is done continues only if there are updates left.
 function doneObjection(changes: readonly ConfigChange[], now: RunProgressPoint): string | undefined {
   const more = changes.find(({ key }) => key === 'training.updates')?.to
   if (!now.isDone || (typeof more === 'number' && more > now.step)) return undefined

@@ -5,6 +5,7 @@
  * - Pure: the same configuration gives the same complaints, in the order of the fields.
  * - Each complaint stands at the key that a user would change, and says what would be allowed.
  */
+import { isPlayable, playableWords } from '../learning/task-mix.ts'
 import type { RunConfig } from './schema.ts'
 
 /** Two fields that do not fit each other. */
@@ -28,8 +29,8 @@ export function contradictions(config: RunConfig): readonly Contradiction[] {
 }
 
 function ofTasks({ tasks }: RunConfig): Contradiction[] {
-  if (tasks.every(({ weight }) => weight === 0))
-    return [{ path: ['tasks', 0, 'weight'], value: 0, message: 'a positive weight for at least one task' }]
+  if (!isPlayable(tasks.map(({ weight }) => weight)))
+    return [{ path: ['tasks', 0, 'weight'], value: 0, message: playableWords }]
   return tasks.flatMap(({ task }, index) =>
     tasks.findIndex((other) => other.task === task) === index
       ? []

@@ -5,6 +5,7 @@
  * - Every problem of a configuration is reported at once, each with its key.
  * - An unknown key comes with the nearest key that exists.
  */
+import { Fault, type FaultOptions } from '../faults/fault.ts'
 
 /** One thing that is wrong. */
 export interface ConfigProblem {
@@ -21,14 +22,13 @@ export interface ConfigProblem {
 }
 
 /** A configuration cannot be used; nothing was started. */
-export class ConfigFault extends Error {
+export class ConfigFault extends Fault<'unreadable_file' | 'bad_syntax' | 'bad_override' | 'bad_value'> {
   override readonly name = 'ConfigFault'
-  readonly kind: 'unreadable_file' | 'bad_syntax' | 'bad_override' | 'bad_value'
+  protected static override readonly permanentKinds = 'all'
   readonly problems: readonly ConfigProblem[]
 
-  constructor(kind: ConfigFault['kind'], problems: readonly ConfigProblem[], options?: { cause?: unknown }) {
-    super(problems.map(({ message }) => message).join('\n'), options)
-    this.kind = kind
+  constructor(kind: ConfigFault['kind'], problems: readonly ConfigProblem[], options?: FaultOptions) {
+    super(kind, problems.map(({ message }) => message).join('\n'), options)
     this.problems = problems
   }
 
@@ -36,11 +36,6 @@ export class ConfigFault extends Error {
   get key(): string {
     return this.problems[0]?.key ?? ''
   }
-}
-
-/** The beginning of a text that may be long. */
-export function excerpt(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 77)}…` : text
 }
 
 /** Edits (insert, delete, change, swap of neighbours) that turn one word into the other. */

@@ -6,6 +6,7 @@
  * - A list's fields are named with `N` in place of the index: `tasks.N.weight`.
  */
 import { z } from 'zod'
+import { boundsInWords } from '../learning/bounds.ts'
 import { configSchema } from './schema.ts'
 
 /** One key of the configuration. */
@@ -39,21 +40,18 @@ const nodeSchema = z.object({
 })
 type Node = z.output<typeof nodeSchema>
 
-function bounds(node: Node): string {
-  const low = node.minimum ?? node.exclusiveMinimum
-  const high = node.maximum ?? node.exclusiveMaximum
-  if (node.minimum !== undefined && node.maximum !== undefined) return `from ${low} to ${high}`
-  const lowWords = low === undefined ? '' : `${node.minimum === undefined ? 'above' : 'at least'} ${low}`
-  const highWords = high === undefined ? '' : `${node.maximum === undefined ? 'below' : 'at most'} ${high}`
-  return [lowWords, highWords].filter((words) => words !== '').join(', ')
-}
-
 function allowedBy(node: Node): string {
   if (node.enum !== undefined) return `one of ${node.enum.map((value) => String(value)).join(', ')}`
   switch (node.type) {
     case 'integer':
     case 'number':
-      return `${node.type} ${bounds(node)}`.trim()
+      return boundsInWords({
+        ...(node.type === 'integer' ? { whole: true } : {}),
+        atLeast: node.minimum,
+        above: node.exclusiveMinimum,
+        atMost: node.maximum,
+        below: node.exclusiveMaximum,
+      })
     case 'string':
       return node.pattern === undefined ? 'text' : `text of the form ${node.pattern}`
     case 'array':

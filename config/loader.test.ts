@@ -90,6 +90,7 @@ describe('a problem names its key, its value, what is allowed, and where it came
     ])
   })
 
+  // [TREE-1] [TREE-2]
   test.each([
     ['contains itself as a section', 'seed: 1\nrollout: &a\n  groupSize: *a\n', 'rollout.groupSize', 3],
     ['contains itself in settings', 'tasks:\n  - settings: &s\n      x: [*s]\n', 'tasks.0.settings.x.0', 3],

@@ -23,7 +23,8 @@ import {
   type YAMLMap,
 } from 'yaml'
 import type { z } from 'zod'
-import { ConfigFault, type ConfigProblem, excerpt, meantInstead, nearest } from './fault.ts'
+import { shownValue, wrongValueWords } from '../learning/wrong-value.ts'
+import { ConfigFault, type ConfigProblem, meantInstead, nearest } from './fault.ts'
 import { fieldAt, keysOf } from './fields.ts'
 import { type Override, overridePlace, parseOverride, withOverride } from './overrides.ts'
 import { withAbsolutePaths } from './paths.ts'
@@ -291,12 +292,6 @@ function pairIn({ items }: YAMLMap, part: PropertyKey): Pair | undefined {
   return items.find(({ key }) => isScalar(key) && String(key.value) === String(part))
 }
 
-function shown(value: unknown): string {
-  // JSON has no word for what is no finite number.
-  if (typeof value === 'number') return String(value)
-  return excerpt(JSON.stringify(value) ?? String(value))
-}
-
 function problemsOf(
   issue: z.core.$ZodIssue,
   whereIs: (path: readonly PropertyKey[]) => string,
@@ -323,8 +318,8 @@ function problem(
 ): ConfigProblem {
   const key = path.map(String).join('.')
   const where = whereIs(path)
-  const value = shown(given)
-  const message = `${prefix(where)}\`${key}\` is ${value}: expected ${allowed}`
+  const value = shownValue(given)
+  const message = `${prefix(where)}${wrongValueWords(key, value, allowed)}`
   return { key, value, allowed, where, message }
 }
 

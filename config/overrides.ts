@@ -7,7 +7,8 @@
  * - An index may name an entry of a list or the one after the last, never leave a gap.
  * - The given tree is not changed; only own keys are ever read or written.
  */
-import { ConfigFault, excerpt } from './fault.ts'
+import { excerpt } from '../learning/wrong-value.ts'
+import { ConfigFault } from './fault.ts'
 import { endlessness, isTree, type Tree } from './tree.ts'
 import { readYaml } from './yaml-text.ts'
 

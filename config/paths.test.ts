@@ -1,4 +1,4 @@
-/** Paths of a configuration: the same run in whatever directory it goes on. */
+/** Paths of a configuration: the same run in whatever directory it continues. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -6,7 +6,7 @@ import { configFields } from './fields.ts'
 import { loadConfig } from './loader.ts'
 import { referencePage } from './reference-page.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '..')
 const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.yaml'))
 
 test('docs/configuration.md is what the schema gives; `npm run docs` writes it', () => {

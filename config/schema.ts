@@ -9,10 +9,22 @@
  * - Fields that must fit each other are checked together, and the complaint names one of them.
  */
 import { z } from 'zod'
+import { type Bounds, liveBounds } from '../learning/bounds.ts'
 import { contradictions } from './consistency.ts'
 
 const probability = z.number().min(0).max(1)
 const decay = z.number().min(0).lt(1)
+/** A setting that may change while a run trains. */
+function live(key: keyof typeof liveBounds): z.ZodNumber {
+  const { whole, atLeast, above, atMost, below }: Bounds = liveBounds[key]
+  let field: z.ZodNumber = whole === true ? z.int() : z.number()
+  if (atLeast !== undefined) field = field.min(atLeast)
+  if (above !== undefined) field = field.gt(above)
+  if (atMost !== undefined) field = field.max(atMost)
+  if (below !== undefined) field = field.lt(below)
+  return field
+}
+
 const count = (max: number) => z.int().min(1).max(max)
 
 const taskSchema = z.strictObject({
@@ -24,10 +36,7 @@ const taskSchema = z.strictObject({
     .describe(
       'Where a task of your own comes from: a module or folder by path (`./guess-number`), or an installed package by name.',
     ),
-  weight: z
-    .number()
-    .min(0)
-    .max(1_000_000)
+  weight: live('tasks.N.weight')
     .default(1)
     .describe('Share of the groups, relative to the other tasks; 0: the task is only evaluated on.'),
   data: z
@@ -40,14 +49,14 @@ const taskSchema = z.strictObject({
     .min(1)
     .default('train')
     .describe(
-      'Split that training instances are drawn from; of several, joined by `|`, the first that the data has.',
+      'Split that training instances are drawn from. Several names may be joined by `|`: the first that the data has is used.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
   demonstrationSettings: z
     .record(z.string(), z.json())
     .default({})
-    .describe('Settings that differ in the demonstrations, e.g. a kind of problem of which there are few.'),
+    .describe('Settings that apply to the demonstrations only, e.g. to show more of a rare kind of problem.'),
 })
 
 const suiteSchema = z.strictObject({
@@ -55,18 +64,20 @@ const suiteSchema = z.strictObject({
     .string()
     .regex(/^[a-z0-9_]{1,40}$/)
     .default('held_out')
-    .describe('Name of the suite in results and commands: small letters, digits and `_`.'),
+    .describe('Name of the suite in results and commands: lower-case letters, digits and `_`.'),
   task: z.string().min(1).default('alfworld').describe('Name of a task that the run configures.'),
   split: z
     .string()
     .min(1)
     .default('test')
-    .describe('Split that the episodes come from; of several, joined by `|`, the first that the data has.'),
+    .describe(
+      'Split that the episodes come from. Several names may be joined by `|`: the first that the data has is used.',
+    ),
   episodes: count(100_000).default(200).describe('Number of instances, the first of the split.'),
   samples: count(1024)
     .default(1)
     .describe(
-      'Episodes of each instance; with several, pass@k is measured too, and the temperature is above 0.',
+      'Episodes of each instance. With several, pass@k is measured too, and the temperature must be above 0.',
     ),
   temperature: z.number().min(0).max(10).default(0).describe('Sampling temperature; 0 is greedy.'),
 })
@@ -78,52 +89,51 @@ const gateSchema = z.strictObject({
     .min(0)
     .lt(1)
     .default(0.1)
-    .describe('Share of the suite that may be lost before the gate closes.'),
+    .describe('Largest loss of success that the gate allows, as a share of the episodes.'),
   confidence: z
     .number()
     .gt(0.5)
     .lt(1)
     .default(0.95)
-    .describe('How certain it must be that more than that is lost.'),
+    .describe('Confidence with which the loss must exceed `drop`.'),
   against: z
     .enum(['best', 'last'])
     .default('best')
-    .describe('What a version is compared with: the best one before it, or the one evaluated last.'),
+    .describe('What a version is compared with: the best version before it, or the one evaluated last.'),
   action: z
     .enum(['pause', 'rollback'])
     .default('pause')
-    .describe('`pause` lets a person look, `rollback` goes on from the best version.'),
+    .describe('`pause` waits for a person, `rollback` continues from the best version.'),
 })
 
 const rolloutSchema = z.strictObject({
   groupSize: z.int().min(2).max(1024).default(8).describe('Episodes of one instance (G).'),
-  groupsPerUpdate: count(4096).default(16).describe('Groups that one update consumes (B).'),
-  maxStaleness: z
-    .int()
-    .min(0)
-    .max(64)
+  groupsPerUpdate: count(4096).default(16).describe('Groups that one update learns from (B).'),
+  maxStaleness: live('rollout.maxStaleness')
     .default(1)
-    .describe('Updates that a group may be behind (η); 0 is synchronous.'),
-  groupsInFlight: count(65_536)
+    .describe('Largest staleness of a group, in updates (η); 0 is synchronous.'),
+  groupsInFlight: live('rollout.groupsInFlight')
     .optional()
-    .describe('Groups played at once at most; as many as `maxStaleness` allows by default.'),
+    .describe(
+      'Largest number of groups that are played at once; by default as many as `maxStaleness` allows.',
+    ),
   temperature: z.number().positive().max(10).default(0.8).describe('Sampling temperature in training.'),
-  maxTokensPerTurn: count(32_768).default(48).describe('Tokens of one action at most.'),
+  maxTokensPerTurn: count(32_768).default(48).describe('Largest number of tokens of one action.'),
   groupTimeoutSeconds: z
     .number()
     .positive()
     .max(604_800)
     .default(900)
-    .describe('Seconds after which a group ends at its quorum.'),
+    .describe('Seconds after which a group may end at its quorum.'),
   quorum: z
     .int()
     .min(2)
     .max(1024)
     .optional()
-    .describe('Episodes that make a group after its timeout; all of them by default.'),
+    .describe('Episodes that are enough for a group after its timeout; all of them by default.'),
   maxAttempts: count(100)
     .default(5)
-    .describe('Attempts of one episode that meets infrastructure failures; a failed attempt is no reward.'),
+    .describe('Attempts at one episode after infrastructure failures; a failed attempt has no reward.'),
   invalidActionLimit: count(1000).default(3).describe('Unusable actions in a row that end an episode.'),
 })
 
@@ -148,53 +158,47 @@ const learningSchema = z.strictObject({
     .describe(
       'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too.',
     ),
-  clipLow: z.number().positive().lte(1).default(0.2).describe('The ratio is clipped below at 1 − this (ε).'),
-  clipHigh: z.number().positive().max(100).default(0.2).describe('The ratio is clipped above at 1 + this.'),
-  dualClip: z.number().gt(1).max(1000).default(3).describe('Bound of the loss for negative advantages.'),
-  klCoefficient: z
-    .number()
-    .min(0)
-    .max(100)
+  clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
+  clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
+  dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),
+  klCoefficient: live('learning.klCoefficient')
     .default(0.0001)
     .describe('Weight β of the k3 divergence from the warm-started policy; 0 leaves it out.'),
-  entropyCoefficient: z.number().min(0).max(10).default(0).describe('Weight of the entropy bonus.'),
+  entropyCoefficient: live('learning.entropyCoefficient').default(0).describe('Weight of the entropy bonus.'),
   notCompletedPenalty: z
     .number()
     .min(-1000)
     .max(0)
     .default(-0.2)
     .describe('Reward of an episode that did not complete.'),
-  learningRate: z
-    .number()
-    .positive()
-    .max(1)
+  learningRate: live('learning.learningRate')
     .default(0.0003)
-    .describe('Learning rate of AdamW, at the top of its course.'),
+    .describe('Learning rate of AdamW, at the top of its schedule.'),
   warmUpUpdates: z
     .int()
     .min(0)
     .max(1_000_000)
     .default(0)
-    .describe('Updates over which the learning rate rises to its top.'),
+    .describe('Updates over which the learning rate rises to its peak.'),
   finalLearningRateShare: z
     .number()
     .min(0)
     .max(1)
     .default(1)
     .describe(
-      'Share of the learning rate at the last update, reached in a straight line; 1 keeps it constant.',
+      'Learning rate at the last update, as a share of the peak; the decay is linear, 1 keeps it constant.',
     ),
   beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
   beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
   epsilon: z.number().positive().max(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
-  weightDecay: z.number().min(0).max(10).default(0).describe('Decoupled weight decay.'),
-  gradientClip: z.number().positive().max(1_000_000).default(1).describe('Largest global gradient norm.'),
+  weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
+  gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
   microBatchTokens: z
     .int()
     .min(64)
     .max(16_777_216)
     .default(4096)
-    .describe('Tokens of one micro-batch; bounds memory, changes no result beyond rounding.'),
+    .describe('Tokens of one micro-batch; it bounds memory and changes results only by rounding.'),
 })
 
 const policySchema = z.strictObject({
@@ -207,7 +211,7 @@ const policySchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Folder to start from: a checkpoint of a run, or a Hugging Face checkpoint; its own shape and tokenizer count then.',
+      'Folder to start from: a checkpoint of a run, or a Hugging Face checkpoint. Its shape and tokenizer replace the settings below.',
     ),
   hiddenSize: z.int().min(8).max(16_384).default(128).describe('Width of the policy; a multiple of `heads`.'),
   layers: count(128).default(4).describe('Decoder layers.'),
@@ -215,7 +219,7 @@ const policySchema = z.strictObject({
   keyValueHeads: count(256)
     .default(2)
     .describe(
-      'Key and value heads; a divisor of `heads`. Each is read by as many query heads: fewer decode faster.',
+      'Key and value heads, a divisor of `heads`. Fewer decode faster, because several query heads share each.',
     ),
   intermediateSize: z.int().min(8).max(65_536).default(384).describe('Width of the feed-forward part.'),
   vocabularySize: z
@@ -224,7 +228,12 @@ const policySchema = z.strictObject({
     .max(262_144)
     .default(768)
     .describe('Tokens of the tokenizer made from the environments’ text; all 256 bytes are among them.'),
-  contextLength: z.int().min(64).max(1_048_576).default(1024).describe('Tokens of an episode at most.'),
+  contextLength: z
+    .int()
+    .min(64)
+    .max(1_048_576)
+    .default(1024)
+    .describe('Largest number of tokens of an episode.'),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })
 
@@ -243,8 +252,8 @@ const warmStartSchema = z.strictObject({
     .min(0)
     .max(1)
     .default(0)
-    .describe('What predicting a token of an observation counts, beside 1 for a token of an action.'),
-  chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats one at most.'),
+    .describe('Weight of an observation token in the loss; an action token has weight 1.'),
+  chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
 })
 
 const trainingSchema = z.strictObject({
@@ -263,20 +272,20 @@ const evaluationSchema = z.strictObject({
     .min(0)
     .max(1_000_000)
     .default(20)
-    .describe('Updates between two evaluations; 0: only the first and the last.'),
+    .describe('Updates between two evaluations; 0: only before the first update and after the last.'),
   suites: z.array(suiteSchema).max(64).prefault([{}]).describe('What is evaluated.'),
   gates: z
     .array(gateSchema)
     .max(64)
     .default([])
-    .describe('Rules that stop a run which gets worse; each is judged when its suite was evaluated.'),
+    .describe('Rules that stop a run whose success falls; each is checked after an evaluation of its suite.'),
 })
 
 const orchestrationSchema = z.strictObject({
   dispatch: z
     .enum(['local', 'server'])
     .default('local')
-    .describe('`local` where all roles share a process, `server` where they do not.'),
+    .describe('`local` if all roles share one process, `server` if they do not.'),
   maxCachedWorkflows: z
     .int()
     .min(10)
@@ -288,7 +297,7 @@ const orchestrationSchema = z.strictObject({
     .min(100)
     .max(20_000)
     .default(2000)
-    .describe('Events after which a run continues as new, if the server does not suggest it before.'),
+    .describe('Events after which a run continues as new, unless the server suggests it earlier.'),
 })
 
 const retentionSchema = z.strictObject({
@@ -297,11 +306,11 @@ const retentionSchema = z.strictObject({
     .min(0)
     .max(1_000_000)
     .default(0)
-    .describe('Every n-th version is kept too; 0: none beyond the latest, the best and those in use.'),
+    .describe('Every n-th version is kept too; 0: only the latest, the best and those in use.'),
   bestCheckpoints: count(1000).default(1).describe('Best versions of each suite that are kept.'),
   batches: count(1_000_000)
     .default(20)
-    .describe('Batch files of the latest updates that are kept, so that an update can be done again alone.'),
+    .describe('Latest batch files that are kept, so that an update can be repeated alone.'),
   trajectoryDays: z
     .number()
     .positive()
@@ -313,9 +322,7 @@ const retentionSchema = z.strictObject({
     .positive()
     .max(1_000_000_000)
     .default(20_000)
-    .describe(
-      "Megabytes of the run's trajectories; beyond them the oldest that no update needs are deleted.",
-    ),
+    .describe("Megabytes of the run's trajectories; above this the oldest that no update needs are deleted."),
   historyDays: z
     .number()
     .positive()
@@ -327,33 +334,37 @@ const retentionSchema = z.strictObject({
     .positive()
     .max(1_000_000)
     .default(64)
-    .describe('Megabytes of one log file; of a larger one the end is kept.'),
+    .describe('Largest size of one log file in megabytes; only the end of a larger one is kept.'),
   warnFreeMegabytes: z
     .number()
     .min(0)
     .max(1_000_000_000)
     .default(2000)
-    .describe('Free megabytes of the disk below which the run warns, if they are also few of its size.'),
+    .describe(
+      'The run warns if the disk has less free space than this, in megabytes, and less than `warnFreeShare`.',
+    ),
   warnFreeShare: probability
     .default(0.05)
-    .describe('Free share of the disk below which the run warns, if it is also little in megabytes.'),
+    .describe('The run warns if a smaller share of the disk is free, and less than `warnFreeMegabytes`.'),
   pauseFreeMegabytes: z
     .number()
     .min(0)
     .max(1_000_000_000)
     .default(300)
-    .describe('Free megabytes of the disk below which the run pauses, if they are also few of its size.'),
+    .describe(
+      'The run pauses if the disk has less free space than this, in megabytes, and less than `pauseFreeShare`.',
+    ),
   pauseFreeShare: probability
     .default(0.01)
     .describe(
-      'Free share of the disk below which the run pauses, if it is also little in megabytes; 0: never.',
+      'The run pauses if a smaller share of the disk is free, and less than `pauseFreeMegabytes`; 0: never.',
     ),
 })
 
 /** The schema of a configuration file. */
 export const configSchema = z
   .strictObject({
-    seed: z.int().min(0).max(4_294_967_295).default(1).describe('All randomness of the run derives from it.'),
+    seed: z.int().min(0).max(4_294_967_295).default(1).describe('Seed of all randomness of the run.'),
     tasks: z.array(taskSchema).min(1).max(64).prefault([{}]).describe('The task mix.'),
     rollout: rolloutSchema.prefault({}).describe('How episodes are collected.'),
     crossPolicy: crossPolicySchema.prefault({}).describe('Sampling of turns from older checkpoints.'),
@@ -362,8 +373,10 @@ export const configSchema = z
     warmStart: warmStartSchema.prefault({}).describe('Supervised start from demonstrations.'),
     training: trainingSchema.prefault({}).describe('Length of the run and what it keeps.'),
     evaluation: evaluationSchema.prefault({}).describe('Measurements on held-out instances.'),
-    retention: retentionSchema.prefault({}).describe('What is kept for how long, and when the disk is full.'),
-    orchestration: orchestrationSchema.prefault({}).describe('How the work is handed out.'),
+    retention: retentionSchema
+      .prefault({})
+      .describe('What is kept for how long, and what happens when the disk is almost full.'),
+    orchestration: orchestrationSchema.prefault({}).describe('How work is dispatched to workers.'),
   })
   .superRefine((config, context) => {
     for (const { path, value, message } of contradictions(config)) {

@@ -1,5 +1,5 @@
 /**
- * Secrets: what a run needs and nobody may read later.
+ * Secrets: what a run needs and no one may read later.
  *
  * A configuration holds references to secrets, `${NAME}` for an environment variable or `${file:PATH}` for the content
  * of a file. They are stored as they stand and filled in when a task is opened.

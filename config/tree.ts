@@ -2,9 +2,9 @@
  * Trees of plain data, as a configuration is given: by YAML, by the command line or by a program.
  *
  * Invariants
- * - (1) What passes has an end: nothing in it contains itself, and its depth and its number of values are bounded. So
- *   whatever walks over it afterwards ends too.
- * - (2) What is refused is named by the place at which it was met first.
+ * - [TREE-1] What passes has an end: nothing in it contains itself, and its depth and its number of values are
+ *   bounded. So whatever walks over it afterwards ends too.
+ * - [TREE-2] What is refused is named by the place at which it was met first.
  */
 
 /** A tree of plain data. */

@@ -16,22 +16,19 @@ import {
   parseDocument,
   visit,
 } from 'yaml'
+import { Fault, type FaultOptions } from '../faults/fault.ts'
 
 /** A text that is no YAML, or says what no configuration can. */
-export class YamlProblem extends Error {
+export class YamlProblem extends Fault<'bad_yaml'> {
   override readonly name = 'YamlProblem'
-  readonly kind = 'bad_yaml'
+  protected static override readonly permanentKinds = 'all'
   /** The key at which it stands; empty where it stands at none. */
   readonly key: string
   readonly line: number
   readonly column: number
 
-  constructor(
-    message: string,
-    place: { key: string; line: number; column: number },
-    options?: { cause?: unknown },
-  ) {
-    super(message, options)
+  constructor(message: string, place: { key: string; line: number; column: number }, options?: FaultOptions) {
+    super('bad_yaml', message, options)
     this.key = place.key
     this.line = place.line
     this.column = place.column

@@ -28,8 +28,8 @@ export interface Download {
   readonly largest: number
 }
 
-/** How patient a download is. */
-export interface Patience {
+/** How often a download is tried, and how long each time. */
+export interface Retries {
   readonly attempts: number
   /** Silence after which a connection is given up. */
   readonly silenceMs: number
@@ -37,16 +37,16 @@ export interface Patience {
   pauseMs(attempt: number): number
 }
 
-export const usualPatience: Patience = {
+export const usualRetries: Retries = {
   attempts: 6,
   silenceMs: 60_000,
   pauseMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)),
 }
 
 export interface DownloadOptions {
-  readonly patience?: Patience
+  readonly retries?: Retries
   readonly signal?: AbortSignal | undefined
-  /** Told as bytes arrive; `total` where the server says it. */
+  /** Called as bytes arrive; `total` where the server says it. */
   onProgress?(received: number, total: number | undefined): void
 }
 
@@ -73,10 +73,10 @@ async function downloadFrom(
   what: Download,
   options: DownloadOptions,
 ): Promise<Downloaded | 'not_found'> {
-  const { patience = usualPatience, signal } = options
+  const { retries = usualRetries, signal } = options
   let last: unknown
-  for (let attempt = 1; attempt <= patience.attempts; attempt++) {
-    if (attempt > 1) await delay(patience.pauseMs(attempt - 1), undefined, { signal })
+  for (let attempt = 1; attempt <= retries.attempts; attempt++) {
+    if (attempt > 1) await delay(retries.pauseMs(attempt - 1), undefined, { signal })
     const part = `${what.file}.part`
     const resumed = await sizeOf(part)
     try {
@@ -99,12 +99,12 @@ async function fetchInto(
   part: string,
   address: string,
   largest: number,
-  { patience = usualPatience, signal, onProgress }: DownloadOptions,
+  { retries = usualRetries, signal, onProgress }: DownloadOptions,
 ): Promise<'whole' | 'not_found'> {
   const silence = new AbortController()
   const timer = setTimeout(
-    () => silence.abort(new DataFault('unreachable', `no byte came in ${patience.silenceMs / 1000} s`)),
-    patience.silenceMs,
+    () => silence.abort(new DataFault('unreachable', `no byte came in ${retries.silenceMs / 1000} s`)),
+    retries.silenceMs,
   )
   const signals = signal === undefined ? [silence.signal] : [silence.signal, signal]
   const given = AbortSignal.any(signals)

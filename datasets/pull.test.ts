@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { thisProcess, writtenProcess } from '../machine/process.ts'
 import type { Dataset, Source } from './catalogue.ts'
-import type { Patience } from './download.ts'
+import type { Retries } from './download.ts'
 import { type Pulled, type PullOptions, pull } from './pull.ts'
 import { readRecord, writeRecord } from './record.ts'
 import {
@@ -17,9 +18,9 @@ import {
   startFileServer,
   status,
   zipOf,
-} from './testing-server.ts'
+} from './server.testing.ts'
 
-const patience: Patience = { attempts: 3, silenceMs: 60_000, pauseMs: () => 0 }
+const retries: Retries = { attempts: 3, silenceMs: 60_000, pauseMs: () => 0 }
 // Larger than what a socket takes at once.
 const body = Buffer.from(`[${Array.from({ length: 40_000 }, (_, index) => index).join(',')}]`)
 const address = '/owner/data/questions.json'
@@ -52,7 +53,7 @@ function questions(options: { pinned?: boolean; at?: readonly string[] } = {}): 
 
 function pullHere(dataset: Dataset, options: PullOptions = {}): Promise<Pulled> {
   return pull(dataset, path.join(folder, 'quiz'), {
-    patience,
+    retries,
     // What is told here is in the part already: it is no matter of speed what a break leaves.
     onProgress: ({ received }) => {
       if (received > 0) server.breakOff()
@@ -97,7 +98,7 @@ describe('a file', () => {
     expect(await pulledBytes()).toEqual(body)
   })
 
-  test('goes on where its connection broke, as often as patience allows', async () => {
+  test('continues where its connection broke, as often as the retries allow', async () => {
     trick(holdAfter(90_000), holdAfter(60_000))
     await pullHere(datasetOf(questions()))
     expect(await pulledBytes()).toEqual(body)
@@ -107,7 +108,7 @@ describe('a file', () => {
     for (const request of others) expect(request).toMatch(/bytes=[1-9]\d*-$/)
   })
 
-  test('goes on in the next pull where the last one was cut off', async () => {
+  test('continues in the next pull where the last one was cut off', async () => {
     trick(...Array.from({ length: 3 }, () => holdAfter(70_000)))
     await expect(pullHere(datasetOf(questions()))).rejects.toMatchObject({ kind: 'unreachable' })
     expect(await leftovers()).toEqual(expect.arrayContaining(['questions.json.part']))
@@ -117,7 +118,7 @@ describe('a file', () => {
     expect(await leftovers()).toEqual(['questions.json'])
   })
 
-  test('stops at a signal, and goes on later', async () => {
+  test('stops at a signal, and continues later', async () => {
     const controller = new AbortController()
     const stopped = pullHere(datasetOf(questions()), {
       signal: controller.signal,
@@ -262,7 +263,7 @@ describe('a file', () => {
     }
     trick(status(503), silent)
     // Attempts enough for a machine on which a healthy server seems silent too.
-    await pullHere(datasetOf(questions()), { patience: { ...patience, attempts: 30, silenceMs: 1000 } })
+    await pullHere(datasetOf(questions()), { retries: { ...retries, attempts: 30, silenceMs: 1000 } })
     expect(await pulledBytes()).toEqual(body)
   })
 
@@ -426,9 +427,22 @@ describe('in a closed network', () => {
 
 test('two pulls never work in one folder, and the lock of a dead one does not hold', async () => {
   await mkdir(path.join(folder, 'quiz'))
-  await writeFile(path.join(folder, 'quiz/.pulling'), String(process.pid))
-  await expect(pullHere(datasetOf(questions()))).rejects.toThrow(/is pulling into/)
-  await writeFile(path.join(folder, 'quiz/.pulling'), '999999999')
-  await pullHere(datasetOf(questions()))
-  expect(await leftovers()).toEqual(['questions.json'])
+  const { pid, start = '0', boot } = thisProcess()
+  // A bare number is what earlier releases wrote.
+  for (const owner of [String(pid), writtenProcess({ pid, start, boot })]) {
+    await writeFile(path.join(folder, 'quiz/.pulling'), owner)
+    await expect(pullHere(datasetOf(questions()))).rejects.toThrow(`process ${pid} is pulling into`)
+  }
+  // No such process, one whose number was given again, one of an earlier boot, and a lock cut off while written.
+  const former = [
+    { pid, start: `${start}1`, boot },
+    { pid, start, boot: '0' },
+  ].map(writtenProcess)
+  for (const owner of ['999999999', ...(process.platform === 'linux' ? former : []), '']) {
+    await rm(path.join(folder, 'quiz'), { recursive: true })
+    await mkdir(path.join(folder, 'quiz'))
+    await writeFile(path.join(folder, 'quiz/.pulling'), owner)
+    await pullHere(datasetOf(questions()))
+    expect(await leftovers()).toEqual(['questions.json'])
+  }
 })

@@ -2,7 +2,7 @@
  * Pulling a task's official data into a folder.
  *
  * Invariants
- * - What is in place is whole and checked; a pull that was cut off goes on where it stood.
+ * - What is in place is whole and checked; a pull that was cut off continues where it was.
  * - What is there already, and is what was pulled, is not pulled again.
  * - A file without a pinned hash must have, from the second pull on, the hash of the first.
  * - An archive that cannot be unpacked leaves nothing, its hash included: a good one is taken afterwards.
@@ -11,9 +11,11 @@
 import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codeOf } from '../faults/system-error.ts'
+import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/process.ts'
 import { unpack } from './archive.ts'
 import { type ArchiveSource, type Dataset, type Source, usualLargest } from './catalogue.ts'
-import type { Download, Downloaded, DownloadOptions, Patience } from './download.ts'
+import type { Download, Downloaded, DownloadOptions, Retries } from './download.ts'
 import { download, sha256Of, tooLarge } from './download.ts'
 import { DataFault, writingFault } from './fault.ts'
 import { locationsOf, type Origin } from './locations.ts'
@@ -22,7 +24,7 @@ import { type DataRecord, readRecord, writeRecord } from './record.ts'
 /** How far a pull is. */
 export interface PullProgress {
   readonly task: string
-  /** File in hand. */
+  /** File in progress. */
   readonly path: string
   readonly step: 'there' | 'downloading' | 'unpacking'
   /** Sources that are done, of all. */
@@ -34,7 +36,7 @@ export interface PullProgress {
 }
 
 export interface PullOptions extends Origin {
-  readonly patience?: Patience
+  readonly retries?: Retries
   readonly signal?: AbortSignal | undefined
   onProgress?(progress: PullProgress): void
 }
@@ -47,7 +49,7 @@ export interface Pulled {
   readonly bytes: number
   /** Sources that came now; the others were there. */
   readonly came: number
-  /** Sources whose hash nobody had pinned: they are trusted from now on. */
+  /** Sources without a pinned hash: the hash of this pull is trusted from here on. */
   readonly unpinned: readonly string[]
 }
 
@@ -88,10 +90,10 @@ async function pullInto(dataset: Dataset, folder: string, options: PullOptions):
       continue
     }
     const file = path.join(folder, source.path)
-    const { mirror, from, patience, signal } = options
+    const { mirror, from, retries, signal } = options
     const downloaded = await obtain(task, source, file, record, {
       ...{ mirror, from, signal },
-      ...(patience === undefined ? {} : { patience }),
+      ...(retries === undefined ? {} : { retries }),
       onProgress: (received, total) => report('downloading', received, total),
     })
     record = withSource(record, source, downloaded)
@@ -233,7 +235,7 @@ async function unpackInPlace(
 async function lock(folder: string): Promise<() => Promise<void>> {
   const file = path.join(folder, '.pulling')
   const own = `${file}.${process.pid}`
-  await writeFile(own, String(process.pid))
+  await writeFile(own, writtenProcess(thisProcess()))
   try {
     for (;;) {
       try {
@@ -241,27 +243,17 @@ async function lock(folder: string): Promise<() => Promise<void>> {
         await link(own, file)
         return () => rm(file, { force: true })
       } catch (cause) {
-        if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
-        const owner = Number(await readFile(file, 'utf8').catch(() => ''))
-        if (owner === process.pid || isAlive(owner))
+        if (codeOf(cause) !== 'EEXIST') throw cause
+        const owner = readProcess(await readFile(file, 'utf8').catch(() => ''))
+        if (owner !== undefined && isAlive(owner))
           throw new DataFault(
             'not_writable',
-            `process ${owner} is pulling into ${folder}; wait for it or end it`,
+            `process ${owner.pid} is pulling into ${folder}; wait for it or end it`,
           )
         await rm(file, { force: true })
       }
     }
   } finally {
     await rm(own, { force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'
   }
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { guessNumber } from '../../examples/guess-number/index.ts'
-import type { AssistantMessage, Environment, StepResult, Task } from './environment.ts'
+import { guessNumber } from '../examples/guess-number/index.ts'
+import type { AssistantMessage } from '../messages/message.ts'
+import type { Environment, StepResult, Task } from './environment.ts'
 import { EnvironmentFault } from './environment.ts'
 import { environments, findEnvironment } from './registry.ts'
 
@@ -141,6 +142,7 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
       await environment.close()
     }))
 
+  // [ENVIRONMENT-1]
   test('the same actions give the same bytes, in a new session and in a used one', () =>
     withTask(async (task) => {
       const instance = task.instanceAt(task.splits[0]?.name ?? '', 5)
@@ -155,6 +157,7 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
       await second.close()
     }))
 
+  // [ENVIRONMENT-2]
   test('a message that is no usable call is answered in words and never thrown', () =>
     withTask(async (task) => {
       const environment = await task.create()
@@ -187,6 +190,7 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
       await environment.close()
     }))
 
+  // [ENVIRONMENT-3]
   test('an unknown instance is a permanent fault, and the session lives on', () =>
     withTask(async (task) => {
       const environment = await task.create()

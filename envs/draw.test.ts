@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { uniforms } from '../identity.ts'
+import { uniforms } from '../identity/identity.ts'
 import { Draw, instanceSeed } from './draw.ts'
 
 const members = ['a', 'b', 'c', 'd', 'e']

@@ -7,7 +7,7 @@
  * - A method takes as many uniforms as its comment says, one where it says nothing: another number would
  *   change every instance drawn after it.
  */
-import { scrambled, uniforms } from '../identity.ts'
+import { scrambled, uniforms } from '../identity/identity.ts'
 
 /** The seed of a split's index-th instance. @param index times the number of splits fits into 32 bits */
 export function instanceSeed<Split>(splits: readonly Split[], split: Split, index: number): number {

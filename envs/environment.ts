@@ -2,57 +2,16 @@
  * The contract of an environment: what a task must offer to be played, trained on and replayed.
  *
  * Invariants
- * - The same instance and the same actions give the same messages, rewards and endings.
- * - A tool call that names no tool or lacks arguments is answered as a message, never thrown.
- * - What the environment cannot do (lost container, missing data) is thrown as an EnvironmentFault.
+ * - [ENVIRONMENT-1] The same instance and the same actions give the same messages, rewards and endings.
+ * - [ENVIRONMENT-2] A tool call that names no tool or lacks arguments is answered as a message, never thrown.
+ * - [ENVIRONMENT-3] What the environment cannot do (lost container, missing data) is thrown as an EnvironmentFault.
  */
+import { Fault } from '../faults/fault.ts'
 import type { Outcome } from '../learning/outcome.ts'
-import type { LeaseStore } from './lease.ts'
-
-/** What JSON can say. */
-export type JsonValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue }
-export type JsonObject = { readonly [key: string]: JsonValue }
-
-/** A function the agent may call, in OpenAI's form; `parameters` is a JSON schema. */
-export interface ToolSpec {
-  readonly type: 'function'
-  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
-}
-
-/** One call of a tool, arguments already parsed. */
-export interface ToolCall {
-  readonly name: string
-  readonly arguments: JsonObject
-  /** JSON text of the arguments, where JavaScript writes a number otherwise: `86.0`, 20-digit integers. */
-  readonly exactArguments?: string
-}
-
-export interface SystemMessage {
-  readonly role: 'system'
-  readonly content: string
-}
-export interface UserMessage {
-  readonly role: 'user'
-  readonly content: string
-}
-export interface AssistantMessage {
-  readonly role: 'assistant'
-  readonly content: string
-  readonly tool_calls?: readonly ToolCall[]
-}
-/** The answer to a tool call. */
-export interface ToolMessage {
-  readonly role: 'tool'
-  readonly name: string
-  readonly content: string
-}
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+import type { LeaseStore } from '../machine/lease.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { AssistantMessage, Message } from '../messages/message.ts'
+import type { ToolSpec } from '../messages/tool.ts'
 
 /** Id of a problem within a task, e.g. a game's id. */
 export type InstanceId = string
@@ -95,7 +54,7 @@ export interface Split {
 export interface Demonstration {
   readonly instance: InstanceId
   readonly actions: readonly AssistantMessage[]
-  /** Positions of actions that show how to go on after a mistake: they are played, not imitated. */
+  /** Positions of actions that show how to continue after a mistake: they are played, not imitated. */
   readonly mistakes?: readonly number[]
 }
 
@@ -110,7 +69,7 @@ export interface Task {
   readonly splits: readonly Split[]
   /** What of the data could not be used and is left out, each with its file. */
   readonly warnings?: readonly string[]
-  /** Sets up on this machine what sessions need, as `create` does where nobody did before. @throws EnvironmentFault */
+  /** Sets up on this machine what sessions need, as `create` does where it was not done before. @throws EnvironmentFault */
   prepare?(): Promise<void>
   /** The index-th instance of a split, index taken modulo its size. @throws EnvironmentFault unknown split */
   instanceAt(split: string, index: number): InstanceId
@@ -160,22 +119,21 @@ export interface EnvironmentDefinition {
 }
 
 /** An environment could not do its work; the agent is not to blame and no reward follows. */
-export class EnvironmentFault extends Error {
+export class EnvironmentFault extends Fault<
+  | 'unknown_instance'
+  | 'unknown_split'
+  | 'bad_data'
+  | 'bad_settings'
+  | 'session_lost'
+  | 'not_replayable'
+  | 'backend'
+> {
   override readonly name = 'EnvironmentFault'
-  readonly kind:
-    | 'unknown_instance'
-    | 'unknown_split'
-    | 'bad_data'
-    | 'bad_settings'
-    | 'session_lost'
-    | 'not_replayable'
-    | 'backend'
-  /** A fault that trying again cannot mend. */
-  readonly permanent: boolean
-
-  constructor(kind: EnvironmentFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-    this.permanent = kind !== 'session_lost' && kind !== 'backend'
-  }
+  protected static override readonly permanentKinds: readonly EnvironmentFault['kind'][] = [
+    'unknown_instance',
+    'unknown_split',
+    'bad_data',
+    'bad_settings',
+    'not_replayable',
+  ]
 }

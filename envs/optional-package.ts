@@ -5,6 +5,8 @@
  * - The version that is named is the one that was tested, as package.json has it.
  */
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { packageRoot } from '../machine/package-root.ts'
 import { EnvironmentFault } from './environment.ts'
 
 const require = createRequire(import.meta.url)
@@ -13,7 +15,7 @@ const require = createRequire(import.meta.url)
 export function needPackages(task: string, ...names: readonly string[]): void {
   const missing = names.filter((name) => !isInstalled(name))
   if (missing.length === 0) return
-  const { peerDependencies } = require('../../package.json') as {
+  const { peerDependencies } = require(join(packageRoot, 'package.json')) as {
     readonly peerDependencies: Readonly<Record<string, string>>
   }
   const wanted = missing.map((name) => `${name}@${peerDependencies[name] ?? 'latest'}`).join(' ')

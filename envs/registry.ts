@@ -4,6 +4,7 @@
  * Invariants
  * - Names are unique; a task is listed by one line.
  */
+import { Fault } from '../faults/fault.ts'
 import { alfworld } from './alfworld/definition.ts'
 import { bfcl } from './bfcl/definition.ts'
 import { db } from './db/definition.ts'
@@ -16,12 +17,14 @@ import { webshop } from './webshop/definition.ts'
 export const environments: readonly EnvironmentDefinition[] = [alfworld, bfcl, db, kg, os, webshop]
 
 /** A name that no task has. */
-export class UnknownTask extends Error {
+export class UnknownTask extends Fault<'unknown_task'> {
   override readonly name = 'UnknownTask'
-  readonly kind = 'unknown_task'
 
   constructor(task: string) {
-    super(`there is no task "${task}": use ${environments.map(({ name }) => name).join(', ')}`)
+    super(
+      'unknown_task',
+      `there is no task "${task}": use ${environments.map(({ name }) => name).join(', ')}`,
+    )
   }
 }
 

@@ -52,7 +52,7 @@ test('an episode ends at its end: what follows is not played', async () => {
   })
 })
 
-test('a line that cannot be replayed is answered by its error, and the rest goes on', async () => {
+test('a line that cannot be replayed is answered by its error, and the rest continues', async () => {
   const good = JSON.stringify({ instance: 'test/0', actions: [] })
   const answers = await replayed([
     good,

@@ -3,23 +3,17 @@
  *
  * Invariants
  * - Every line of input is answered by one line of output, in order, so that the n-th answers the n-th.
- * - A line that cannot be replayed is answered by its error, and the rest goes on.
+ * - A line that cannot be replayed is answered by its error, and the rest is still replayed.
  * - The first step is the reset; an episode ends at its end, what follows it is not played.
  * - Lines are held one at a time, so memory does not grow with the input.
  */
 import { z } from 'zod'
-import { reasonOf } from '../reason.ts'
-import type {
-  AssistantMessage,
-  Environment,
-  InstanceId,
-  JsonObject,
-  Message,
-  StepResult,
-  Task,
-} from './environment.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { partOf, readExactly, withExactArguments } from '../messages/exact-arguments.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { AssistantMessage, Message } from '../messages/message.ts'
+import type { Environment, InstanceId, StepResult, Task } from './environment.ts'
 import { EnvironmentFault } from './environment.ts'
-import { partOf, readExactly, withExactArguments } from './exact-arguments.ts'
 
 const lineSchema = z.object({
   instance: z.string(),
@@ -29,7 +23,7 @@ const lineSchema = z.object({
 
 /**
  * The lines of a byte stream in UTF-8. Only line feeds end a line: the other separators that Unicode
- * knows may stand inside a JSON text.
+ * knows may be inside a JSON text.
  */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder()

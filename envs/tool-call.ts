@@ -1,10 +1,13 @@
 /**
- * Reading a tool call of which nothing is known: a model made it, and it may hold anything.
+ * Tool calls as an agent makes them: a model's may hold anything, an expert's are made here.
  *
  * Invariants
  * - Whatever a call holds, reading it never throws.
  * - Of a name or value that the agent made up, no more than the limit comes back to it.
  */
+
+import type { JsonObject } from '../messages/json.ts'
+import type { AssistantMessage } from '../messages/message.ts'
 
 /** Letters of a made-up name or value that come back to the agent, unless a task says otherwise. */
 const quoteLimit = 40
@@ -31,4 +34,9 @@ export function calledName(call: unknown, unnamed: string, limit = quoteLimit): 
 export function quoted(value: unknown, limit = quoteLimit): string {
   const text = typeof value === 'string' ? value : typeof value
   return `"${text.length > limit ? `${text.slice(0, limit)}…` : text}"`
+}
+
+/** The agent's message that makes one call. */
+export function calling(name: string, given: JsonObject): AssistantMessage {
+  return { role: 'assistant', content: '', tool_calls: [{ name, arguments: given }] }
 }

@@ -25,6 +25,7 @@ import {
 const run = runId('demo')
 
 describe('the name of a home', () => {
+  // [IDENTITY-5]
   it('is another one for a copy of the home, and the same wherever a fleet sees one store', () => {
     const original = homeName({ scope: 'f00d', place: '42' })
     expect(homeName({ scope: 'f00d', place: '42' })).toBe(original)
@@ -34,7 +35,7 @@ describe('the name of a home', () => {
     expect(homeName({ scope: 'beef', fleet: 'lab' })).not.toBe(homeName({ scope: 'f00d', fleet: 'lab' }))
   })
 
-  it('stands before what the server is given, and is taken off again', () => {
+  it('is before what the server is given, and is taken off again', () => {
     const episode = episodeId(groupId(run, 3), 0, 1)
     expect(workflowIdOf(ownServer, episode)).toBe(episode)
     expect(parseWorkflowId(episode)).toEqual({ home: ownServer, id: episode })
@@ -51,6 +52,7 @@ describe('the name of a home', () => {
 })
 
 describe('an identity', () => {
+  // [IDENTITY-1]
   it('is equal for equal work and different for different work', () => {
     expect(groupId(run, 3)).toBe('demo/g3')
     expect(updateId(run, 7)).toBe('demo/u7')
@@ -58,6 +60,7 @@ describe('an identity', () => {
     expect(episodeId(groupId(run, 3), 0, 1)).not.toBe(episodeId(groupId(run, 3), 1, 0))
   })
 
+  // [IDENTITY-2]
   it('of an episode tells its ancestors', () => {
     const evaluation = evaluationId(run, 'held_out', 4, 1)
     for (const parent of [groupId(run, 12), evaluation])
@@ -107,6 +110,7 @@ describe('the first attempt', () => {
 })
 
 describe('a seed', () => {
+  // [IDENTITY-3]
   it('is a 32-bit number that depends on every part and on nothing else', () => {
     fc.assert(
       fc.property(fc.nat(), fc.string(), fc.string(), (seed, a, b) => {
@@ -140,6 +144,7 @@ describe('a seed', () => {
     expect(withinRun(episodeId(groupId(run, 3), 0, 1))).toBe('g3/s0/a1')
   })
 
+  // [IDENTITY-4]
   it('of work cannot be made with the run’s name in it', () => {
     // @ts-expect-error an id is no part of a seed
     expect(seedOf(1, groupId(run, 3))).not.toBe(seedOfWork(1, groupId(run, 3)))

@@ -4,11 +4,12 @@
  *
  * Invariants
  * - Every id is built here and nowhere else; no other module pastes an id together.
- * - Equal work has equal ids, in whatever process and however often it is asked for.
- * - An id tells its ancestors: `parseEpisodeId` gives back what `episodeId` was given.
- * - Seeds come from identities and the run's seed alone, never from clock, process or home.
- * - A run's name is no part of a seed: runs of one configuration and seed draw alike, whatever they are called.
- * - Homes that share a server have different names, so no workflow id of one is an id of another.
+ * - [IDENTITY-1] Equal work has equal ids, in whatever process and however often it is asked for.
+ * - [IDENTITY-2] An id tells its ancestors: `parseEpisodeId` gives back what `episodeId` was given.
+ * - [IDENTITY-3] Seeds come from identities and the run's seed alone, never from clock, process or home.
+ * - [IDENTITY-4] A run's name is no part of a seed: runs of one configuration and seed draw alike, whatever they are
+ *   called.
+ * - [IDENTITY-5] Homes that share a server have different names, so no workflow id of one is an id of another.
  * - This module is pure and safe inside workflows.
  */
 
@@ -60,12 +61,12 @@ export function homeName(
   return ('fleet' in of ? `${of.fleet}-${mark}` : mark) as HomeName
 }
 
-/** The id under which work of a home stands on the server. @example workflowIdOf(home, groupId(run, 3)) // 'p3xk0a:demo/g3' */
+/** The id under which work of a home is on the server. @example workflowIdOf(home, groupId(run, 3)) // 'p3xk0a:demo/g3' */
 export function workflowIdOf(home: HomeName, id: string): string {
   return home === ownServer ? id : `${home}:${id}`
 }
 
-/** Home and identity of what stands under that id on the server. */
+/** Home and identity of what is under that id on the server. */
 export function parseWorkflowId(workflowId: string): { readonly home: HomeName; readonly id: string } {
   const [, home = '', id = workflowId] = /^([A-Za-z0-9_-]+):(.*)$/s.exec(workflowId) ?? []
   return { home: home as HomeName, id }

@@ -52,6 +52,7 @@ describe('nextBatch', () => {
     expect(nextBatch(bound, { version: 1, ready: [1, 1, 0, 0], inFlight: [0, 0] })).toEqual([2, 3])
   })
 
+  // [ADMISSION-1] [ADMISSION-2]
   it('no group grows staler than η and nothing waits for ever, in whatever order groups end', () => {
     const scenario = fc.record({
       bound: boundOf,
@@ -64,6 +65,7 @@ describe('nextBatch', () => {
     )
   })
 
+  // [ADMISSION-2]
   it('a bound that is changed, and a version that jumps, hold from then on and stop nothing', () => {
     const change = fc.record({ after: fc.integer({ min: 0, max: 60 }), to: boundOf, jump: fc.nat(2) })
     const scenario = fc.record({
@@ -77,6 +79,7 @@ describe('nextBatch', () => {
     )
   })
 
+  // [ADMISSION-4]
   it('all groups of an update belong to the version that it improves with η = 0', () => {
     const bound = { groupsPerUpdate: 2, maxStaleness: 0 }
     expect(nextBatch(bound, { version: 5, ready: [5, 5], inFlight: [] })).toEqual([0, 1])
@@ -85,6 +88,7 @@ describe('nextBatch', () => {
 })
 
 describe('overdue', () => {
+  // [ADMISSION-3]
   it('what no update can take within the bound is given up, and nothing else', () => {
     // η = 0: only groups of version 3 may be consumed now, two of them.
     const bound = { groupsPerUpdate: 2, maxStaleness: 0 }
@@ -95,6 +99,7 @@ describe('overdue', () => {
     expect(overdue(bound, { version: 3, ready: [3, 3], inFlight: [3] })).toEqual({ ready: [], inFlight: [0] })
   })
 
+  // [ADMISSION-3]
   it('finished groups are kept before those in flight, newer before older', () => {
     // η = 1, B = 1: one group due now and two due in all; of three that are due in all the oldest in flight goes.
     const bound = { groupsPerUpdate: 1, maxStaleness: 1 }

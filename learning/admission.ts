@@ -2,10 +2,10 @@
  * Admission: how many groups may start, and which of the finished ones the next update takes.
  *
  * Invariants
- * - No group is ever consumed more than η versions after the one it was admitted with.
- * - Nothing waits for ever: when every admitted group has ended, an update can be made.
- * - When the bound is lowered, as few groups as possible are given up, those in flight first.
- * - With η = 0 all groups of an update belong to the version that it improves.
+ * - [ADMISSION-1] No group is ever consumed more than η versions after the one it was admitted with.
+ * - [ADMISSION-2] Nothing waits for ever: when every admitted group has ended, an update can be made.
+ * - [ADMISSION-3] When the bound is lowered, as few groups as possible are given up, those in flight first.
+ * - [ADMISSION-4] With η = 0 all groups of an update belong to the version that it improves.
  */
 
 /** What bounds a run. */
@@ -44,7 +44,7 @@ export function admissible(
 
 /**
  * The groups that the next update takes: the B ready ones with the oldest versions; undefined while it
- * must wait. Beside waiting for B groups, it waits for a group in flight where going on without it would
+ * must wait. Beside waiting for B groups, it waits for a group in flight where continuing without it would
  * make it too old: a group of version v can be consumed up to version v + η, so after this update the
  * groups that are left with a deadline up to d must fit into the updates up to d.
  *

@@ -33,6 +33,7 @@ describe('groupAdvantages', () => {
     expect(groupAdvantages([0, 0.5, 1], 'rloo')).toEqual([-0.75, 0, 0.75])
   })
 
+  // [ADVANTAGE-1]
   it('a group with equal rewards gets advantages of exactly zero', () => {
     fc.assert(
       fc.property(reward, fc.integer({ min: 2, max: 16 }), (value, size) => {
@@ -42,6 +43,7 @@ describe('groupAdvantages', () => {
     )
   })
 
+  // [ADVANTAGE-2]
   it("the group's advantages sum to zero and keep the order of the rewards", () => {
     fc.assert(
       fc.property(rewards, fc.constantFrom(...estimators), (group, estimator) => {

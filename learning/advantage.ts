@@ -2,8 +2,8 @@
  * Group advantage: how much better an episode was than its siblings of the same instance.
  *
  * Invariants
- * - A group with equal rewards gets advantages of exactly zero.
- * - The group's advantages sum to zero, and keep the order of the rewards.
+ * - [ADVANTAGE-1] A group with equal rewards gets advantages of exactly zero.
+ * - [ADVANTAGE-2] The group's advantages sum to zero, and keep the order of the rewards.
  */
 
 /** Estimators of the group advantage. */

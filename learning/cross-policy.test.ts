@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { uniforms } from '../identity.ts'
+import { uniforms } from '../identity/identity.ts'
 import { drawVersion, refreshPool } from './cross-policy.ts'
 
 describe('drawVersion', () => {
@@ -18,6 +18,7 @@ describe('drawVersion', () => {
     expect(Math.abs((seen.get(6) ?? 0) / n - 0.125)).toBeLessThan(0.0125)
   })
 
+  // [CROSS-POLICY-1]
   it('the current version is never drawn as a stale one', () => {
     expect(drawVersion(9, { staleShare: 1, pool: [9] }, [0, 0])).toBe(9)
     expect(drawVersion(9, { staleShare: 1, pool: [3, 9] }, [0, 0.99])).toBe(3)
@@ -42,6 +43,7 @@ describe('refreshPool', () => {
     expect(pool).toEqual([10, 15])
   })
 
+  // [CROSS-POLICY-2]
   it('the pool is ascending and never larger than its size, however often an update is told', () => {
     const updates = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 40 })
     fc.assert(

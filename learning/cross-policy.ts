@@ -4,8 +4,8 @@
  *
  * Invariants
  * - Each draw uses exactly two uniforms, whatever comes of it.
- * - The current version is never drawn as a stale one.
- * - The pool is ascending and never larger than its size.
+ * - [CROSS-POLICY-1] The current version is never drawn as a stale one.
+ * - [CROSS-POLICY-2] The pool is ascending and never larger than its size.
  */
 
 /** A rule without a share or a pool always samples the current version. */

@@ -20,6 +20,14 @@ describe('the learning rate of an update', () => {
     expect(learningRateAt(50, schedule)).toBe(learningRateAt(5, schedule))
   })
 
+  test('is the peak and not a rounding error more at the end of the warm-up', () => {
+    for (let warmUpUpdates = 1; warmUpUpdates <= 50; warmUpUpdates++)
+      for (const peak of [0.1, 0.3, 0.7, 1e-4, 3e-4]) {
+        const schedule = { peak, warmUpUpdates, finalShare: 1, updates: 100 }
+        expect(learningRateAt(warmUpUpdates, schedule)).toBe(peak)
+      }
+  })
+
   test('is never above the peak, nor below its final share once the rise is over', () => {
     fc.assert(
       fc.property(

@@ -5,7 +5,7 @@
  * learning rate wanders off after what it has found; hence a rise and a fall.
  *
  * Invariants
- * - It is never above the peak and never below `finalShare` of it once the rise is over.
+ * - It is never above the peak, not by rounding either, and never below `finalShare` of it once the rise is over.
  * - Updates beyond the planned number keep the last rate.
  */
 
@@ -27,7 +27,7 @@ export interface LearningRateSchedule {
  */
 export function learningRateAt(update: number, schedule: LearningRateSchedule): number {
   const { peak, warmUpUpdates, finalShare, updates } = schedule
-  if (update <= warmUpUpdates) return (peak * update) / warmUpUpdates
+  if (update <= warmUpUpdates) return peak * (update / warmUpUpdates)
   const course = Math.min(1, (update - warmUpUpdates) / Math.max(1, updates - warmUpUpdates))
   return peak * (1 - (1 - finalShare) * course)
 }

@@ -5,6 +5,7 @@
  * - Pure. An update without a group of different rewards teaches nothing: that is a state with a cause and a way out.
  * - The state is of constant size, however long it lasts.
  */
+import { percent } from './percent.ts'
 
 /** What the groups of one update had to teach. */
 export interface LearningSignal {
@@ -87,15 +88,11 @@ const causes: Record<StandstillCause, (standstill: Standstill) => string> = {
   all_won: () =>
     'Every episode was won, so there is nothing left to learn from these instances: end the run, or take harder ones.',
   cut_off_actions: ({ unusable, cutOff }) =>
-    `Every episode was lost, and ${percent(unusable)} of the actions could not be used: ${percent(cutOff)} were cut off at \`rollout.maxTokensPerTurn\`. Raise it, or lengthen the warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`).`,
+    `Every episode was lost, and ${percent(unusable, 0)} of the actions could not be used: ${percent(cutOff, 0)} were cut off at \`rollout.maxTokensPerTurn\`. Raise it, or lengthen the warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`).`,
   unusable_actions: ({ unusable }) =>
-    `Every episode was lost, and ${percent(unusable)} of the actions could not be used: the policy has not learnt to call the tools. Lengthen the warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`), or start from a checkpoint that can (\`policy.from\`).`,
+    `Every episode was lost, and ${percent(unusable, 0)} of the actions could not be used: the policy has not learnt to call the tools. Lengthen the warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`), or start from a checkpoint that can (\`policy.from\`).`,
   all_lost: ({ unusable }) =>
-    `Every episode was lost, though only ${percent(unusable)} of the actions could not be used: the policy never wins. Take easier instances or more turns (\`tasks.N.turnLimit\`), larger groups (\`rollout.groupSize\`), or a longer warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`).`,
+    `Every episode was lost, though only ${percent(unusable, 0)} of the actions could not be used: the policy never wins. Take easier instances or more turns (\`tasks.N.turnLimit\`), larger groups (\`rollout.groupSize\`), or a longer warm start (\`warmStart.epochs\`, \`warmStart.demonstrations\`).`,
   equal_rewards: ({ won, lost, groups, unusable }) =>
-    `${won} groups were won by all of their episodes, ${lost} lost by all, and ${groups - won - lost} paid alike; ${percent(unusable)} of the actions could not be used. Larger groups (\`rollout.groupSize\`) or a higher \`rollout.temperature\` make episodes of an instance differ.`,
-}
-
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`
+    `${won} groups were won by all of their episodes, ${lost} lost by all, and ${groups - won - lost} paid alike; ${percent(unusable, 0)} of the actions could not be used. Larger groups (\`rollout.groupSize\`) or a higher \`rollout.temperature\` make episodes of an instance differ.`,
 }

@@ -39,6 +39,7 @@ function awayFromKinks(ratio: number, objective: TokenObjective): boolean {
 }
 
 describe('tokenLoss', () => {
+  // [OBJECTIVE-3]
   it('a token sampled by the very policy has ratio 1 and loss −A', () => {
     fc.assert(
       fc.property(logprob, advantage, (logp, value) => {
@@ -49,6 +50,7 @@ describe('tokenLoss', () => {
     )
   })
 
+  // [OBJECTIVE-2]
   it('a positive advantage is clipped above only', () => {
     // r = 1.5 > 1.2: L = −1.2; r = 0.5: max(−0.5, −0.8) = −0.5
     expect(tokenLoss(atRatio(1.5, 1), plain).loss).toBeCloseTo(-1.2, 12)
@@ -57,6 +59,7 @@ describe('tokenLoss', () => {
     expect(tokenLoss(atRatio(0.5, 1), plain).clipped).toBe(false)
   })
 
+  // [OBJECTIVE-2]
   it('a negative advantage is clipped below, and above by the dual clip', () => {
     // A = −2, r = 0.5: max(1, 1.6) = 1.6; r = 2: max(4, 2.4) = 4; r = 5: min(10, 3·2) = 6
     expect(tokenLoss(atRatio(0.5, -2), plain).loss).toBeCloseTo(1.6, 12)
@@ -69,6 +72,7 @@ describe('tokenLoss', () => {
     )
   })
 
+  // [OBJECTIVE-1]
   it('the derivative is that of the loss, wherever the loss is smooth', () => {
     const objective = { ...plain, clipHigh: 0.28, klCoefficient: 0.3 }
     fc.assert(
@@ -92,6 +96,7 @@ describe('tokenLoss', () => {
 })
 
 describe('cispoLoss', () => {
+  // [OBJECTIVE-2]
   it('a token beyond the clip keeps its gradient with the clipped weight', () => {
     // r = 5 clipped to 1.2, A = −2: derivative 1.2 · 2 = 2.4, loss 2.4·logp
     const token = atRatio(5, -2)
@@ -132,6 +137,7 @@ describe('gspoLoss', () => {
     )
   })
 
+  // [OBJECTIVE-1]
   it("each derivative is that of the sequence's loss", () => {
     const sequence = fc.array(fc.tuple(logprob, logprob), { minLength: 1, maxLength: 6 })
     fc.assert(

@@ -4,10 +4,11 @@
  * The trainer computes the same in its graph; this is what the graph is checked against.
  *
  * Invariants
- * - Each derivative is that of the loss beside it, with respect to the token's logprob (natural logarithm).
- * - Where a clip is active the policy part of the derivative is exactly zero (CISPO excepted, whose
+ * - [OBJECTIVE-1] Each derivative is that of the loss beside it, with respect to the token's logprob (natural
+ *   logarithm).
+ * - [OBJECTIVE-2] Where a clip is active the policy part of the derivative is exactly zero (CISPO excepted, whose
  *   clipped weight is a constant).
- * - A token sampled by the very policy has ratio 1 and loss −A.
+ * - [OBJECTIVE-3] A token sampled by the very policy has ratio 1 and loss −A.
  */
 
 /** Settings of the token objective; names as in the configuration. */

@@ -23,6 +23,7 @@ describe('finalReward', () => {
 })
 
 describe('staleness', () => {
+  // [STALENESS-1]
   it('staleness is the distance of versions and never negative', () => {
     expect(staleness(7, 5)).toBe(2)
     expect(staleness(7, 7)).toBe(0)

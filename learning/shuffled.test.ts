@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { uniforms } from '../identity.ts'
+import { uniforms } from '../identity/identity.ts'
 import { shuffled } from './shuffled.ts'
 
 test('it holds every item as often as it was given', () => {

@@ -2,7 +2,7 @@
  * Staleness: how many versions old a group is when an update consumes it.
  *
  * Invariants
- * - Staleness is never negative; in synchronous mode it is 0.
+ * - [STALENESS-1] Staleness is never negative; in synchronous mode it is 0.
  */
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Bounds of what a run carries from one execution to the next, however long it goes on.
+ * Bounds of what a run carries from one execution to the next, however long it lasts.
  *
  * Invariants
  * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.

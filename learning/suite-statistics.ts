@@ -6,7 +6,7 @@
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
  * - The same episodes and seed give the same figures.
  */
-import { uniforms } from '../identity.ts'
+import { uniforms } from '../identity/identity.ts'
 import { type Interval, wilsonInterval } from './interval.ts'
 import { passAtK } from './pass-at-k.ts'
 

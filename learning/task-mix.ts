@@ -53,3 +53,11 @@ export function nextTask(weights: readonly number[], counts: readonly number[]):
     )
   return chosen
 }
+
+/** True where some task may be played. @param weights [tasks] none negative */
+export function isPlayable(weights: readonly number[]): boolean {
+  return weights.some((weight) => weight > 0)
+}
+
+/** What the weights of a task mix must have, ready to follow "expected". */
+export const playableWords = 'a positive weight for at least one task'

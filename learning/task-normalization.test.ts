@@ -57,13 +57,15 @@ describe('normalizeByTask', () => {
     expect(normalizeByTask([oneWinner, allFail(400)], 'per_task_published')[1]?.[0]).toBeCloseTo(0.32, 2)
   })
 
-  it("a group without preference changes nobody's advantage in per_task and keeps zero", () => {
+  // [TASK-NORM-2]
+  it('a group without preference changes no other advantage in per_task and keeps zero', () => {
     const alone = normalizeByTask([oneWinner], 'per_task')
     const [beside, fail] = normalizeByTask([oneWinner, allFail(200)], 'per_task')
     expect(beside).toEqual(alone[0])
     expect(fail).toEqual(new Array(8).fill(0))
   })
 
+  // [TASK-NORM-1]
   it("each task's advantages have mean 0 and deviation 1 over its action tokens after per_task", () => {
     fc.assert(
       fc.property(arbitraryBatch, (batch) => {
@@ -81,6 +83,7 @@ describe('normalizeByTask', () => {
     )
   })
 
+  // [TASK-NORM-3]
   it('tasks do not influence each other', () => {
     fc.assert(
       fc.property(arbitraryBatch, fc.constantFrom('per_task', 'per_task_published'), (batch, mode) => {

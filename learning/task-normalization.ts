@@ -2,10 +2,10 @@
  * Task advantage normalization: every task of a batch speaks with the same voice.
  *
  * Invariants
- * - After `per_task`, each task's advantages have mean 0 over its action tokens, and deviation 1 where
+ * - [TASK-NORM-1] After `per_task`, each task's advantages have mean 0 over its action tokens, and deviation 1 where
  *   they differ at all.
- * - In `per_task`, a group without preference changes nobody's advantage and takes no part in the loss.
- * - Tasks do not influence each other.
+ * - [TASK-NORM-2] In `per_task`, a group without preference changes no other advantage and takes no part in the loss.
+ * - [TASK-NORM-3] Tasks do not influence each other.
  */
 import { deviationFloor } from './advantage.ts'
 

@@ -3,13 +3,13 @@
  *
  * Invariants
  * - A lease is taken before its resource is made and released after it is gone, so a resource that no
- *   live lease owns may be removed by anybody who shares the leases.
+ *   live lease owns may be removed by any process that shares the leases.
  * - A lease lives as long as its owner renews it; one that expired is ended once, and its owner learns so
  *   at the next renewal.
  * - What belongs to others, or to a process that cannot be asked, is left alone.
  */
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { processOfScopeAlive, processScope } from './process-scope.ts'
 
 export type LeaseKind = 'container' | 'database' | 'folder'
 
@@ -23,9 +23,9 @@ export interface Lease {
   readonly expires: number
 }
 
-/** Where leases are kept; those of a home directory stand in its store. */
+/** Where leases are kept; those of a home are in its store. */
 export interface LeaseStore {
-  /** Names those who share these leases; stands in each resource's name or labels. `[a-z0-9]+` */
+  /** Names those who share these leases; part of each resource's name or labels. `[a-z0-9]+` */
   readonly scope: string
   /** Taking a lease that is there changes nothing. */
   take(lease: Lease): Promise<void>
@@ -42,7 +42,7 @@ export interface LeaseStore {
 export const leaseTtlMs = 60_000
 /** Three renewals may be lost before a lease is. */
 export const renewalPeriodMs = leaseTtlMs / 4
-/** How often what nobody owns is looked for. */
+/** How often resources without an owner are looked for. */
 export const reapingPeriodMs = leaseTtlMs / 2
 
 /** A resource as its backend lists it. */
@@ -159,56 +159,5 @@ export function createProcessLeases(): LeaseStore {
     async list(kind) {
       return [...leases.values()].filter((lease) => lease.kind === kind)
     },
-  }
-}
-
-/** The start is digits alone, since a boot's name may hold a `b`. */
-const processScopePattern = /^p([0-9]+)s([0-9]+)b([0-9a-z]+)$/
-
-/** Names this process on this boot of this machine: its number alone is given again to others. */
-export function processScope(): string {
-  return `p${process.pid}s${startOf(process.pid) ?? '0'}b${bootId()}`
-}
-
-/** Whether the process of such a scope lives; undefined for other scopes and other machines. */
-export function processOfScopeAlive(scope: string, thisBoot = bootId()): boolean | undefined {
-  const [, pid, start, boot] = processScopePattern.exec(scope) ?? []
-  if (pid === undefined || boot !== thisBoot) return undefined
-  return isRunning(Number(pid)) && (startOf(Number(pid)) ?? '0') === start
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** Clock ticks from boot to the start of a process; undefined where the system does not tell. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // Field 22 of proc(5); the second is the program's name and may hold blanks.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return undefined
-  }
-}
-
-let boot: string | undefined
-function bootId(): string {
-  boot ??= readBootId()
-  return boot
-}
-
-function readBootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1')
-      .replaceAll(/[^0-9a-f]/g, '')
-      .slice(0, 12)
-  } catch {
-    return 'unknown'
   }
 }

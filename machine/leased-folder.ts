@@ -6,6 +6,7 @@
  */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../faults/system-error.ts'
 import { endExpired, isUnowned, type LeaseHolder, type LeaseStore } from './lease.ts'
 
 export interface LeasedFolder {
@@ -14,7 +15,7 @@ export interface LeasedFolder {
   release(): Promise<void>
 }
 
-/** A lease's id begins so, whoever takes it. */
+/** Every lease's id begins so. */
 const pattern = /^(?<scope>[a-z0-9]+)\.(?<id>perdure-[a-z0-9-]+)$/
 
 /** Makes a folder. @param parent where it is made; it is made too */
@@ -36,14 +37,14 @@ export async function leaseFolder(parent: string, scope: string, holder: LeaseHo
   }
 }
 
-/** Deletes the folders that nobody owns. @returns their paths */
+/** Deletes the folders without an owner. @returns their paths */
 export async function reapFolders(
   parent: string,
   leases: LeaseStore,
   now: number = Date.now(),
 ): Promise<readonly string[]> {
-  const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
+  const names = await readdir(parent).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return []
     throw error
   })
   const ids = await endExpired(leases, 'folder', now)

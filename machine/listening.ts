@@ -9,6 +9,8 @@
  * - Tokens are compared in constant time and are part of no message.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { Fault } from '../faults/fault.ts'
+import { codeOf } from '../faults/system-error.ts'
 
 export const loopback = '127.0.0.1'
 
@@ -21,14 +23,8 @@ export interface ListeningPlace {
 }
 
 /** Something cannot listen where it is told to; `message` names the flag. */
-export class ListeningFault extends Error {
+export class ListeningFault extends Fault<'open_to_all' | 'not_available'> {
   override readonly name = 'ListeningFault'
-  readonly kind: 'open_to_all' | 'not_available'
-
-  constructor(kind: ListeningFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-  }
 }
 
 /** True for this machine alone. @example isLoopback('127.0.0.1') */
@@ -57,8 +53,7 @@ export function hostToListenOn({ host = loopback, token }: ListeningPlace, flag:
 
 /** Why a server does not listen there. @param flag names the port in the message */
 export function notAvailable(cause: unknown, flag: string, port: number): ListeningFault {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  const reason = code === 'EADDRINUSE' ? 'another program has it' : String(cause)
+  const reason = codeOf(cause) === 'EADDRINUSE' ? 'another program has it' : String(cause)
   return new ListeningFault(
     'not_available',
     `${flag} ${port} cannot be listened on (${reason}): choose another, or 0 for any free one.`,
@@ -66,7 +61,7 @@ export function notAvailable(cause: unknown, flag: string, port: number): Listen
   )
 }
 
-/** A token that nobody guesses, fit for a path. */
+/** A token that no one can guess, valid in a path. */
 export function newToken(): string {
   return randomBytes(24).toString('base64url')
 }

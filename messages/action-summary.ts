@@ -4,7 +4,7 @@
  * Invariants
  * - It fits on one line.
  */
-import type { AssistantMessage } from './environment.ts'
+import type { AssistantMessage } from './message.ts'
 
 const longest = 60
 

@@ -2,7 +2,7 @@
  * `npm run build`: what the compiler leaves to do.
  *
  * Invariants
- * - Every file of a folder `driver/` of `src/` lies at the same place in `dist/`.
+ * - Every file of a folder `driver/` of the sources lies at the same place in `dist/`.
  * - Declarations import what is there: the compiler rewrites the endings of imports in code, not in them.
  */
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,8 +12,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const built = join(root, 'dist')
 
-for (const file of globSync('**/driver/*.py', { cwd: join(root, 'src') }))
-  cpSync(join(root, 'src', file), join(built, file))
+for (const file of globSync('envs/*/driver/*.py', { cwd: root })) cpSync(join(root, file), join(built, file))
 
 for (const file of globSync('**/*.d.ts', { cwd: built })) {
   const text = readFileSync(join(built, file), 'utf8')

@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { z } from 'zod'
-import { episodeId, groupId, runId } from '../src/identity.ts'
-import { openSession } from '../src/workers/training-session.ts'
+import { openSession } from '../client/training-session.ts'
+import { episodeId, groupId, runId } from '../identity/identity.ts'
 import { createEchoTask } from '../test/echo-task.ts'
 import { type Execution, fetchHistories } from '../test/executions.ts'
 import { eventually } from '../test/perdure-process.ts'
@@ -39,7 +39,7 @@ async function playEverything(home: string): Promise<void> {
     await session.start(run, config)
     await eventually('the second update', async () => (await session.progress(run)).step >= 2 || undefined)
     await session.pause(run, { reason: 'to be recorded' })
-    await session.setLearning(run, { learningRate: 1e-3 })
+    await session.change(run, { 'learning.learningRate': 1e-3 })
     await session.checkpoint(run)
     await session.evaluateNow(run)
     await session.rollBack(run, 1)

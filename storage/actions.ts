@@ -2,13 +2,13 @@
  * Actions: what the policy sampled, turn by turn, as the very tokens with their logprobs and version.
  *
  * Invariants
- * - The first write of (episode, turn) stands: a second sampler of the same turn learns that it came late.
+ * - The first write of (episode, turn) is kept: a second sampler of the same turn learns that it came late.
  * - Tokens and logprobs are read back bit for bit.
  * - The context of turn t is prompt 0, action 0, …, prompt t: what is stored is the whole input of the policy.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { AssistantMessage } from '../envs/environment.ts'
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
+import type { AssistantMessage } from '../messages/message.ts'
 import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { ActionsTable, Schema } from './schema.ts'

@@ -1,5 +1,5 @@
 /**
- * Aside: where damaged files go, so that nothing stands in the way of work and nothing is lost.
+ * Aside: where damaged files go, so that nothing is in the way of work and nothing is lost.
  *
  * Invariants
  * - A file or folder is moved whole, within its disk, under a name that no other has.

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from './audit.ts'
 import { openStore } from './store.ts'
 
@@ -27,7 +27,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('an order stands in the trail once; written again it gains its effect, never another meaning', async () => {
+it('an order is in the trail once; written again it gains its effect, never another meaning', async () => {
   await using store = await openStore(join(dir, 'store.db'))
   await store.audit.put(run, [entry])
   await store.audit.put(run, [{ ...entry, by: 'eve', to: 7, effectVersion: 4 }])
@@ -36,7 +36,7 @@ it('an order stands in the trail once; written again it gains its effect, never 
   expect(await store.audit.list(run)).toEqual([{ ...entry, effectVersion: 4 }])
 })
 
-it('orders are told in the order in which they were given, those from outside the run among them', async () => {
+it('orders are listed in the order in which they were given, those from outside the run among them', async () => {
   await using store = await openStore(join(dir, 'store.db'))
   const { number: _, ...promotion } = { ...entry, what: 'promote', time: 6 }
   await Promise.all([

@@ -2,12 +2,12 @@
  * Audit trail: who ordered what of a run, and from which version on it held.
  *
  * Invariants
- * - An order stands in the trail once, under its run and number; written again it gains its effect, never
+ * - An order is in the trail once, under its run and number; written again it gains its effect, never
  *   another meaning.
  * - Nothing is ever taken out.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { jsonOf } from './codec.ts'
 import type { AuditTable, Schema } from './schema.ts'
 
@@ -28,7 +28,7 @@ export interface AuditEntry {
   readonly to: AuditValue
   /** Policy version that was current when the order was taken. */
   readonly version: number
-  /** Policy version from which on it held; null while it waits for an update in hand, or where it had none. */
+  /** Policy version from which on it held; null while it waits for an update in progress, or where it had none. */
   readonly effectVersion: number | null
   /** Why, in words. */
   readonly reason: string | null

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { episodeId, groupId, runId } from '../identity.ts'
+import { episodeId, groupId, runId } from '../identity/identity.ts'
 import type { StoredAction } from './actions.ts'
 import type { StoredObservation } from './observations.ts'
 import { openStore, type Store } from './store.ts'
@@ -184,6 +184,7 @@ describe('sealing', () => {
     expect(await store.episodes.count(run)).toEqual({ completed: 1 })
   })
 
+  // [TRAJECTORY-1]
   it('a trajectory has the tokens in order, and its mask marks exactly the sampled ones', async () => {
     await play()
     await store.episodes.seal(episode, ending)
@@ -211,6 +212,7 @@ describe('sealing', () => {
     expect(await store.episodes.trajectory(episode)).toEqual(before)
   })
 
+  // [TRAJECTORY-2]
   it('an episode with one byte changed anywhere is refused by name', async () => {
     await play()
     await store.episodes.seal(episode, ending)

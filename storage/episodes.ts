@@ -9,62 +9,22 @@
  * - An infrastructure failure or a cancellation carries no reward; every other outcome carries a finite one.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { EpisodeId, ParentId, RunId } from '../identity.ts'
-import { parseEpisodeId } from '../identity.ts'
+import type { EpisodeId, ParentId, RunId } from '../identity/identity.ts'
+import { parseEpisodeId } from '../identity/identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { actionRows } from './actions.ts'
 import { type Precedence, precedenceOf } from './codec.ts'
+import {
+  type EpisodeEnding,
+  isSealed,
+  type NewEpisode,
+  type SealedEpisode,
+  type StoredEpisode,
+} from './episode.ts'
 import { StorageFault } from './fault.ts'
 import { observationRows } from './observations.ts'
 import type { EpisodesTable, Schema } from './schema.ts'
 import { type Trajectory, trajectoryBytes, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
-
-export interface NewEpisode {
-  readonly id: EpisodeId
-  readonly task: string
-  readonly instance: string
-  readonly created: number
-}
-
-/** How an episode ended. */
-export interface EpisodeEnding {
-  readonly outcome: Outcome
-  /** The final reward, penalty included; null exactly where the outcome carries none. */
-  readonly reward: number | null
-  readonly ended: number
-}
-
-/** What sealing adds: the ending and figures of the trajectory. */
-export interface EpisodeSeal extends EpisodeEnding {
-  /** Number of actions. */
-  readonly turns: number
-  readonly observations: number
-  /** Prompt and action tokens. */
-  readonly tokens: number
-  readonly actionTokens: number
-  /** Actions with at least one problem. */
-  readonly problems: number
-  /** Oldest and newest version that sampled an action; null without actions. */
-  readonly versionMin: number | null
-  readonly versionMax: number | null
-  /** SHA-256, hexadecimal. */
-  readonly checksum: string
-}
-
-export interface StoredEpisode extends NewEpisode {
-  readonly run: RunId
-  readonly parent: ParentId
-  readonly sample: number
-  readonly attempt: number
-  /** Absent while the episode runs. */
-  readonly seal?: EpisodeSeal
-  /** When retention deleted its observations and actions. */
-  readonly released?: number
-}
-
-export interface SealedEpisode extends StoredEpisode {
-  readonly seal: EpisodeSeal
-}
 
 export interface Episodes {
   insert(episode: NewEpisode): Promise<Precedence>
@@ -82,19 +42,8 @@ export interface Episodes {
 }
 
 export function createEpisodes(db: Kysely<Schema>): Episodes {
-  async function get(id: EpisodeId): Promise<StoredEpisode | undefined> {
-    const row = await db.selectFrom('episodes').selectAll().where('id', '=', id).executeTakeFirst()
-    return row === undefined ? undefined : episodeOf(row)
-  }
-
-  async function known(id: EpisodeId): Promise<StoredEpisode> {
-    const episode = await get(id)
-    if (episode === undefined) throw new StorageFault('missing', `episode ${id} was never stored`)
-    return episode
-  }
-
   return {
-    get,
+    get: (id) => episodeIn(db, id),
 
     async insert({ id, task, instance, created }) {
       const { run, parent, sample, attempt } = parseEpisodeId(id)
@@ -106,37 +55,7 @@ export function createEpisodes(db: Kysely<Schema>): Episodes {
       return precedenceOf(result.numInsertedOrUpdatedRows)
     },
 
-    async seal(id, ending) {
-      checkReward(id, ending)
-      const before = await known(id)
-      if (isSealed(before)) return { by: 'already', episode: before }
-      const observations = await observationRows(db, id)
-      const actions = await actionRows(db, id)
-      const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
-      const versions = actions.map((row) => row.version)
-      const { numUpdatedRows } = await db
-        .updateTable('episodes')
-        .set({
-          outcome: ending.outcome,
-          reward: ending.reward,
-          ended: ending.ended,
-          turns: actions.length,
-          observations: observations.length,
-          tokens: actions.reduce((sum, row) => sum + row.prompt.byteLength / 4, actionTokens),
-          action_tokens: actionTokens,
-          problems: actions.filter((row) => row.problems !== '[]').length,
-          version_min: versions.length === 0 ? null : Math.min(...versions),
-          version_max: versions.length === 0 ? null : Math.max(...versions),
-          checksum: trajectoryChecksum(id, ending, observations, actions),
-          bytes: trajectoryBytes(observations, actions),
-        })
-        .where('id', '=', id)
-        .where('checksum', 'is', null)
-        .executeTakeFirst()
-      const episode = await known(id)
-      if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} vanished while it was sealed`)
-      return { by: precedenceOf(numUpdatedRows), episode }
-    },
+    seal: (id, ending) => sealEpisode(db, id, ending),
 
     async list(parent) {
       const rows = await db
@@ -163,16 +82,7 @@ export function createEpisodes(db: Kysely<Schema>): Episodes {
       return rows.map(episodeOf).filter(isSealed)
     },
 
-    async trajectory(id) {
-      const episode = await known(id)
-      if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} is not sealed yet`)
-      if (episode.released !== undefined)
-        throw new StorageFault(
-          'missing',
-          `the trajectory of episode ${id} was deleted by retention on ${new Date(episode.released).toISOString()}`,
-        )
-      return trajectoryOf(episode, await observationRows(db, id), await actionRows(db, id))
-    },
+    trajectory: (id) => trajectoryIn(db, id),
 
     async count(run) {
       const rows = await db
@@ -186,9 +96,63 @@ export function createEpisodes(db: Kysely<Schema>): Episodes {
   }
 }
 
-/** True for an episode whose trajectory is closed. */
-export function isSealed(episode: StoredEpisode): episode is SealedEpisode {
-  return episode.seal !== undefined
+async function episodeIn(db: Kysely<Schema>, id: EpisodeId): Promise<StoredEpisode | undefined> {
+  const row = await db.selectFrom('episodes').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? undefined : episodeOf(row)
+}
+
+async function knownEpisode(db: Kysely<Schema>, id: EpisodeId): Promise<StoredEpisode> {
+  const episode = await episodeIn(db, id)
+  if (episode === undefined) throw new StorageFault('missing', `episode ${id} was never stored`)
+  return episode
+}
+
+/** Closes an episode with the figures of what it has played, once. */
+async function sealEpisode(
+  db: Kysely<Schema>,
+  id: EpisodeId,
+  ending: EpisodeEnding,
+): Promise<{ by: Precedence; episode: SealedEpisode }> {
+  checkReward(id, ending)
+  const before = await knownEpisode(db, id)
+  if (isSealed(before)) return { by: 'already', episode: before }
+  const observations = await observationRows(db, id)
+  const actions = await actionRows(db, id)
+  const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
+  const versions = actions.map((row) => row.version)
+  const { numUpdatedRows } = await db
+    .updateTable('episodes')
+    .set({
+      outcome: ending.outcome,
+      reward: ending.reward,
+      ended: ending.ended,
+      turns: actions.length,
+      observations: observations.length,
+      tokens: actions.reduce((sum, row) => sum + row.prompt.byteLength / 4, actionTokens),
+      action_tokens: actionTokens,
+      problems: actions.filter((row) => row.problems !== '[]').length,
+      version_min: versions.length === 0 ? null : Math.min(...versions),
+      version_max: versions.length === 0 ? null : Math.max(...versions),
+      checksum: trajectoryChecksum(id, ending, observations, actions),
+      bytes: trajectoryBytes(observations, actions),
+    })
+    .where('id', '=', id)
+    .where('checksum', 'is', null)
+    .executeTakeFirst()
+  const episode = await knownEpisode(db, id)
+  if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} vanished while it was sealed`)
+  return { by: precedenceOf(numUpdatedRows), episode }
+}
+
+async function trajectoryIn(db: Kysely<Schema>, id: EpisodeId): Promise<Trajectory> {
+  const episode = await knownEpisode(db, id)
+  if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} is not sealed yet`)
+  if (episode.released !== undefined)
+    throw new StorageFault(
+      'missing',
+      `the trajectory of episode ${id} was deleted by retention on ${new Date(episode.released).toISOString()}`,
+    )
+  return trajectoryOf(episode, await observationRows(db, id), await actionRows(db, id))
 }
 
 function checkReward(id: EpisodeId, { outcome, reward }: EpisodeEnding): void {

@@ -6,7 +6,7 @@
  * - One that was given up has its reason until it is begun again, and none beside a result.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { EpisodeId, EvaluationId, RunId } from '../identity.ts'
+import type { EpisodeId, EvaluationId, RunId } from '../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { EvaluationsTable, Schema } from './schema.ts'
 
@@ -93,22 +93,7 @@ export interface Evaluations {
 
 export function createEvaluations(db: Kysely<Schema>): Evaluations {
   return {
-    async insert(evaluation) {
-      const result = await db
-        .insertInto('evaluations')
-        .values({ ...evaluation })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      const precedence = precedenceOf(result.numInsertedOrUpdatedRows)
-      if (precedence === 'already')
-        await db
-          .updateTable('evaluations')
-          .set({ failure: null, created: evaluation.created })
-          .where('id', '=', evaluation.id)
-          .where('failure', 'is not', null)
-          .execute()
-      return precedence
-    },
+    insert: (evaluation) => insertEvaluation(db, evaluation),
 
     async complete(id, { success, n, episodes, statistics, ended }) {
       const result = await db
@@ -154,31 +139,7 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
       return rows.map(({ version }) => version)
     },
 
-    async findings(run) {
-      const rows = await db
-        .selectFrom('evaluations')
-        .select(['id', 'suite', 'version', 'success', 'n', 'statistics', 'failure'])
-        .where('run', '=', run)
-        .where((or) => or.or([or('ended', 'is not', null), or('failure', 'is not', null)]))
-        .orderBy('created')
-        .orderBy('id')
-        .execute()
-      return {
-        found: rows.flatMap(({ id, suite, version, success, n, statistics }) =>
-          success === null || n === null
-            ? []
-            : [
-                findingsOf(
-                  { suite, version, success, n },
-                  jsonOf(statistics ?? '', `evaluation ${id}: statistics`),
-                ),
-              ],
-        ),
-        failed: rows.flatMap(({ suite, version, failure: reason }) =>
-          reason === null ? [] : [{ suite, version, reason }],
-        ),
-      }
-    },
+    findings: (run) => findingsIn(db, run),
 
     async list(run) {
       const rows = await db
@@ -190,6 +151,49 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
         .execute()
       return rows.map(evaluationOf)
     },
+  }
+}
+
+async function insertEvaluation(db: Kysely<Schema>, evaluation: NewEvaluation): Promise<Precedence> {
+  const result = await db
+    .insertInto('evaluations')
+    .values({ ...evaluation })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  const precedence = precedenceOf(result.numInsertedOrUpdatedRows)
+  if (precedence === 'already')
+    await db
+      .updateTable('evaluations')
+      .set({ failure: null, created: evaluation.created })
+      .where('id', '=', evaluation.id)
+      .where('failure', 'is not', null)
+      .execute()
+  return precedence
+}
+
+async function findingsIn(db: Kysely<Schema>, run: RunId): Promise<RunFindings> {
+  const rows = await db
+    .selectFrom('evaluations')
+    .select(['id', 'suite', 'version', 'success', 'n', 'statistics', 'failure'])
+    .where('run', '=', run)
+    .where((or) => or.or([or('ended', 'is not', null), or('failure', 'is not', null)]))
+    .orderBy('created')
+    .orderBy('id')
+    .execute()
+  return {
+    found: rows.flatMap(({ id, suite, version, success, n, statistics }) =>
+      success === null || n === null
+        ? []
+        : [
+            findingsOf(
+              { suite, version, success, n },
+              jsonOf(statistics ?? '', `evaluation ${id}: statistics`),
+            ),
+          ],
+    ),
+    failed: rows.flatMap(({ suite, version, failure: reason }) =>
+      reason === null ? [] : [{ suite, version, reason }],
+    ),
   }
 }
 

@@ -6,7 +6,7 @@
  * - A group is consumed by one update at most, and by the same one however often it is asked for.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { EpisodeId, GroupId, RunId } from '../identity.ts'
+import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { GroupsTable, Schema } from './schema.ts'

@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type EpisodeId, episodeId, evaluationId, type GroupId, groupId, runId } from '../identity.ts'
+import {
+  type EpisodeId,
+  episodeId,
+  evaluationId,
+  type GroupId,
+  groupId,
+  runId,
+} from '../identity/identity.ts'
 import { openStore, type Store } from './store.ts'
 
 const run = runId('demo')

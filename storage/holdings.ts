@@ -9,7 +9,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { type Kysely, sql } from 'kysely'
-import { isBranchId, type RunId } from '../identity.ts'
+import { isBranchId, type RunId } from '../identity/identity.ts'
 import { storageFaultOf } from './fault.ts'
 import type { TrajectoryHolding } from './retention.ts'
 import type { Schema } from './schema.ts'

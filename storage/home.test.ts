@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import { storageFaultOf } from './fault.ts'
 import { checkpointVersions, createHome, createRunDirectory, homeAt } from './home.ts'
 

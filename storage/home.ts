@@ -7,7 +7,7 @@
  *   logs/
  *   environments/<task>/                            what a task sets up on demand and keeps
  *   data/<task>/                                    official data that was pulled
- *   aside/                                          what `doctor --mend` found damaged and moved away
+ *   aside/                                          what `doctor --repair` found damaged and moved away
  *   runs/<run>/metrics.jsonl
  *   runs/<run>/checkpoints/<version>/
  *   runs/<run>/batches/<step>.safetensors
@@ -18,7 +18,7 @@
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 
 /** The paths of one run. */

@@ -1,5 +1,5 @@
 /**
- * Leases of a home directory: who owns what outlives a process, see `envs/lease.ts`.
+ * Leases of a home directory: who owns what outlives a process, see `machine/lease.ts`.
  *
  * Invariants
  * - A lease is taken once; taking it again changes nothing.
@@ -7,7 +7,7 @@
  * - The scope is drawn when the store is made and never changes: two homes never have the same.
  */
 import type { Kysely } from 'kysely'
-import type { LeaseKind, LeaseStore } from '../envs/lease.ts'
+import type { LeaseKind, LeaseStore } from '../machine/lease.ts'
 import type { Schema } from './schema.ts'
 
 /** @throws StorageFault the scope cannot be read */

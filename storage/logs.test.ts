@@ -36,7 +36,7 @@ it('keeps whole lines of the end, and finds nothing the second time', async () =
   expect(await longLogs(folder, 4000)).toEqual([])
 })
 
-it('a process that appends to it goes on at its end', async () => {
+it('a process that appends to it continues at its end', async () => {
   const file = join(folder, 'temporal.log')
   const descriptor = openSync(file, 'a')
   writeSync(descriptor, lines(0, 1000))

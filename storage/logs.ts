@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The end of a log stays: it tells what happened last.
- * - The file stays the same file, so that processes which append to it go on doing so.
+ * - The file stays the same file, so that processes which append to it continue doing so.
  */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import { homeAt } from './home.ts'
 
-/** Names that are told of many. */
+/** At most so many names of a list are printed. */
 const told = 5
 
 /** What is wrong with the store of a file; undefined where it holds something, or there are no runs beside it. */

@@ -76,7 +76,7 @@ export function isEvaluationMetrics(line: MetricsLine): line is EvaluationMetric
   return 'evaluation' in line
 }
 
-/** Where a line stands, and what it is known by. */
+/** Where a line is, and what it is known by. */
 export interface MetricsPlace {
   /** One line of a run has it. */
   readonly key: string
@@ -135,7 +135,7 @@ export function readMetrics(file: string): MetricsLine[] {
     if (line === undefined)
       throw new StorageFault(
         'corrupt',
-        `metrics ${file}, line ${index + 1} is no metrics line; \`perdure doctor --mend\` makes the file again from the store`,
+        `metrics ${file}, line ${index + 1} is no metrics line; \`perdure doctor --repair\` makes the file again from the store`,
       )
     return line
   })

@@ -2,12 +2,14 @@
  * Observations: what the environment said, turn by turn; turn 0 is the reset.
  *
  * Invariants
- * - The first write of (episode, turn) stands; a replayed turn finds it there.
+ * - The first write of (episode, turn) is kept; a replayed turn finds it there.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { JsonObject, Message, ToolSpec } from '../envs/environment.ts'
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
 import type { Outcome } from '../learning/outcome.ts'
+import type { JsonObject } from '../messages/json.ts'
+import type { Message } from '../messages/message.ts'
+import type { ToolSpec } from '../messages/tool.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { ObservationsTable, Schema } from './schema.ts'
 

@@ -1,5 +1,5 @@
 /**
- * SQLite files where nothing can be written: a disk that is mounted read-only, a home of somebody else, a backup.
+ * SQLite files where nothing can be written: a disk that is mounted read-only, another user's home, a backup.
  *
  * Invariants
  * - (1) Nothing in the folder of the file changes.

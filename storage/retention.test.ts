@@ -68,7 +68,7 @@ describe('checkpoints', () => {
     expect(versionsThatGo({ evaluations })).not.toContain(3)
   })
 
-  it('keeps all where it cannot be told which are in use, or which are pinned', () => {
+  it('keeps all where it is unknown which are in use, or which are pinned', () => {
     expect(versionsThatGo({ inUse: undefined })).toEqual([])
     expect(versionsThatGo({ pinned: undefined })).toEqual([])
   })
@@ -118,7 +118,7 @@ describe('trajectories', () => {
     const needed = [
       trajectory('playing', { use: 'playing', ended: null }),
       trajectory('waiting', { use: 'waiting', ended: 0 }),
-      trajectory('in hand', { use: { consumedBy: 11 }, ended: 0 }),
+      trajectory('in progress', { use: { consumedBy: 11 }, ended: 0 }),
     ]
     expect(gone(needed, { trajectoryMs: 0, trajectoryBytes: 0 })).toEqual([])
     expect(gone(needed, { trajectoryMs: 0, trajectoryBytes: 0 }, true)).toEqual(['waiting'])

@@ -3,12 +3,14 @@
  *
  * Invariants
  * - Pure: the same facts, policy and time give the same plan.
- * - Nothing goes that a run which may go on needs: versions in use and from the current one on, version 0, groups
+ * - Nothing goes that a run which may continue needs: versions in use and from the current one on, version 0, groups
  *   that no update has consumed, batches of updates that have not ended.
- * - What is not known to be free is kept: where the versions in use or the promoted one cannot be told, no
+ * - What is not known to be free is kept: where the versions in use or the promoted one are unknown, no
  *   checkpoint goes.
  * - Carrying a plan out and planning again gives an empty plan.
  */
+
+import { bestVersions } from '../learning/best-version.ts'
 
 /** How much of a run is kept. */
 export interface RetentionPolicy {
@@ -52,9 +54,9 @@ export interface RunHoldings {
   readonly checkpoints: readonly { readonly version: number; readonly bytes: number }[]
   /** Checkpoints and demonstrations of the warm start, by file name. */
   readonly warmStart: readonly { readonly name: string; readonly bytes: number }[]
-  /** Versions that something may ask for; undefined where that cannot be told. */
+  /** Versions that something may ask for; undefined where that is unknown. */
   readonly inUse: readonly number[] | undefined
-  /** Versions that somebody asked to keep, or promoted; undefined where that cannot be told. */
+  /** Versions that a person asked to keep, or promoted; undefined where they are unknown. */
   readonly pinned: readonly number[] | undefined
   readonly evaluations: readonly {
     readonly suite: string
@@ -97,7 +99,10 @@ function sparedCheckpoints(holdings: RunHoldings, policy: RetentionPolicy): Remo
     ...inUse,
     ...pinned,
     ...versions.slice(-Math.max(1, policy.latestCheckpoints)),
-    ...bestVersions(holdings, policy.bestCheckpoints),
+    ...bestVersions(
+      holdings.evaluations.filter(({ version }) => versions.includes(version)),
+      policy.bestCheckpoints,
+    ),
   ])
   const isNth = (version: number) => policy.everyCheckpoint > 0 && version % policy.everyCheckpoint === 0
   return checkpoints
@@ -109,20 +114,6 @@ function sparedCheckpoints(holdings: RunHoldings, policy: RetentionPolicy): Remo
       bytes,
       why: `older than the latest ${policy.latestCheckpoints}, and nothing uses it`,
     }))
-}
-
-/** The best versions of each suite that still have a checkpoint; of equals the newest. */
-function bestVersions({ evaluations, checkpoints }: RunHoldings, best: number): readonly number[] {
-  const there = new Set(checkpoints.map(({ version }) => version))
-  const suites = new Set(evaluations.map(({ suite }) => suite))
-  return [...suites].flatMap((suite) =>
-    evaluations
-      .filter((evaluation) => evaluation.suite === suite && there.has(evaluation.version))
-      .sort((a, b) => b.success - a.success || b.version - a.version)
-      .map(({ version }) => version)
-      .filter((version, index, all) => all.indexOf(version) === index)
-      .slice(0, best),
-  )
 }
 
 function pastWarmStart({ warmStart, version }: RunHoldings): Removal[] {

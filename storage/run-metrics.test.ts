@@ -1,4 +1,4 @@
-/** Lines of metrics stand once each, in their order, whoever writes them and whatever became of the file. */
+/** Each line of metrics is there once, in order, for any number of writers and any damage to the file. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -13,10 +13,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type EvaluationId, runId } from '../identity.ts'
+import { type EvaluationId, runId } from '../identity/identity.ts'
+import { update } from './metrics.testing.ts'
 import { type EvaluationMetrics, type MetricsLine, readMetrics } from './metrics.ts'
 import { openStore, type Store } from './store.ts'
-import { update } from './testing-metrics.ts'
 
 const run = runId('demo')
 let dir: string
@@ -50,7 +50,8 @@ async function record(...lines: readonly MetricsLine[]): Promise<void> {
 }
 
 describe('a line', () => {
-  it('stands once, however often it is put', async () => {
+  // [METRICS-1]
+  it('is there once, however often it is put', async () => {
     expect(await store.metrics.put(run, update(1))).toBe('first')
     expect(await store.metrics.put(run, { ...update(1), kl: 9 })).toBe('already')
     await record(evaluation(0), evaluation(0), update(2))
@@ -58,7 +59,8 @@ describe('a line', () => {
     expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(4)
   })
 
-  it('stands where its update stands, whenever it came', async () => {
+  // [METRICS-2]
+  it('is where its update is, whenever it came', async () => {
     const back = { rollback: 1, version: 3, from: 2, time: '2026-01-02T03:04:05.678Z' }
     // The fourth update learnt nothing.
     const ordered = [evaluation(0), update(1), evaluation(1), update(2), back, update(3, 4), update(4, 4)]
@@ -70,6 +72,7 @@ describe('a line', () => {
     expect(await store.metrics.after(run, mark)).toEqual({ lines: [], mark })
   })
 
+  // [METRICS-3]
   it('that readers could not understand is never kept', async () => {
     await expect(store.metrics.put(run, { ...update(1), kl: Number.NaN })).rejects.toThrow(/kl/)
     await expect(store.metrics.put(run, { ...evaluation(1), success: 1.5 })).rejects.toThrow(/success/)
@@ -90,6 +93,7 @@ describe('the file', () => {
     expect(statSync(file).ino).toBe(ino)
   })
 
+  // [METRICS-2]
   it('torn at any byte, damaged in the middle or missing is made again by the next line', async () => {
     await record(update(1), { ...update(2), reward: { küche: 1 } })
     const whole = readFileSync(file)
@@ -108,6 +112,7 @@ describe('the file', () => {
     }
   })
 
+  // [METRICS-4]
   it('of an earlier release is taken into the store, and what the store knows nothing of is kept beside', async () => {
     const stored = { run, statistics: {}, groups: [], created: 1 }
     await store.updates.put({ ...stored, step: 1, version: 1 })
@@ -135,7 +140,8 @@ describe('the file', () => {
 const writers = 4
 const linesOfEach = 15
 
-it('every line of several processes that write at once stands once, in order', {
+// [METRICS-1]
+it('every line of several processes that write at once is there once, in order', {
   timeout: 120_000,
 }, async () => {
   const module = (name: string) => JSON.stringify(new URL(name, import.meta.url).href)

@@ -2,12 +2,12 @@
  * The metrics of runs in the store, and `metrics.jsonl`, which is made of them.
  *
  * Invariants
- * - (1) An update's step, an evaluation's id and a roll-back's version stand in one line, however often they are put
- *   and by however many processes.
- * - (2) The file holds the lines of the store, by update: whoever writes it holds the store meanwhile, and makes all of
- *   it whatever it was before. What a killed process left torn is completed by the next one.
- * - (3) A line that readers could not understand is never kept.
- * - (4) Lines of a file that an earlier release wrote are taken into the store before the file is made again.
+ * - [METRICS-1] An update's step, an evaluation's id and a roll-back's version are in one line, however often they
+ *   are put and by however many processes.
+ * - [METRICS-2] The file holds the lines of the store, by update: its writer holds the store's lock meanwhile, and
+ *   makes all of it whatever it was before. What a killed process left torn is completed by the next one.
+ * - [METRICS-3] A line that readers could not understand is never kept.
+ * - [METRICS-4] Lines of a file that an earlier release wrote are taken into the store before the file is made again.
  */
 import {
   closeSync,
@@ -22,7 +22,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import {

@@ -4,10 +4,10 @@
  * Invariants
  * - A second insert of the same name changes nothing; a configuration changes only where a person orders it.
  * - The published version and the state that belongs to it are written together.
- * - Published versions only grow: one that comes late, from a worker that stood still, changes nothing.
+ * - Published versions only grow: one that comes late, from a worker that was stopped, changes nothing.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { RunsTable, Schema } from './schema.ts'
 
@@ -30,13 +30,13 @@ export interface StoredRun {
 
 export interface Runs {
   insert(run: { id: RunId; config: unknown; created: number }): Promise<Precedence>
-  /** Another configuration, for a run that stands still. */
+  /** Another configuration, for a run that is stopped. */
   configure(id: RunId, config: unknown): Promise<void>
   /** The configuration as it is stored: asked for at every turn, to see whether it is another. */
   configText(id: RunId): Promise<string | undefined>
   /** An ending sets `ended`; going back to `running` clears ending and detail. */
   setStatus(id: RunId, status: RunStatus, options?: { detail?: string; ended?: number }): Promise<void>
-  /** Makes a version the published one, with the state from which the run can go on; null: none is yet. */
+  /** Makes a version the published one, with the state from which the run can continue; null: none is yet. */
   publish(id: RunId, published: { version: number | null; state: unknown }): Promise<void>
   /** The published version alone: asked for at every turn. */
   version(id: RunId): Promise<number | undefined>

@@ -2,7 +2,7 @@
  * Tables of the store, as Kysely sees them.
  *
  * Invariants
- * - Every primary key is an identity of `identity.ts` (and a turn or a step), or a lease's: writing twice
+ * - Every primary key is an identity of `identity/identity.ts` (and a turn or a step), or a lease's: writing twice
  *   meets itself.
  * - Times are milliseconds since the epoch; JSON columns are text; tokens and logprobs are little-endian
  *   32-bit blobs.

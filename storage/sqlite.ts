@@ -4,9 +4,9 @@
  * Invariants
  * - One connection per process and store; other processes read and write the same file (WAL).
  * - A statement text is prepared once and then reused; a stream has a statement of its own, because
- *   a statement that is being iterated cannot run for somebody else.
+ *   a statement that is being iterated cannot run for another caller.
  * - A transaction takes the write lock at its beginning, so it waits there and never fails midway
- *   because somebody else wrote (SQLITE_BUSY_SNAPSHOT).
+ *   because another process wrote (SQLITE_BUSY_SNAPSHOT).
  * - What ended a transaction is what its caller hears of: SQLite takes it back by itself when the disk is full, and
  *   to ask for that once more is no fault.
  * - Every error leaves as a StorageFault that names the file.

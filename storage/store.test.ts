@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { episodeId, evaluationId, groupId, runId } from '../identity.ts'
+import { episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
 import { StorageFault } from './fault.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
 import { openStore } from './store.ts'
@@ -32,6 +32,7 @@ afterEach(() => {
 })
 
 describe('writes', () => {
+  // [STORE-1]
   it('every write is idempotent by identity and says who was first', async () => {
     await using store = await openStore(join(dir, 'store.db'))
     const runInsert = { id: run, config: { seed: 1 }, created: 1 }
@@ -139,6 +140,7 @@ describe('openStore', () => {
     expect(await store.groups.list(run)).toHaveLength(1)
   })
 
+  // [STORE-2]
   it('all who open the same file in a process share one connection, and the last who closes ends it', async () => {
     const file = join(dir, 'store.db')
     const [one, two] = await Promise.all([openStore(file), openStore(file)])
@@ -154,6 +156,7 @@ describe('openStore', () => {
     await expect(two.runs.list()).rejects.toThrow()
   })
 
+  // [STORE-2]
   it('two processes that open a new store at the same moment both find it whole', async () => {
     const file = join(dir, 'store.db')
     const storeModule = JSON.stringify(new URL('./store.ts', import.meta.url).href)
@@ -173,6 +176,7 @@ describe('openStore', () => {
     expect(await store.runs.list()).toHaveLength(3)
   })
 
+  // [STORE-3]
   it('a store of a later release is refused and left as it was', async () => {
     const file = join(dir, 'store.db')
     await (await openStore(file)).close()
@@ -189,6 +193,7 @@ describe('openStore', () => {
     })
   })
 
+  // [STORE-3]
   it('a file that is no database is refused as corrupt, by name', async () => {
     const file = join(dir, 'store.db')
     writeFileSync(file, 'no database at all, but long enough to be read as a header of one'.repeat(20))
@@ -234,7 +239,7 @@ describe('openStore', () => {
 })
 
 describe('faults of SQLite', () => {
-  it('a store that another process keeps locked is a fault that trying again mends', () => {
+  it('a store that another process keeps locked is a fault that a retry repairs', () => {
     const file = join(dir, 'store.db')
     const holder = openSqlite(file)
     holder.exec('create table t (a integer)')
@@ -249,7 +254,7 @@ describe('faults of SQLite', () => {
     holder.close()
   })
 
-  it('a full disk is a fault that trying again mends, and what was written before stays', () => {
+  it('a full disk is a fault that a retry repairs, and what was written before stays', () => {
     const file = join(dir, 'store.db')
     const database = openSqlite(file)
     database.exec('create table t (a blob)')
@@ -270,7 +275,7 @@ describe('faults of SQLite', () => {
     adapted.close()
   })
 
-  it('a disk that fills within a transaction is told as full, which trying again mends', async () => {
+  it('a disk that fills within a transaction is reported as full, which a retry repairs', async () => {
     const file = join(dir, 'store.db')
     const database = openSqlite(file)
     database.exec('create table t (a blob)')

@@ -2,11 +2,12 @@
  * The store: all that a home directory knows of its runs, in one SQLite file.
  *
  * Invariants
- * - Every write is idempotent by identity and says who was first.
- * - Processes share the file: the command line reads while workers write. Within a process all who open
- *   the same file share one connection: a second one would wait for the first with its thread blocked.
- * - Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
- * - Those who only read can do so where nothing can be written; a store of an earlier release is then read in a copy.
+ * - [STORE-1] Every write is idempotent by identity and says who was first.
+ * - [STORE-2] Processes share the file: the command line reads while workers write. Within a process all who open the
+ *   same file share one connection: a second one would wait for the first with its thread blocked.
+ * - [STORE-3] Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
+ * - [STORE-4] Those who only read can do so where nothing can be written; a store of an earlier release is then read
+ *   in a copy.
  *
  * @example
  * await using store = await openStore('.perdure/store.db')
@@ -16,7 +17,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
-import type { LeaseStore } from '../envs/lease.ts'
+import type { LeaseStore } from '../machine/lease.ts'
 import { type Actions, createActions } from './actions.ts'
 import { type Audit, createAudit } from './audit.ts'
 import { createEpisodes, type Episodes } from './episodes.ts'
@@ -86,7 +87,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     users: 0,
   }
   connections.set(key, shared)
-  // Counted before the first await: whoever closes meanwhile must see this user.
+  // Counted before the first await: a caller that closes meanwhile must see this user.
   shared.users += 1
   const connection = await shared.opening.catch((error: unknown) => {
     if (connections.get(key) === shared) connections.delete(key)

@@ -7,7 +7,7 @@
  * - A tool call's arguments are JSON text: their keys differ from tool to tool, a column's type may not.
  */
 import type { SchemaElement } from 'hyparquet-writer'
-import type { Message } from '../envs/environment.ts'
+import type { Message } from '../messages/message.ts'
 import type { Trajectory } from './trajectory.ts'
 
 export interface MessageRow {

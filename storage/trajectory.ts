@@ -2,15 +2,16 @@
  * Trajectory: the whole of a sealed episode, as training and export read it.
  *
  * Invariants
- * - Tokens are those that the policy read and sampled, in order; the mask marks exactly the sampled ones.
- * - The checksum depends on every byte that counts: a changed, missing or exchanged turn changes it.
+ * - [TRAJECTORY-1] Tokens are those that the policy read and sampled, in order; the mask marks exactly the sampled
+ *   ones.
+ * - [TRAJECTORY-2] The checksum depends on every byte that counts: a changed, missing or exchanged turn changes it.
  */
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { Message } from '../envs/environment.ts'
-import type { EpisodeId } from '../identity.ts'
+import type { EpisodeId } from '../identity/identity.ts'
+import type { Message } from '../messages/message.ts'
 import { actionOf } from './actions.ts'
-import type { EpisodeEnding, SealedEpisode } from './episodes.ts'
+import type { EpisodeEnding, SealedEpisode } from './episode.ts'
 import { StorageFault } from './fault.ts'
 import { observationOf } from './observations.ts'
 import type { ActionsTable, ObservationsTable } from './schema.ts'

@@ -2,10 +2,10 @@
  * Updates: what each step of a run made of which groups.
  *
  * Invariants
- * - (run, step) is written once; the first result stands.
+ * - (run, step) is written once; the first result is kept.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { GroupId, RunId } from '../identity.ts'
+import type { GroupId, RunId } from '../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { Schema, UpdatesTable } from './schema.ts'
 

@@ -60,7 +60,7 @@ describe('a log file', () => {
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ message: 'line 199' })
   })
 
-  it('that cannot be written stops nothing and is told once', () => {
+  it('that cannot be written stops nothing and is reported once', () => {
     const told: string[] = []
     const log = createLogFile(join(folder, 'not-there', 'x.log'), { onSilence: (line) => told.push(line) })
     log.write(entry('a'))
@@ -88,7 +88,7 @@ describe('what a workflow belongs to', () => {
     expect(workOfWorkflow(id)).toEqual(work)
   })
 
-  it('is told by the argument of an activity too', () => {
+  it('is reported by the argument of an activity too', () => {
     expect(workOfActivity('demo/g3/s0/a1', { turn: 2, other: 1 })).toMatchObject({ run: 'demo', turn: 2 })
     expect(workOfActivity('demo', { step: 5 })).toEqual({ run: 'demo', step: 5 })
     expect(workOfActivity('demo', undefined)).toEqual({ run: 'demo' })

@@ -5,12 +5,12 @@
  * - Each line names the run, group, episode, turn and update that it is about, where it is about one.
  * - Secrets that this process knows of are in no line.
  * - A log takes a bounded place on the disk: a full file is put aside, and the oldest of those is deleted.
- * - A log that cannot be written (a full disk, a deleted home) stops no work; it is told once, in words.
+ * - A log that cannot be written (a full disk, a deleted home) stops no work; it is reported once, in words.
  * - Several processes may write one file: each line is one write, and a file is opened anew for each.
  */
 import { appendFileSync, renameSync, statSync } from 'node:fs'
-import { redact } from '../../config/secrets.ts'
-import { storageFaultOf } from '../../storage/fault.ts'
+import { redact } from '../config/secrets.ts'
+import { storageFaultOf } from '../storage/fault.ts'
 import { workOfWorkflow } from './work.ts'
 
 /** A file is put aside at this size. */
@@ -33,7 +33,7 @@ export interface LogFile {
 }
 
 export interface LogFileOptions {
-  /** Told when the file cannot be written, until it can be again. */
+  /** Called when the file cannot be written, until it can be again. */
   readonly onSilence: (line: string) => void
   readonly fullBytes?: number
 }

@@ -8,8 +8,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { hostToListenOn, type ListeningPlace, mayEnter, notAvailable } from '../../listening.ts'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { hostToListenOn, type ListeningPlace, mayEnter, notAvailable } from '../machine/listening.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface MetricsEndpointOptions extends ListeningPlace {

@@ -1,10 +1,10 @@
 /**
- * Observation: what the workers of a process did, told to whoever measures or traces it.
+ * Observation: what the workers of a process did, reported to metrics and traces.
  *
  * Invariants
  * - Activities and workflows are observed from outside, by interceptors and a sink: their code knows nothing of it.
- * - An observer that throws harms no work; it is told once.
- * - Where nobody observes, activities are called as they are, and workflows have no interceptor at all.
+ * - An observer that throws harms no work; it is reported once.
+ * - Without observers, activities are called as they are, and workflows have no interceptor at all.
  */
 import { type Info as ActivityInfo, Context } from '@temporalio/activity'
 import type {
@@ -12,12 +12,12 @@ import type {
   ActivityInterceptorsFactory,
   InjectedSinks,
 } from '@temporalio/worker'
-import { parseWorkflowId } from '../../identity.ts'
-import type { EndingSinks } from '../../workflows/endings.ts'
+import { parseWorkflowId } from '../identity/identity.ts'
+import type { EndingSinks } from '../workflows/endings.ts'
 import { type Work, workOfActivity, workOfWorkflow } from './work.ts'
 
 /** Something that was done, well or not. */
-export interface Deed {
+export interface FinishedWork {
   readonly kind: 'activity' | 'workflow'
   /** Type of the activity or workflow. */
   readonly name: string
@@ -36,21 +36,21 @@ export interface Deed {
   readonly endedAt: number
 }
 
-export type Observer = (deed: Deed) => void
+export type Observer = (finished: FinishedWork) => void
 
 export interface Observation {
   readonly activity: ActivityInterceptorsFactory
-  /** Undefined where nobody observes. */
+  /** Undefined without observers. */
   readonly sinks: InjectedSinks<EndingSinks> | undefined
 }
 
 /** Puts observers around the work of a process; log lines of activities get their turn in any case. */
 export function observe(observers: readonly Observer[], onFault: (error: unknown) => void): Observation {
   let isTold = false
-  function tell(deed: Deed): void {
+  function tell(finished: FinishedWork): void {
     for (const observer of observers) {
       try {
-        observer(deed)
+        observer(finished)
       } catch (error) {
         if (!isTold) onFault(error)
         isTold = true
@@ -82,7 +82,7 @@ export function observe(observers: readonly Observer[], onFault: (error: unknown
   }
 }
 
-/** What activities in hand were given. */
+/** The arguments of activities in progress. */
 const given = new WeakMap<Context, unknown>()
 
 /** Log lines of an activity say what it is about. */

@@ -2,11 +2,11 @@
  * Telemetry: what a process tells of its work while it works.
  *
  * Invariants
- * - Traces and metrics are off unless asked for; off, none of their packages is loaded and nobody observes.
+ * - Traces and metrics are off unless asked for; off, none of their packages is loaded and there are no observers.
  * - Closing sends what is left and stops what listens.
  */
 import { createServer } from 'node:net'
-import { type ListeningPlace, loopback } from '../../listening.ts'
+import { type ListeningPlace, loopback } from '../machine/listening.ts'
 import { createMetrics, type ReadProgress } from './metrics.ts'
 import { type MetricsEndpoint, serveMetrics } from './metrics-endpoint.ts'
 import type { Observer } from './observation.ts'

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { Deed } from './observation.ts'
+import type { FinishedWork } from './observation.ts'
 import { shapesOf, wantsTraces } from './tracing.ts'
 import { workOfActivity, workOfWorkflow } from './work.ts'
 
 const episode = 'demo/g3/s0/a0'
 
-function activity(name: string, argument: object, times: readonly [number, number], result?: object): Deed {
+function activity(
+  name: string,
+  argument: object,
+  times: readonly [number, number],
+  result?: object,
+): FinishedWork {
   const [startedAt, endedAt] = times
   const work = workOfActivity(episode, argument)
   return {
@@ -21,7 +26,7 @@ function activity(name: string, argument: object, times: readonly [number, numbe
   }
 }
 
-function ended(workflowId: string, name: string): Deed {
+function ended(workflowId: string, name: string): FinishedWork {
   const work = workOfWorkflow(workflowId)
   return { kind: 'workflow', name, workflowId, work, argument: {}, attempt: 1, startedAt: 0, endedAt: 9 }
 }
@@ -35,7 +40,7 @@ describe('the spans of what was done', () => {
       ended('demo/e-held_out-v2-1', 'evaluation'),
       ended('demo/e-held_out-v2-1/s4/a1', 'episode'),
       ended('demo/schedule-nightly/at-2026-01-01T00:00:00Z', 'scheduledEvaluation'),
-    ].map((deed) => shapesOf(deed, new Map())[0]?.parent)
+    ].map((finished) => shapesOf(finished, new Map())[0]?.parent)
     expect(parents).toEqual([undefined, 'demo', 'demo/g3', 'demo', 'demo/e-held_out-v2-1', 'demo'])
   })
 

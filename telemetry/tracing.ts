@@ -7,15 +7,15 @@
  *
  * Invariants
  * - All processes agree on the ids of a run's trace without talking to each other.
- * - A span is told when its work ends; work that is done again after a crash has a span per attempt.
+ * - A span is sent when its work ends; work that is done again after a crash has a span per attempt.
  * - Nothing of this is loaded unless OTEL_EXPORTER_OTLP_ENDPOINT (or …_TRACES_ENDPOINT) is set.
  * - A receiver that is away costs spans, never work: the queue is bounded.
  */
 import { createHash } from 'node:crypto'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { redact } from '../../config/secrets.ts'
-import type { Deed, Observer } from './observation.ts'
+import { redact } from '../config/secrets.ts'
+import type { FinishedWork, Observer } from './observation.ts'
 
 export interface Tracing {
   readonly observe: Observer
@@ -71,10 +71,10 @@ export async function startTracing({ createdOf, roles }: TracingOptions): Promis
   }
 
   return {
-    observe(deed) {
-      const { run } = deed.work
-      if (run === undefined || !isTraced(deed, share)) return
-      const shapes = shapesOf(deed, turnStarts)
+    observe(finished) {
+      const { run } = finished.work
+      if (run === undefined || !isTraced(finished, share)) return
+      const shapes = shapesOf(finished, turnStarts)
       const sending = keyOf(run)
         .then((key) => Promise.all(shapes.map((shape) => send(shape, key))))
         // A store that does not answer costs spans.
@@ -122,22 +122,22 @@ const spanNames: Readonly<Record<string, string>> = {
 }
 
 /** The spans of something that was done; a step of the environment ends its turn too. */
-export function shapesOf(deed: Deed, turnStarts: Map<string, number>): readonly SpanShape[] {
-  const { name, workflowId, work, attempt, startedAt, endedAt, failure } = deed
+export function shapesOf(finished: FinishedWork, turnStarts: Map<string, number>): readonly SpanShape[] {
+  const { name, workflowId, work, attempt, startedAt, endedAt, failure } = finished
   const common = {
     name: spanNames[name] ?? name,
     startedAt,
     endedAt,
-    attributes: attributesOf(deed),
+    attributes: attributesOf(finished),
     ...(failure === undefined ? {} : { failure }),
   }
-  if (deed.kind === 'workflow') return [{ ...common, own: workflowId, parent: parentOf(workflowId) }]
+  if (finished.kind === 'workflow') return [{ ...common, own: workflowId, parent: parentOf(workflowId) }]
   const { episode, turn } = work
   if (episode === undefined || turn === undefined) {
     if (episode !== undefined && name === 'openEnvironment') turnStarts.set(episode, endedAt)
     if (episode !== undefined && name === 'closeEnvironment') turnStarts.delete(episode)
     const which = work.step === undefined ? startedAt : work.step
-    const links = name === 'updatePolicy' ? groupsOf(deed.argument) : undefined
+    const links = name === 'updatePolicy' ? groupsOf(finished.argument) : undefined
     const own = `${workflowId} ${name} ${which} ${attempt}`
     return [{ ...common, own, parent: workflowId, ...(links === undefined ? {} : { links }) }]
   }
@@ -178,7 +178,7 @@ const shown = [
   'staleness',
 ]
 
-function attributesOf({ work, argument, result, attempt, kind }: Deed): Attributes {
+function attributesOf({ work, argument, result, attempt, kind }: FinishedWork): Attributes {
   const attributes: Record<string, string | number | boolean> = {}
   for (const [name, value] of Object.entries(work)) attributes[`perdure.${name}`] = value
   for (const name of shown) {
@@ -196,7 +196,7 @@ function fieldOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
-function isTraced({ work }: Deed, share: number): boolean {
+function isTraced({ work }: FinishedWork, share: number): boolean {
   const of = work.group ?? work.evaluation
   if (of === undefined || !(share < 1)) return true
   return createHash('sha256').update(of).digest().readUInt32BE() / 2 ** 32 < share

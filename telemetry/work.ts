@@ -2,11 +2,11 @@
  * Work: which run, group, episode and turn a workflow or an activity is about.
  *
  * Invariants
- * - It follows from the workflow's id and the activity's argument alone: nobody attaches it by hand.
+ * - It follows from the workflow's id and the activity's argument alone: it is never attached by hand.
  * - It names no home: a process works for one alone.
  */
 import { z } from 'zod'
-import { parseWorkflowId } from '../../identity.ts'
+import { parseWorkflowId } from '../identity/identity.ts'
 
 /** What a piece of work belongs to. */
 export interface Work {

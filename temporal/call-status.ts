@@ -8,7 +8,7 @@ import { WorkflowNotFoundError } from '@temporalio/common'
 
 /**
  * Status 4, or 1: the deadline passed. The client ends a call that waits to be tried again as cancelled when its
- * time is over, and nobody else cancels calls.
+ * time is over, and nothing else cancels calls.
  */
 export function isDeadline(error: unknown): boolean {
   return (

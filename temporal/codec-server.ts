@@ -14,7 +14,13 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { z } from 'zod'
-import { hostToListenOn, type ListeningPlace, mayEnter, newToken, notAvailable } from '../listening.ts'
+import {
+  hostToListenOn,
+  type ListeningPlace,
+  mayEnter,
+  newToken,
+  notAvailable,
+} from '../machine/listening.ts'
 import { type KeyRing, PayloadFault, payloadCodec } from './payload-encryption.ts'
 
 export interface CodecServerOptions extends ListeningPlace {

@@ -10,13 +10,18 @@
 import { Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
 import type { NativeConnectionOptions } from '@temporalio/worker'
-import { isLoopback } from '../listening.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { isLoopback } from '../machine/listening.ts'
 import { isNotFound } from './call-status.ts'
-import { TemporalFault } from './temporal-server/fault.ts'
-import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './temporal-server/health.ts'
-import { ensureSearchAttributes } from './temporal-server/namespace.ts'
-import { servesHome, startTemporal, type TemporalServerOptions } from './temporal-server/server.ts'
+import { TemporalFault } from './server/fault.ts'
+import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
+import { ensureSearchAttributes } from './server/namespace.ts'
+import {
+  type RunningTemporal,
+  servesHome,
+  startTemporal,
+  type TemporalServerOptions,
+} from './server/server.ts'
 
 const reachTimeoutMs = 10_000
 
@@ -33,7 +38,7 @@ export interface TemporalConnection {
   readonly isOwn: boolean
   /** What is to be said of a server that does not answer now; undefined while it answers. */
   silence(): string | undefined
-  /** Whether nobody else uses the server; of one of somebody else that is not known, and false. */
+  /** Whether no other process uses the server; false for a server of the user's own, where that is unknown. */
   isAlone(): Promise<boolean>
   /** Leaves an embedded server; the last one stops it. May be called twice. */
   close(): Promise<void>
@@ -49,7 +54,11 @@ export async function connect(
 ): Promise<TemporalConnection> {
   const external = externalServer()
   if (external !== undefined) return await reachExternal(external, home, options)
-  const server = await startTemporal(home, options)
+  return embeddedConnection(await startTemporal(home, options))
+}
+
+/** The way to an embedded server. */
+export function embeddedConnection(server: RunningTemporal): TemporalConnection {
   return {
     address: server.address,
     namespace: server.namespace,

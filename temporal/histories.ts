@@ -2,12 +2,12 @@
  * Histories that Temporal keeps of a run's workflows: which are past their time, and forgetting them.
  *
  * Invariants
- * - Only a workflow that ended before the given time is forgotten; what it decided stands in the store.
+ * - Only a workflow that ended before the given time is forgotten; what it decided is in the store.
  * - Forgetting twice changes nothing.
  */
 import type { Client } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
-import { type HomeName, type RunId, workflowIdOf } from '../identity.ts'
+import { type HomeName, type RunId, workflowIdOf } from '../identity/identity.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { isNotFound } from './call-status.ts'
 
@@ -19,7 +19,7 @@ export interface EndedExecution {
   readonly bytes: number
 }
 
-/** Deletions in hand at once: the server carries each out in the background. */
+/** Deletions in progress at once: the server carries each out in the background. */
 const atOnce = 16
 
 const dayMs = 24 * 60 * 60 * 1000

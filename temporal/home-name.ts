@@ -7,10 +7,10 @@
  * - Processes that see one store in different places share their work only where a fleet's name says so.
  */
 import { statSync } from 'node:fs'
-import { type HomeName, homeName, isFleetName, ownServer } from '../identity.ts'
+import { type HomeName, homeName, isFleetName, ownServer } from '../identity/identity.ts'
 import type { Store } from '../storage/store.ts'
 import type { TemporalConnection } from './connection.ts'
-import { TemporalFault } from './temporal-server/fault.ts'
+import { TemporalFault } from './server/fault.ts'
 
 const fleetVariable = 'PERDURE_FLEET'
 

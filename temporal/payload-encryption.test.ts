@@ -34,6 +34,7 @@ describe('encryption of payloads', () => {
     expect(one?.data).not.toEqual(other?.data)
   })
 
+  // [PAYLOADS-1]
   it('encrypts with the first key and decrypts with any, so that keys can be replaced', async () => {
     const [before] = await codecWith(first).encode([plain])
     const both = codecWith(second, first)
@@ -44,10 +45,12 @@ describe('encryption of payloads', () => {
     await expect(codecWith(second).decode([before as Payload])).rejects.toMatchObject({ kind: 'unknown_key' })
   })
 
+  // [PAYLOADS-2]
   it('reads what was written in clear text as it is', async () => {
     expect(await codecWith(first).decode([plain])).toEqual([plain])
   })
 
+  // [PAYLOADS-3]
   it('refuses a changed byte and a swapped key id', async () => {
     const codec = codecWith(first, second)
     const [sealed] = (await codec.encode([plain])) as [Payload]

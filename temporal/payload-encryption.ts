@@ -2,13 +2,14 @@
  * Encryption of payloads: what workflows, activities and clients tell each other is unreadable to the server.
  *
  * Each payload becomes one of encoding `binary/encrypted` (the name that Temporal's samples use): a nonce of 12 bytes,
- * the AES-256-GCM ciphertext of the whole payload, a tag of 16 bytes. The id of its key stands in its metadata.
+ * the AES-256-GCM ciphertext of the whole payload, a tag of 16 bytes. The id of its key is in its metadata.
  *
  * Invariants
  * - One place makes the data converter, and clients, workers, replays and the codec server all take it from here.
- * - The first key encrypts; all decrypt. So a key is replaced by putting a new one before it.
- * - A payload that was written in clear text is read as it is, so encryption can be turned on in mid-run.
- * - A changed byte, a swapped key id or a missing key is a PayloadFault, which names the id and no key.
+ * - [PAYLOADS-1] The first key encrypts; all decrypt. So a key is replaced by putting a new one before it.
+ * - [PAYLOADS-2] A payload that was written in clear text is read as it is, so encryption can be turned on in
+ *   mid-run.
+ * - [PAYLOADS-3] A changed byte, a swapped key id or a missing key is a PayloadFault, which names the id and no key.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
 import api from '@temporalio/proto'
 import { remembered } from '../config/secrets.ts'
+import { Fault } from '../faults/fault.ts'
 
 const { Payload: PayloadMessage } = api.temporal.api.common.v1
 
@@ -31,17 +33,9 @@ export const keysVariable = 'PERDURE_PAYLOAD_KEYS'
 /** A file with them, one a line. */
 export const keysFileVariable = 'PERDURE_PAYLOAD_KEYS_FILE'
 
-/** Payloads cannot be encrypted or read. */
-export class PayloadFault extends Error {
+/** Payloads cannot be encrypted or read by this process; another one may have the keys. */
+export class PayloadFault extends Fault<'bad_keys' | 'unknown_key' | 'not_authentic'> {
   override readonly name = 'PayloadFault'
-  readonly kind: 'bad_keys' | 'unknown_key' | 'not_authentic'
-  /** Another try in this process ends in the same way. */
-  readonly permanent = false
-
-  constructor(kind: PayloadFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-  }
 }
 
 /** Keys by their ids; the first one encrypts. */

@@ -4,23 +4,23 @@
  * Invariants
  * - It is installed once; a later home changes only where its log goes.
  * - Workers, workflows, activities and our own lines go into one log.
- * - Lines of workflows and activities that warn are told to people too, each kind of them once in a while.
+ * - Lines of workflows and activities that warn are shown to people too, each kind of them once in a while.
  */
 import { Context } from '@temporalio/activity'
 import { DefaultLogger, type LogLevel, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
-import { parseWorkflowId } from '../identity.ts'
-import { createLogFile, type LogFile } from './telemetry/log-file.ts'
+import { parseWorkflowId } from '../identity/identity.ts'
+import { createLogFile, type LogFile } from '../telemetry/log-file.ts'
 
 let log: LogFile | undefined
-let tell: (line: string) => void = console.error
+let show: (line: string) => void = console.error
 let metricsPort: number | undefined
-const lastTold = new Map<string, number>()
+const lastShown = new Map<string, number>()
 
 /** A thousand episodes may meet the same fault at once. */
-const tellEveryMs = 30_000
+const showEveryMs = 30_000
 
 export interface RuntimeOptions {
-  /** Told what people should see. */
+  /** Receives the lines that people should see. */
   readonly onLine?: (line: string) => void
   /** Where the SDK serves its own metrics on loopback; nowhere by default. */
   readonly metricsPort?: number | undefined
@@ -29,15 +29,15 @@ export interface RuntimeOptions {
 /** Installs the runtime, or sends the log of the one there is to this file. */
 export function installRuntime(file: string, options: RuntimeOptions = {}): void {
   const first = log === undefined
-  tell = options.onLine ?? console.error
-  log = createLogFile(file, { onSilence: (line) => tell(line) })
+  show = options.onLine ?? console.error
+  log = createLogFile(file, { onSilence: (line) => show(line) })
   if (!first) return
   metricsPort = options.metricsPort
   Runtime.install({
     logger: new DefaultLogger(logLevel(), ({ level, timestampNanos, message, meta }) => {
       const time = Number(timestampNanos / 1_000_000n)
       log?.write({ time, level, message, meta })
-      if (level === 'WARN' || level === 'ERROR') tellPeople(message, meta)
+      if (level === 'WARN' || level === 'ERROR') showLine(message, meta)
     }),
     telemetryOptions: {
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) },
@@ -56,20 +56,20 @@ export function sdkMetricsPort(): number | undefined {
   return metricsPort
 }
 
-/** A teller whose lines go into the log too, with what the activity in hand is about. */
+/** The same, with its lines in the log too, and what the present activity is about. */
 export function logged(onLine: (line: string) => void): (line: string) => void {
   return (line) => {
     onLine(line)
-    log?.write({ time: Date.now(), level: 'INFO', message: line, meta: attributesInHand() })
+    log?.write({ time: Date.now(), level: 'INFO', message: line, meta: activityAttributes() })
   }
 }
 
-function attributesInHand(): Readonly<Record<string, unknown>> {
+function activityAttributes(): Readonly<Record<string, unknown>> {
   try {
     const { workflowExecution, activityType } = Context.current().info
     return { workflowId: workflowExecution?.workflowId, activityType }
   } catch {
-    // Nothing is in hand: the line is about the process.
+    // No activity is in progress: the line is about the process.
     return {}
   }
 }
@@ -80,13 +80,13 @@ function logLevel(): LogLevel {
 }
 
 /** What workflows and activities say is about runs; the SDK's own words are for the log. */
-function tellPeople(message: string, meta: Readonly<Record<string, unknown>> | undefined): void {
+function showLine(message: string, meta: Readonly<Record<string, unknown>> | undefined): void {
   if (meta?.sdkComponent !== 'workflow' && meta?.sdkComponent !== 'activity') return
   const now = Date.now()
-  if (now - (lastTold.get(message) ?? 0) < tellEveryMs) return
-  lastTold.set(message, now)
+  if (now - (lastShown.get(message) ?? 0) < showEveryMs) return
+  lastShown.set(message, now)
   const { workflowId, turn, reason } = meta
   const work = typeof workflowId === 'string' ? parseWorkflowId(workflowId).id : undefined
   const about = [work, turn === undefined ? undefined : `turn ${turn}`].filter(Boolean).join(', ')
-  tell(`${about}: ${message}${reason === undefined ? '' : ` (${reason})`}`)
+  show(`${about}: ${message}${reason === undefined ? '' : ` (${reason})`}`)
 }

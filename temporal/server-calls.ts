@@ -4,8 +4,10 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client'
 import { isDeadline } from './call-status.ts'
 import type { TemporalConnection } from './connection.ts'
-import { answerDeadlineMs } from './run-steering.ts'
-import { TemporalFault } from './temporal-server/fault.ts'
+import { TemporalFault } from './server/fault.ts'
+
+/** Longer than a busy worker needs to answer; after it no worker is there. */
+export const answerDeadlineMs = 15_000
 
 const silenceLookMs = 500
 

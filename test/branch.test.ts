@@ -1,10 +1,10 @@
 /** Branching on the real server: playing on from a turn of a recorded episode. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EnvironmentFault } from '../src/envs/environment.ts'
-import { branchId, episodeId, groupId, parseEpisodeId, runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { type BranchFindings, openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { type BranchFindings, openSession, type TrainingSession } from '../client/training-session.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
+import { branchId, episodeId, groupId, parseEpisodeId, runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore, type Store } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
@@ -84,6 +84,7 @@ describe('a branch', () => {
     })
   })
 
+  // [EPISODE-4]
   it('has the turns before it bit for bit, and all later ones of its own', async () => {
     const before = await store.actions.list(origin)
     const observed = await store.observations.list(origin)

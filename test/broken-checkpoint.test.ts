@@ -2,12 +2,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { readCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
-import type { Engine } from '../src/policy/engines/engine.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
@@ -84,6 +84,7 @@ it('an evaluation of it names it and evaluates the one before, under that one’
   expect(log).toContain('version 1 is used in place of 2')
 })
 
+// [UPDATE-1]
 it('a resumed run names it and trains on from the one before', async () => {
   log.length = 0
   resumedAt = Date.now()
@@ -94,7 +95,7 @@ it('a resumed run names it and trains on from the one before', async () => {
     [4, directory.checkpointDir(3)],
   ])
   expect(log.filter((line) => refusal.test(line)).length).toBeGreaterThan(0)
-  expect(log).toContain('training goes on from version 1 instead of 2')
+  expect(log).toContain('training continues from version 1 instead of 2')
 })
 
 it('turns played after that tell the version that really spoke', async () => {

@@ -2,8 +2,8 @@
  * A browser for tests: headless Chromium, where there is one.
  *
  * Invariants
- * - It fetches nothing for itself and asks nobody but the pages that it is sent to.
- * - Where it cannot be had the reason is told, and with PERDURE_REQUIRE_BROWSER=1 that is a failure.
+ * - It fetches nothing for itself and calls nothing but the pages that it is sent to.
+ * - Where it cannot be had the reason is reported, and with PERDURE_REQUIRE_BROWSER=1 that is a failure.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
-/** The stack of a running workflow, asked for through the real server: kept only where somebody wants it. */
+/** The stack of a running workflow, asked for through the real server: kept only where it is asked for. */
 import { afterEach, expect, it, vi } from 'vitest'
-import { openSession } from '../src/workers/training-session.ts'
+import { openSession } from '../client/training-session.ts'
 import { createEchoTask } from './echo-task.ts'
 import { withClient } from './executions.ts'
 import { createHeldEngine, RunGates, untilProgress } from './held-runs.ts'

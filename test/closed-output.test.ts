@@ -22,6 +22,7 @@ function inShell(words: string, to: string) {
 }
 
 describe('output that cannot be written', () => {
+  // [OUTPUT-1]
   it.each(['--help', `runs --home ${home}`, 'env list', `train --dry-run --home ${home}`])(
     'a reader that leaves ends a command that only answers, quietly: %s',
     (words) => {
@@ -30,6 +31,7 @@ describe('output that cannot be written', () => {
     },
   )
 
+  // [OUTPUT-3]
   it.each(['--help', `runs --home ${home} --json`])(
     'a full device is one line on standard error, and no success: %s',
     (words) => {
@@ -41,12 +43,14 @@ describe('output that cannot be written', () => {
     },
   )
 
-  it('a run goes on to its end without its reader, and says so in its log', () => {
-    const words = `train examples/smoke.yaml --run alone --home ${home} --set training.updates=1`
+  // [OUTPUT-2]
+  it('a run continues to its end without its reader, and says so in its log', () => {
+    const small = '--set training.updates=1 --set warmStart.epochs=1 --set evaluation.suites=[]'
+    const words = `train test/whole-pipeline.yaml --run alone --home ${home} ${small}`
     const { code, stdout, stderr } = inShell(words, '| head -n 2')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.split('\n')).toHaveLength(3)
     expect(inShell('status alone --json', `--home ${home}`).stdout).toContain('"status":"done"')
-    expect(readFileSync(join(home, 'logs', 'workers.log'), 'utf8')).toContain('goes on without it')
+    expect(readFileSync(join(home, 'logs', 'workers.log'), 'utf8')).toContain('continues without it')
   }, 600_000)
 })

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It ends with the process that started it, however that ends, and leaves no process, mount, cgroup or file.
- * - Where it cannot be had the reason is told, and with PERDURE_REQUIRE_ENGINE=1 that is a failure.
+ * - Where it cannot be had the reason is reported, and with PERDURE_REQUIRE_ENGINE=1 that is a failure.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -15,14 +15,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type LeaseStore, leaseTtlMs } from '../src/envs/lease.ts'
-import { reapFolders } from '../src/envs/leased-folder.ts'
-import { labels } from '../src/envs/sandbox/container-settings.ts'
-import { connectEngine } from '../src/envs/sandbox/engine.ts'
-import { reapContainers } from '../src/envs/sandbox/reaper.ts'
-import { seedOf, uniforms } from '../src/identity.ts'
-import { createHome } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
+import { labels } from '../envs/sandbox/container-settings.ts'
+import { connectEngine } from '../envs/sandbox/engine.ts'
+import { reapContainers } from '../envs/sandbox/reaper.ts'
+import { seedOf, uniforms } from '../identity/identity.ts'
+import { type LeaseStore, leaseTtlMs } from '../machine/lease.ts'
+import { reapFolders } from '../machine/leased-folder.ts'
+import { createHome } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 
 const program = fileURLToPath(new URL('./container-sessions.ts', import.meta.url))
 
@@ -53,7 +53,7 @@ export interface KillPlan {
 }
 
 /** What is over by then is not left behind. */
-const patienceMs = 60_000
+const waitMs = 60_000
 
 /**
  * Plays sessions in processes, kills these, and waits; then reaps.
@@ -91,7 +91,7 @@ export async function killedRun(
   const before = await count(store.leases)
   // The engine may still be making a container that a dead process asked for: twice nothing is nothing.
   let stayed = before.containers
-  for (let nothing = 0; nothing < 2 && Date.now() - killed < patienceMs; ) {
+  for (let nothing = 0; nothing < 2 && Date.now() - killed < waitMs; ) {
     await delay(500)
     stayed = await containers()
     nothing = stayed === 0 ? nothing + 1 : 0

@@ -2,14 +2,14 @@
  * A process that plays sessions in containers until it is killed.
  *
  * Arguments: the engine's address, a home directory, an image, and how many sessions at once. Says one line
- * for each thing it does, so that whoever started it can choose when to kill it.
+ * for each thing it does, so that its parent can choose when to kill it.
  */
 import { join } from 'node:path'
-import { holdLeases } from '../src/envs/lease.ts'
-import { leaseFolder } from '../src/envs/leased-folder.ts'
-import { openSandbox } from '../src/envs/sandbox/open.ts'
-import { createHome } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
+import { openSandbox } from '../envs/sandbox/open.ts'
+import { holdLeases } from '../machine/lease.ts'
+import { leaseFolder } from '../machine/leased-folder.ts'
+import { createHome } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 
 const [engine = '', directory = '', image = '', sessions = '1'] = process.argv.slice(2)
 const home = createHome(directory)

@@ -1,10 +1,10 @@
-/** A run whose history is cut often: it goes on as new with all it knows. */
+/** A run whose history is cut often: it continues as new with all it knows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
-import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { type Execution, fetchHistories, replay } from './executions.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
@@ -40,6 +40,7 @@ function chain(): readonly Execution[] {
 }
 
 describe('a run that continues as new', () => {
+  // [RUN-3]
   it('does so whenever its history is long, between two updates', () => {
     expect(chain().length).toBeGreaterThanOrEqual(4)
     // One update with its groups, evaluations and signals comes on top of the limit.
@@ -47,6 +48,7 @@ describe('a run that continues as new', () => {
       expect((history as { events: readonly unknown[] }).events.length).toBeLessThan(2 * historyEvents)
   })
 
+  // [RUN-1] [GROUP-3] [EPISODE-1]
   it('makes every update once, with every group once and every episode once', async () => {
     expect(progress).toMatchObject({ phase: 'done', step: updates })
     await using store = await openStore(homeAt(home).storeFile)

@@ -1,4 +1,4 @@
-/** A home that cannot be written, has no room or has lost its store: told in one clear line, and read where it can be. */
+/** A home that cannot be written, has no room or has lost its store: reported in one clear line, and read where it can be. */
 import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -14,12 +14,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
-import { configSchema } from '../src/config/schema.ts'
-import { runId } from '../src/identity.ts'
-import { publishCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
-import { tinyArchitecture, tinyWeights } from '../src/policy/checkpoints/testing-policy.ts'
-import { createHome, createRunDirectory, type Home, homeAt } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
+import { configSchema } from '../config/schema.ts'
+import { runId } from '../identity/identity.ts'
+import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import { tinyArchitecture, tinyWeights } from '../policy/checkpoints/policy.testing.ts'
+import { createHome, createRunDirectory, type Home, homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
 const run = runId('demo')
@@ -98,6 +98,7 @@ describe.skipIf(noDisk)('a home on a disk that is mounted read-only', () => {
     mount('rw')
   })
 
+  // [STORE-4]
   it.each(states.map(([state]) => state))(
     'whose store is %s is read by every command that only reads',
     async (state) => {
@@ -121,7 +122,7 @@ describe.skipIf(noDisk)('a home on a disk that is mounted read-only', () => {
   )
 
   it('is named by doctor, which finds nothing else wrong with it', async () => {
-    const { code, stdout } = await perdure(at('closed'), ['doctor', '--mend', '--json'])
+    const { code, stdout } = await perdure(at('closed'), ['doctor', '--repair', '--json'])
     const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; detail: string }[] }
     expect(code).toBe(1)
     const wrong = checks.filter(({ state, name }) => state === 'wrong' && name !== 'disk')
@@ -140,7 +141,7 @@ describe.skipIf(noDisk)('a disk that is full before anything was started', () =>
   afterAll(() => empty())
 
   it.each([
-    ['train', 'examples/smoke.yaml'],
+    ['train', 'test/whole-pipeline.yaml'],
     ['worker', '--role', 'all'],
   ])(
     '%s names it with what is free and what is needed, and makes nothing',
@@ -176,7 +177,7 @@ describe('a home with runs and without its store', () => {
         ['resume', run],
         ['export', run],
         ['disk'],
-        ['train', 'examples/smoke.yaml'],
+        ['train', 'test/whole-pipeline.yaml'],
       ]
       const ended = await Promise.all(calls.map((words) => perdure(dir, words)))
       for (const { code, stderr } of ended)
@@ -195,7 +196,7 @@ describe('a home with runs and without its store', () => {
 describe('a home that is deleted while a run works in it', () => {
   it('ends the run with one clear line, its server too, and no new home is made in its place', async () => {
     const dir = join(folder, 'deleted')
-    const training = startPerdure(dir, 'train', 'examples/smoke.yaml', '--run', run)
+    const training = startPerdure(dir, 'train', 'test/whole-pipeline.yaml', '--run', run)
     await expect.poll(training.output, { timeout: 120_000 }).toContain('warm start, part 1')
     const [, address = ''] = /listens on (\S+)\.\n/.exec(training.output()) ?? []
     rmSync(dir, { recursive: true, maxRetries: 3 })

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It ends with the process that started it, however that ends, and leaves no process and no file.
- * - Where it cannot be had the reason is told, and with PERDURE_REQUIRE_DATABASE=1 that is a failure.
+ * - Where it cannot be had the reason is reported, and with PERDURE_REQUIRE_DATABASE=1 that is a failure.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface TestDatabaseServer {
   /** For the setting `url`; its user may do everything. */
   readonly url: string
-  /** Stops the server's process where it stands, or lets it go on. */
+  /** Stops the server's process where it is, or resumes it. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void
   close(): Promise<void>
 }

@@ -5,15 +5,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { loadConfig } from '../src/config/loader.ts'
-import { type Environment, type EnvironmentDefinition, EnvironmentFault } from '../src/envs/environment.ts'
-import { findEnvironment } from '../src/envs/registry.ts'
-import { parseEpisodeId, runId, yieldsToTraining } from '../src/identity.ts'
-import { manifestFile } from '../src/policy/checkpoints/checkpoint.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
-import { openSession } from '../src/workers/training-session.ts'
+import { openSession } from '../client/training-session.ts'
+import { loadConfig } from '../config/loader.ts'
+import { type Environment, type EnvironmentDefinition, EnvironmentFault } from '../envs/environment.ts'
+import { findEnvironment } from '../envs/registry.ts'
+import { parseEpisodeId, runId, yieldsToTraining } from '../identity/identity.ts'
+import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
+import { homeAt } from '../storage/home.ts'
+import { readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 
 const updates = 2
@@ -33,7 +33,7 @@ beforeAll(async () => {
     [disturbed, (name: string) => failing(findEnvironment(name))],
   ] as const) {
     const session = await openSession({ home, roles: 'all', log: () => undefined, findEnvironment: find })
-    await session.start(run, loadConfig({ file: 'examples/smoke.yaml', set }))
+    await session.start(run, loadConfig({ file: 'test/whole-pipeline.yaml', set }))
     expect(await session.result(run)).toMatchObject({ phase: 'done', version: updates })
     await session.close()
   }
@@ -43,7 +43,7 @@ afterAll(() => {
   for (const { home } of [undisturbed, disturbed]) removeHome(home)
 })
 
-/** The third session of each instance breaks at its second step, and nobody can play it up to there again. */
+/** The third session of each instance breaks at its second step, and no attempt can play it up to there again. */
 function failing(definition: EnvironmentDefinition): EnvironmentDefinition {
   return {
     ...definition,
@@ -99,6 +99,7 @@ it('episodes of the disturbed run failed, and new attempts took their places in 
   expect(learnt.filter((id) => parseEpisodeId(id).attempt === 1)).toHaveLength(failed.length)
 })
 
+// [EPISODE-3]
 it.each(Array.from({ length: updates + 1 }, (_, version) => version))(
   'two runs of one seed and two names with η = 0, one with infrastructure failures, have the same weights and moments in version %i',
   (version) => {

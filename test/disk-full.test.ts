@@ -1,14 +1,14 @@
-/** A disk that is full: the work waits, says so, and goes on when there is room again. */
+/** A disk that is full: the work waits, says so, and continues when there is room again. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
-import { runId } from '../src/identity.ts'
-import { verifyCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
-import { publishedVersions } from '../src/policy/checkpoints/versions.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { verifyCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import { publishedVersions } from '../policy/checkpoints/versions.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
@@ -51,7 +51,7 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk is full', () => {
     // A disk that fills faster than the watch looks: the run is not paused before.
     const retention = { pauseFreeShare: 0 }
     await session.start(run, tinyConfig({ training: { updates, keepCheckpoints: 100 }, retention }))
-    await eventually('the full disk to be told', () =>
+    await eventually('the full disk to be reported', () =>
       log.some((line) => line.includes('disk is full')) ? true : undefined,
     )
     startedWhenFull = updatesStarted
@@ -67,11 +67,11 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk is full', () => {
   it('says so once, and what to do', () => {
     const told = log.filter((line) => line.includes('disk is full'))
     expect(told).toHaveLength(1)
-    expect(told[0]).toContain('free space and the work goes on')
+    expect(told[0]).toContain('free space and the work continues')
     expect(startedWhenFull).toBeLessThan(updates)
   })
 
-  it('goes on by itself when there is room again, with nothing lost or done twice', async () => {
+  it('continues by itself when there is room again, with nothing lost or done twice', async () => {
     expect(progress).toMatchObject({ phase: 'done', step: updates, version: updates })
     await using store = await openStore(homeAt(home).storeFile)
     const done = await store.updates.list(run)

@@ -1,12 +1,12 @@
-/** A disk that fills: the run warns, then pauses with everything whole, and goes on when it is told to. */
+/** A disk that fills: the run warns, then pauses with everything whole, and continues when it is told to. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createGate, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
@@ -74,13 +74,13 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk fills', () => {
     disk.remove()
   })
 
-  it('warns in its progress and once in the log while it goes on', () => {
+  it('warns in its progress and once in the log while it continues', () => {
     expect(warned.phase).toBe('training')
     expect(warned.warning).toMatch(/are free on the disk of .*perdure clean.*below 20 MB the run pauses/)
     expect(log.filter((line) => line.includes('the run pauses'))).toHaveLength(1)
   })
 
-  it('pauses itself once, says why and how to go on, and so does the audit trail', async () => {
+  it('pauses itself once, says why and how to continue, and so does the audit trail', async () => {
     expect(paused.pauseReason).toMatch(/perdure clean.*then `perdure continue short`/)
     expect(log.filter((line) => line.includes('is paused'))).toHaveLength(1)
     await using store = await openStore(homeAt(home).storeFile)
@@ -90,7 +90,7 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk fills', () => {
     ])
   })
 
-  it('goes on when it is told to, with no reason left, to its end', () => {
+  it('continues when it is told to, with no reason left, to its end', () => {
     expect(done).toMatchObject({ phase: 'done', step: 4 })
     expect(done.pauseReason).toBeUndefined()
   })

@@ -1,17 +1,18 @@
 /**
- * A task in a few lines, for tests of what stands above tasks: say "yes" three times.
+ * A task in a few lines, for tests of what is above tasks: say "yes" three times.
  *
  * Invariants
  * - The reward is 1 where the last word was "yes", else 0.
  * - Every session that was opened, and every word that it heard, is on record; a test can make any of them fail.
  */
+
 import {
-  type AssistantMessage,
   type Environment,
   type EnvironmentDefinition,
   EnvironmentFault,
   type Task,
-} from '../src/envs/environment.ts'
+} from '../envs/environment.ts'
+import type { AssistantMessage } from '../messages/message.ts'
 
 /** A session as the test sees it. */
 export interface EchoSession {

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
@@ -15,13 +15,13 @@ const home = temporaryHome()
 let training: Ending
 
 beforeAll(async () => {
-  training = await startPerdure(home, 'train', 'examples/smoke.yaml', '--run', run).ended
+  training = await startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', run).ended
 }, 180_000)
 
 afterAll(() => removeHome(home))
 
 describe('a training run from start to end', () => {
-  it('succeeds and tells what it reached and how to go on', () => {
+  it('succeeds and tells what it reached and how to continue', () => {
     expect(training.stderr).not.toMatch(/error/i)
     expect(training.code).toBe(0)
     expect(training.stdout).toContain('held_out')
@@ -41,7 +41,7 @@ describe('a training run from start to end', () => {
     expect(JSON.parse(readFileSync(join(home, 'temporal.json'), 'utf8'))).not.toHaveProperty('pid')
   })
 
-  it('is told by status and exported as tables that other programs read', async () => {
+  it('is reported by status and exported as tables that other programs read', async () => {
     const status = await startPerdure(home, 'status', run, '--json').ended
     expect(status.code).toBe(0)
     expect(JSON.parse(status.stdout)).toMatchObject({ run, status: 'done', step: 3 })

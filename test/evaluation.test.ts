@@ -1,13 +1,14 @@
 /** Evaluations on the real server: on a schedule, with several samples, judged by gates, promoted. */
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseEpisodeId, runId, scheduleId } from '../src/identity.ts'
-import { readPromotion } from '../src/policy/checkpoints/promotion.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isEvaluationMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { connect, type TemporalConnection } from '../src/workers/connection.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { parseEpisodeId, runId, scheduleId } from '../identity/identity.ts'
+import { readPromotion } from '../policy/checkpoints/promotion.ts'
+import { StorageFault } from '../storage/fault.ts'
+import { homeAt } from '../storage/home.ts'
+import { isEvaluationMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { connect, type TemporalConnection } from '../temporal/connection.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { RunGates, untilProgress } from './held-runs.ts'
@@ -60,6 +61,8 @@ function open(): Promise<TrainingSession> {
           if (!parent.includes('/e-')) return sayYesOrNo(request)
           expect(request.background).toBe(true)
           await evaluationGates.pass(run)
+          // A fault that trying again cannot repair: no attempt at the episode ends with a reward.
+          if (run === 'mute') throw new StorageFault('internal', 'the engine is gone')
           if (parent.includes('/e-samples')) return saying(sample % 4 === 0 ? 'yes' : 'no')
           return saying(badVersions.get(run)?.includes(request.version) ? 'no' : 'yes')
         }),
@@ -73,7 +76,7 @@ function open(): Promise<TrainingSession> {
   })
 }
 
-/** Waits until the run's update in hand waits for its gate. */
+/** Waits until the run's update in progress waits for its gate. */
 function untilUpdating(run: string, version: number): Promise<true> {
   const isIt = (dir: string) => dir.endsWith(`/${run}/checkpoints/${version}`)
   return eventually(`update ${version} of ${run}`, () => (updatesStarted.some(isIt) ? true : undefined))
@@ -121,7 +124,7 @@ describe('a schedule', () => {
     expect(stored.filter(({ version }) => version === 1)).toHaveLength(1)
   })
 
-  it('goes on after the run has ended and the server was killed, can be paused, triggered and deleted', async () => {
+  it('continues after the run has ended and the server was killed, can be paused, triggered and deleted', async () => {
     await session.pauseSchedule('clock', 'words')
     expect(await session.schedules('clock')).toMatchObject([{ paused: true, note: 'paused by ada' }])
     await session.deleteSchedule('clock', 'words')
@@ -146,7 +149,7 @@ describe('a schedule', () => {
     await session.deleteSchedule('clock', 'yearly')
   })
 
-  it('leaves out a time that comes while its last evaluation goes on', async () => {
+  it('leaves out a time that comes while its last evaluation is in progress', async () => {
     const playing = evaluationGates.hold('lone')
     await session.start('lone', tinyConfig({ evaluation: onDemand, training: { updates: 1 } }))
     await session.schedule('lone', { timing: { every: '1s' }, episodes: 2 })
@@ -201,7 +204,7 @@ describe('gates', () => {
     await session.result('worse')
   })
 
-  it('roll back to the best version, and the run goes on from there', async () => {
+  it('roll back to the best version, and the run continues from there', async () => {
     badVersions.set('saved', [1])
     const evaluation = { every: 1, suites: [words], gates: [{ ...gate, action: 'rollback' }] }
     const updating = updateGates.hold('saved')
@@ -234,6 +237,7 @@ it('the best version of a run is promoted, and another where it is named', async
   expect((await session.audit('saved')).at(-1)).toMatchObject({ what: 'promote', from: best.version, to: 3 })
 })
 
+// [EVALUATION-2]
 it('results are found by their search attributes', async () => {
   const query = 'WorkflowType = "evaluation" AND PerdureSuite = "words" AND PerdureSuccess < 0.5'
   await eventually('the evaluations that failed', async () => {
@@ -241,6 +245,20 @@ it('results are found by their search attributes', async () => {
     for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId)
     return found.some((id) => id.startsWith('saved/e-words-v1')) ? true : undefined
   })
+})
+
+it('an evaluation of which no episode ended with a reward has no figure, and says so [EVALUATION-3]', async () => {
+  const suites = [{ ...words, episodes: 1 }]
+  await session.start('mute', tinyConfig({ evaluation: { every: 0, suites }, rollout: { maxAttempts: 1 } }))
+  const { evaluations, failedEvaluations } = await session.result('mute')
+  expect(evaluations).toEqual([])
+  expect(failedEvaluations?.map(({ version }) => version).sort()).toEqual([0, 3])
+  for (const { reason } of failedEvaluations ?? []) expect(reason).toContain('ended with a reward')
+  const { found, failed } = await store.evaluations.findings(runId('mute'))
+  expect(found).toEqual([])
+  expect(failed).toHaveLength(2)
+  const again = session.evaluate('mute', { version: 3, episodes: 1 })
+  await expect(again).rejects.toThrow(/none of the 1 episodes of words at version 3 ended with a reward/)
 })
 
 it('every execution replays', async () => {

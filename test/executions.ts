@@ -5,11 +5,11 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type ClientOptions, Connection } from '@temporalio/client'
-import { connect } from '../src/workers/connection.ts'
-import { dataConverter, unread } from '../src/workers/payload-encryption.ts'
-import { type RecordedExecution, replayFaults } from '../src/workers/replay.ts'
-import { installRuntime } from '../src/workers/runtime.ts'
-import { type BundleKind, workflowBundle } from '../src/workers/workflow-bundle.ts'
+import { connect } from '../temporal/connection.ts'
+import { dataConverter, unread } from '../temporal/payload-encryption.ts'
+import { installRuntime } from '../temporal/runtime.ts'
+import { type RecordedExecution, replayFaults } from '../workers/replay.ts'
+import { type BundleKind, workflowBundle } from '../workers/workflow-bundle.ts'
 
 export interface Execution extends RecordedExecution {
   readonly type: string

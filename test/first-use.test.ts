@@ -55,7 +55,7 @@ describe('an environment that was made by `env new`', () => {
       })
   })
 
-  it('passes its tests, by the command and by Node, and a test that fails is told by the exit code', async () => {
+  it('passes its tests, by the command and by Node, and a test that fails is reported by the exit code', async () => {
     expect(await perdure('env', 'test', './my-game')).toMatchObject({ code: 0 })
     expect(await run(process.execPath, '--test', 'my-game/index.test.ts')).toMatchObject({ code: 0 })
     const broken = "import { test } from 'node:test'\ntest('no', () => { throw new Error('no') })\n"

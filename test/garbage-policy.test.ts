@@ -1,10 +1,10 @@
 /** A policy that writes garbage, in a real run on household games: answered, counted, penalized, survived. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseEpisodeId, runId, uniforms } from '../src/identity.ts'
-import type { Chat } from '../src/policy/chat/chat.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { parseEpisodeId, runId, uniforms } from '../identity/identity.ts'
+import type { Chat } from '../policy/chat/chat.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore, type Store } from '../storage/store.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createSpeakingEngine, tinyConfig, tokensOf } from './tiny-run.ts'
 
@@ -38,14 +38,14 @@ const garbage: Readonly<Record<string, Garbage>> = {
   '10,000 open objects in a call': () => `<tool_call>${'{"name":'.repeat(1250)}</tool_call>`,
   'control tokens': ({ stopTokens }) => {
     const [end = 0] = stopTokens
-    return Array.from({ length: 8 }, (_, i) => end - 1 - (i % 4)) // those that start messages stand before it
+    return Array.from({ length: 8 }, (_, i) => end - 1 - (i % 4)) // those that start messages are before it
   },
   nothing: ({ stopTokens }) => [...stopTokens],
   'words without a call': () => 'I would rather not.',
   'a text that is cut at the limit': (chat) => endless(chat, 'a'),
 }
 const kinds = Object.keys(garbage)
-/** Between usable actions, so that the episode goes on to its end. */
+/** Between usable actions, so that the episode continues to its end. */
 const wavering = kinds.length
 const turnLimit = 7
 

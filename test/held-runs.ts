@@ -1,6 +1,7 @@
-/** Runs that are held at a step until a test lets them go on, and what they say of themselves meanwhile. */
-import type { Engine } from '../src/policy/engines/engine.ts'
-import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
+/** Runs that are held at a step until a test lets them continue, and what they say of themselves meanwhile. */
+
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
+import type { Engine } from '../policy/engines/engine.ts'
 import { eventually } from './perdure-process.ts'
 import { createGate, createSpeakingEngine, type Gate, sayYesOrNo } from './tiny-run.ts'
 
@@ -8,7 +9,7 @@ import { createGate, createSpeakingEngine, type Gate, sayYesOrNo } from './tiny-
 export class RunGates {
   readonly #gates = new Map<string, Gate>()
 
-  /** From now on the run waits at this gate; whoever waits at an earlier one goes on waiting there. */
+  /** Makes the run wait at this gate; who waits at an earlier one continues to wait there. */
   hold(run: string): Gate {
     const gate = createGate()
     this.#gates.set(run, gate)

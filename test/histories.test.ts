@@ -1,7 +1,7 @@
 /** Histories that were recorded by each release replay with the workflows as they are. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import * as workflows from '../src/workflows/bundle.ts'
+import * as workflows from '../workflows/bundle.ts'
 import { replay } from './executions.ts'
 
 const folder = new URL('histories/', import.meta.url)

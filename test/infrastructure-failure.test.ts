@@ -1,10 +1,10 @@
 /** What happens to episodes and groups when environments fail: never a reward. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type EpisodeId, firstAttemptOf, parseEpisodeId, runId } from '../src/identity.ts'
-import type { SamplingRequest } from '../src/policy/engines/engine.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { openSession, type RunProgress, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
+import { type EpisodeId, firstAttemptOf, parseEpisodeId, runId } from '../identity/identity.ts'
+import type { SamplingRequest } from '../policy/engines/engine.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore, type Store } from '../storage/store.ts'
 import { backendFault, createEchoTask, type EchoSession, type EchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
@@ -139,6 +139,7 @@ describe('an environment that fails', () => {
     expect(tasks.faulty.sessions.every(({ heard, closed }) => closed && heard.length <= 3)).toBe(true)
   })
 
+  // [GROUP-1] [EPISODE-2]
   it('and cannot be replayed makes a new attempt; the failed one carries no reward', async () => {
     const episodes = await sealed('forgetful')
     const failed = episodes.filter(({ outcome }) => outcome === 'infrastructure_error')
@@ -152,6 +153,7 @@ describe('an environment that fails', () => {
     expect(attempts).toContain(1)
   })
 
+  // [EPISODE-3]
   it('and makes a new attempt lets it draw what the failed one drew in a synchronous run, else anew', () => {
     const again = (name: Name) => firstSeeds(name).filter((seeds) => seeds.length === 2)
     const distinct = (name: Name) => again(name).map((seeds) => new Set(seeds).size)
@@ -180,6 +182,7 @@ describe('an environment that fails', () => {
 })
 
 describe('a group whose time is over', () => {
+  // [GROUP-2] [EPISODE-1]
   it('ends at its quorum; the episode that hangs is cancelled and sealed without a reward', async () => {
     const groups = await store.groups.list(runId('slow'), { consumed: true })
     expect(groups.map(({ result }) => result?.episodes.length)).toEqual([2, 2])

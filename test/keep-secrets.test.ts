@@ -10,14 +10,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer as createTlsServer, type Server } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { resolveConfig } from '../src/config/loader.ts'
-import { EnvironmentFault } from '../src/envs/environment.ts'
-import { parseWorkflowId, runId } from '../src/identity.ts'
-import { serveCodec } from '../src/workers/codec-server.ts'
-import { connect, externalServer } from '../src/workers/connection.ts'
-import { keyRing } from '../src/workers/payload-encryption.ts'
-import { startTemporal } from '../src/workers/temporal-server/server.ts'
-import { openSession } from '../src/workers/training-session.ts'
+import { openSession } from '../client/training-session.ts'
+import { resolveConfig } from '../config/loader.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
+import { parseWorkflowId, runId } from '../identity/identity.ts'
+import { serveCodec } from '../temporal/codec-server.ts'
+import { connect, externalServer } from '../temporal/connection.ts'
+import { keyRing } from '../temporal/payload-encryption.ts'
+import { startTemporal } from '../temporal/server/server.ts'
 import { createEchoTask } from './echo-task.ts'
 import { type Execution, fetchHistories, replay } from './executions.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
@@ -195,7 +195,7 @@ describe('mutual TLS', () => {
     expect(externalServer()?.options).toMatchObject({ tls: { serverNameOverride: 'temporal.test' } })
   })
 
-  it('lets nobody in without a client certificate', async () => {
+  it('refuses clients without a certificate', async () => {
     const { TEMPORAL_TLS_CLIENT_CERT_PATH: certificate, TEMPORAL_TLS_CLIENT_KEY_PATH: key } = process.env
     delete process.env.TEMPORAL_TLS_CLIENT_CERT_PATH
     delete process.env.TEMPORAL_TLS_CLIENT_KEY_PATH

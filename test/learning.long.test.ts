@@ -1,8 +1,8 @@
-/** Learning as a newcomer meets it: the example learns, and a run that learns nothing says so everywhere. */
+/** Learning as a newcomer meets it: the examples learn, and a run that learns nothing says so everywhere. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isEvaluationMetrics, isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { isEvaluationMetrics, isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
 const home = temporaryHome()
@@ -10,19 +10,32 @@ const example = ['train', 'examples/guess-number/train.yaml']
 
 afterAll(() => removeHome(home))
 
+/** Evaluations of a run, from the first version to the last. */
+function evaluationsOf(run: string) {
+  const lines = readMetrics(homeAt(home).run(runId(run)).metricsFile)
+  return lines.filter(isEvaluationMetrics).sort((a, b) => a.version - b.version)
+}
+
 describe('the example guess-number', () => {
   it('learns by reinforcement what imitation did not teach it: at least 80 % of unseen games', async () => {
     const training = await startPerdure(home, ...example, '--run', 'guess').ended
     expect(training.code).toBe(0)
     expect(training.stdout).not.toContain('The policy never changed')
-    const lines = readMetrics(homeAt(home).run(runId('guess')).metricsFile)
-    const [before, after] = lines
-      .filter(isEvaluationMetrics)
-      .sort((a, b) => a.version - b.version)
-      .map(({ success }) => success)
+    const [before, after] = evaluationsOf('guess').map(({ success }) => success)
     // The expert hesitates, and imitation learns that too; a policy that guesses blindly wins 22.6 %.
     expect(before).toBeLessThan(0.6)
     expect(after).toBeGreaterThanOrEqual(0.8)
+  }, 900_000)
+})
+
+describe('the example smoke', () => {
+  it('learns by reinforcement at least 15 points more than imitation taught it, beyond what chance explains', async () => {
+    const training = await startPerdure(home, 'train', 'examples/smoke.yaml', '--run', 'smoke').ended
+    expect(training.code).toBe(0)
+    const [before, after] = evaluationsOf('smoke')
+    expect(before?.version).toBe(0)
+    expect(after?.success).toBeGreaterThanOrEqual((before?.success ?? 1) + 0.15)
+    expect(after?.success).toBeGreaterThan(Number(before?.high ?? 1)) // the end of its 95 % interval
   }, 900_000)
 })
 
@@ -51,7 +64,7 @@ describe('a run whose updates have nothing to learn from', () => {
   })
 
   it('has said so with every update that it told of', () => {
-    // Two updates may end between two looks at a run; the last one is always told.
+    // Two updates may end between two looks at a run; the last one is always reported.
     const told = `${training.stdout}${training.stderr}`.match(/^.*\bupdate \d of 5 .*$/gm) ?? []
     expect(told.length).toBeGreaterThan(0)
     for (const line of told) expect(line).toMatch(/for \d updates?: nothing is learnt/)
@@ -74,7 +87,7 @@ describe('a run whose updates have nothing to learn from', () => {
     }
   })
 
-  it('is told by status, in words and as a document', async () => {
+  it('is reported by status, in words and as a document', async () => {
     const words = await startPerdure(home, 'status', 'idle').ended
     expect(words.stdout.replaceAll(/\s+/g, ' ')).toContain('The policy never changed: none of 5 updates')
     const { stdout } = await startPerdure(home, 'status', 'idle', '--json').ended

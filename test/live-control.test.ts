@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { readMetrics } from '../src/storage/metrics.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
-import type { TrainingState } from '../src/workflows/training-state.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { readMetrics } from '../storage/metrics.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { createHeldEngine, isOf, RunGates, untilProgress } from './held-runs.ts'
@@ -55,7 +55,7 @@ async function stateOf(run: string): Promise<TrainingState> {
 }
 
 describe('settings', () => {
-  it('change together or not at all, each from its own version on, and stand in the audit trail', async () => {
+  it('change together or not at all, each from its own version on, and are in the audit trail', async () => {
     const gate = updateGates.hold('set')
     const before = Date.now()
     await session.start('set', tinyConfig({ training: { updates: 2 }, learning: { learningRate: 0.001 } }))
@@ -63,12 +63,17 @@ describe('settings', () => {
     await expect(
       session.change('set', { 'learning.learningRate': 0.01, 'rollout.maxStaleness': 0.5 }),
     ).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('rollout.maxStaleness') })
+    // In the words in which a configuration refuses it, as `perdure set` shows them.
+    await expect(session.change('set', { 'learning.clipLow': 0 })).rejects.toMatchObject({
+      kind: 'refused',
+      message: '`learning.clipLow` is 0: expected number above 0, at most 1',
+    })
     await session.change('set', { 'learning.learningRate': 0.01, 'rollout.groupsInFlight': 2 })
     gate.open()
     await session.result('set')
     expect(updatesOf('set').map(({ learningRate }) => learningRate)).toEqual([0.001, 0.01])
     const trail = await session.audit('set')
-    // The update of version 0 was in hand: the learning rate holds for the one that starts from version 1.
+    // The update of version 0 was in progress: the learning rate holds for the one that starts from version 1.
     expect(trail).toMatchObject([
       {
         number: 0,
@@ -95,6 +100,7 @@ describe('settings', () => {
     }
   })
 
+  // [RUN-2]
   it('a lower staleness bound gives up what would grow too old, and no update is older than it', async () => {
     const updating = updateGates.hold('fresh')
     await session.start('fresh', tinyConfig({ rollout: { maxStaleness: 2 }, training: { updates: 4 } }))
@@ -123,7 +129,8 @@ describe('settings', () => {
 })
 
 describe('stop now', () => {
-  it('does not wait for the update in hand, whose result is taken when the run is resumed', async () => {
+  // [TRAIN-1]
+  it('does not wait for the update in progress, whose result is taken when the run is resumed', async () => {
     const updating = updateGates.hold('now')
     await session.start('now', tinyConfig())
     await eventually('the first update', () => (updatesOf('now').length === 1 ? true : undefined))
@@ -161,7 +168,7 @@ describe('checkpoints', () => {
 })
 
 describe('a roll-back', () => {
-  it('goes on from the old weights under a new version, and is in metrics and audit trail', async () => {
+  it('continues from the old weights under a new version, and is in metrics and audit trail', async () => {
     const updating = updateGates.hold('back')
     const rollout = { maxStaleness: 0 }
     const training = { updates: 5, keepCheckpoints: 10 }
@@ -174,7 +181,7 @@ describe('a roll-back', () => {
     await session.rollBack('back', 0)
     third.open()
     expect(await session.result('back')).toMatchObject({ phase: 'done', step: 5, version: 6 })
-    // Versions 1 and 2 by updates, 3 is version 0 again, 4 to 6 go on from there.
+    // Versions 1 and 2 by updates, 3 is version 0 again, 4 to 6 continue from there.
     expect(updatesOf('back').map(({ from, to }) => [from, to].map((dir) => dir.split('/').at(-1)))).toEqual([
       ['0', '1'],
       ['1', '2'],
@@ -197,6 +204,7 @@ describe('a roll-back', () => {
   })
 })
 
+// [RUN-5] [EVALUATION-1]
 it('an evaluation that is asked for of a live run is played beside the training', async () => {
   const updating = updateGates.hold('ask')
   const suites = [{ name: 'words', task: 'echo', episodes: 2 }]

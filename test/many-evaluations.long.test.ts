@@ -1,10 +1,10 @@
 /** A run with more evaluations than it may carry: the store has all of them, and what it carries stays small. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore } from '../src/storage/store.ts'
-import type { RunProgress, TrainingSession } from '../src/workers/training-session.ts'
-import { progress as asked } from '../src/workflows/messages.ts'
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
+import { progress as asked } from '../workflows/messages.ts'
 import { createEchoTask } from './echo-task.ts'
 import { withClient } from './executions.ts'
 import { removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
@@ -39,6 +39,7 @@ afterAll(async () => {
 })
 
 describe('a run with 200 evaluations', () => {
+  // [RUN-5]
   it('ends with all of them in the store, in what it tells and in its status', async () => {
     expect(progress).toMatchObject({ phase: 'done', step: updates })
     await using store = await openStore(homeAt(home).storeFile)

@@ -1,4 +1,4 @@
-/** A home directory that was copied: the run goes on in the copy, wherever it lies. */
+/** A home directory that was copied: the run continues in the copy, wherever it lies. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { eventually, killServer, removeHome, serverPid, temporaryHome } from './perdure-process.ts'
 
 const run = runId('mover')
@@ -36,7 +36,7 @@ function begin(order: 'start' | 'resume', home: string) {
   return started
 }
 
-it('after kill -9 a copied home goes on where the original stood, with the original gone', async () => {
+it('after kill -9 a copied home continues where the original stood, with the original gone', async () => {
   const killed = begin('start', original)
   await eventually('the second update', async () => {
     const { storeFile } = homeAt(original)

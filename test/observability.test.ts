@@ -1,11 +1,11 @@
-/** What a run tells while it goes on: metrics, one trace, and a log; and that it listens on loopback only. */
+/** What a run tells while it is in progress: metrics, one trace, and a log; and that it listens on loopback only. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { listeningAddresses } from './listening-sockets.ts'
@@ -29,7 +29,7 @@ const spans: Span[] = []
 const { definition } = createEchoTask()
 let receiver: Server
 let session: TrainingSession
-/** While the last update is in hand. */
+/** While the last update is in progress. */
 let scraped: string
 let listening: readonly string[]
 
@@ -78,7 +78,7 @@ afterAll(async () => {
 })
 
 describe('metrics', () => {
-  it('tell what was played, sampled and learnt, and where the run stands', () => {
+  it('tell what was played, sampled and learnt, and where the run is', () => {
     expect(
       figure('perdure_episodes_total', { run, task: 'echo', outcome: 'completed' }),
     ).toBeGreaterThanOrEqual(12)
@@ -167,7 +167,7 @@ describe('the log', () => {
 describe('what listens during a run', () => {
   it('is refused to all others by name where there is no token, before anything starts', async () => {
     const empty = temporaryHome()
-    const words = ['train', 'examples/smoke.yaml', '--metrics-port', '0', '--metrics-host', '0.0.0.0']
+    const words = ['train', 'test/whole-pipeline.yaml', '--metrics-port', '0', '--metrics-host', '0.0.0.0']
     const { code, stderr } = await startPerdure(empty, ...words).ended
     expect(code).toBe(2)
     expect(stderr).toContain('--metrics-host 0.0.0.0 lets other machines in: set PERDURE_METRICS_TOKEN')

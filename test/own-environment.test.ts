@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as entry from '../src/index.ts'
+import * as entry from '../index.ts'
 import {
   type Ending,
   eventually,
@@ -39,7 +39,7 @@ describe('an environment that a configuration names by path', () => {
       .ended
   }, 300_000)
 
-  it('is trained on, and its metrics stand under its name', () => {
+  it('is trained on, and its metrics are under its name', () => {
     expect(training.stderr).not.toMatch(/error/i)
     expect(training.code).toBe(0)
     const lines = readFileSync(join(home, 'runs/own/metrics.jsonl'), 'utf8').trim().split('\n')
@@ -64,6 +64,7 @@ describe('a program that embeds Perdure', () => {
   let script: ChildProcess | undefined
   afterAll(() => script?.kill('SIGKILL'))
 
+  // [ROLES-1]
   it('trains, follows and leaves nothing running', async () => {
     const child = spawn(
       process.execPath,

@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codeOf } from '../faults/system-error.ts'
 
 const program = fileURLToPath(new URL('../bin/perdure.mjs', import.meta.url))
 
@@ -77,7 +78,7 @@ export function killServer(home: string): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

@@ -2,11 +2,11 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { type Home, homeAt } from '../src/storage/home.ts'
-import { readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { type Home, homeAt } from '../storage/home.ts'
+import { readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
@@ -82,6 +82,7 @@ async function expectAllUpdates(opened: TrainingSession): Promise<void> {
   expect(lines.flatMap((each) => ('step' in each ? [each.step] : []))).toEqual(steps)
 }
 
+// [RESTORED-2]
 it('a store.db from an older backup is refused before any work, and its run continues without the newer workflows', async () => {
   await restore('store.db')
   await expect(open()).rejects.toMatchObject({
@@ -97,6 +98,7 @@ it('a store.db from an older backup is refused before any work, and its run cont
   await expectAllUpdates(opened)
 }, 240_000)
 
+// [RESTORED-3]
 it('a temporal.db from an older backup is reported, and the run continues from the store', async () => {
   await restore('temporal.db')
   const opened = await open()
@@ -115,6 +117,7 @@ it('a home whose parts are of one time says nothing of it', async () => {
   expect(log.filter((each) => /older than/.test(each))).toEqual([])
 }, 240_000)
 
+// [RESTORED-1]
 it('workflows that the keys of this process do not open are refused with the key that is missing', async () => {
   const keyOf = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`
   vi.stubEnv('PERDURE_PAYLOAD_KEYS', keyOf('first', 1))

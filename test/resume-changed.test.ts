@@ -1,13 +1,13 @@
-/** A run that goes on with another configuration: what may change, and that it stands in the trail. */
+/** A run that continues with another configuration: what may change, and that it is in the trail. */
 import { afterAll, afterEach, expect, it } from 'vitest'
-import type { ConfigFault } from '../src/config/fault.ts'
-import { runId } from '../src/identity.ts'
-import { type Trainer, TrainerFault } from '../src/policy/trainer/trainer.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
-import { type RunChange, runChangeOf } from '../src/workers/run-change.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+import { type RunChange, runChangeOf } from '../client/run-change.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import type { ConfigFault } from '../config/fault.ts'
+import { runId } from '../identity/identity.ts'
+import { type Trainer, TrainerFault } from '../policy/trainer/trainer.ts'
+import { homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
 import {
@@ -43,7 +43,7 @@ const stepsOf = (run: string) =>
     .filter(isUpdateMetrics)
     .map(({ step }) => step)
 
-it('a run that is done goes on with more updates, and its trail and metrics go on with it', async () => {
+it('a run that is done continues with more updates, and its trail and metrics continue with it', async () => {
   const training = await session()
   await training.start('longer', tinyConfig({ training: { updates: 2 } }))
   expect(await training.result('longer')).toMatchObject({ phase: 'done', step: 2 })
@@ -62,7 +62,7 @@ it('a run that is done goes on with more updates, and its trail and metrics go o
   expect(await training.progress('longer')).toMatchObject({ phase: 'done', step: 4 })
 })
 
-it('a run that failed at its warm start goes on without one', async () => {
+it('a run that failed at its warm start continues without one', async () => {
   const trainer: Trainer = {
     ...createCopyingTrainer(),
     warmStart: () => Promise.reject(new TrainerFault('bad_batch', 'there is nothing to imitate')),
@@ -82,7 +82,7 @@ it('a run that failed at its warm start goes on without one', async () => {
   expect(await training.result('naked')).toMatchObject({ phase: 'done', step: 3 })
 })
 
-it('a run that was interrupted goes on with the change from where it stood', async () => {
+it('a run that was interrupted continues with the change from where it was', async () => {
   const first = await session()
   await first.start('cut', tinyConfig({ training: { updates: 5000 } }))
   await eventually('an update', async () => ((await first.progress('cut')).step > 0 ? true : undefined))

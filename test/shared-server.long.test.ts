@@ -2,12 +2,12 @@
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { manifestFile } from '../src/policy/checkpoints/checkpoint.ts'
-import { checkpointVersions, homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
-import { openStore } from '../src/storage/store.ts'
-import { type RunningTemporal, startTemporal } from '../src/workers/temporal-server/server.ts'
+import { runId } from '../identity/identity.ts'
+import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
+import { checkpointVersions, homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
+import { type RunningTemporal, startTemporal } from '../temporal/server/server.ts'
 import { fetchHistories, replay } from './executions.ts'
 import {
   eventually,
@@ -51,7 +51,7 @@ afterAll(async () => {
 })
 
 function start(home: string): PerdureProcess {
-  return startPerdure(home, 'train', 'examples/smoke.yaml', '--run', run, ...settings)
+  return startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', run, ...settings)
 }
 
 async function train(home: string): Promise<void> {

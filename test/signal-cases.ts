@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processesOf } from '../bench/chaos/deployment.ts'
-import { uniforms } from '../src/identity.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../src/storage/metrics.ts'
+import { uniforms } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
 import {
   type Ending,
   eventually,
@@ -66,7 +66,7 @@ const updates = 2
 const betweenMs = 800
 /** A phase lasts about as long on a quiet machine. */
 const withinPhaseMs = 300
-const patienceMs = 600_000
+const waitMs = 600_000
 
 /** Enough episodes to be met while they are evaluated. */
 const settings = [`training.updates=${updates}`, 'evaluation.suites.0.episodes=24']
@@ -84,7 +84,7 @@ export async function playCase(of: SignalCase): Promise<SignalOutcome> {
 async function playIn(home: string, { phase, signal, times, seed }: SignalCase): Promise<SignalOutcome> {
   const first = start(home)
   try {
-    await eventually(`the phase ${phase}`, () => (isIn(phase, home, first) ? true : undefined), patienceMs)
+    await eventually(`the phase ${phase}`, () => (isIn(phase, home, first) ? true : undefined), waitMs)
     // Phases that pass in an instant are met at their beginning.
     if (phase !== 'publish' && phase !== 'end') await sleep(withinPhaseMs * uniforms(seed)())
     for (let sent = 0; sent < times; sent++) {
@@ -114,10 +114,10 @@ async function playIn(home: string, { phase, signal, times, seed }: SignalCase):
 
 function start(home: string): PerdureProcess {
   const set = settings.flatMap((setting) => ['--set', setting])
-  return startPerdure(home, 'train', 'examples/smoke.yaml', '--run', run, ...set)
+  return startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', run, ...set)
 }
 
-/** Goes on with the run, or starts it where nothing had begun. */
+/** Continues with the run, or starts it where nothing had begun. */
 async function resume(home: string): Promise<Ending> {
   const ended = await startPerdure(home, 'resume', run).ended
   return ended.code === 2 ? start(home).ended : ended

@@ -14,7 +14,7 @@ const cases: readonly SignalCase[] = phases.map((phase, at) => ({
 }))
 
 it.each(cases)(
-  '$signal during $phase, sent $times times, ends with 130 or what was done, leaves no trace and no process, and the run goes on to its end',
+  '$signal during $phase, sent $times times, ends with 130 or what was done, leaves no trace and no process, and the run continues to its end',
   async (of) => {
     const { code, traces, left, resumed, output } = await playCase(of)
     expect({ code, traces, left, resumed }, output).toEqual({

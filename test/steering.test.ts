@@ -1,14 +1,15 @@
-/** Steering of a run that is going on: what each message does, and what a refused one leaves as it was. */
+/** Steering of a run that is in progress: what each message does, and what a refused one leaves as it was. */
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { runId } from '../src/identity.ts'
-import { TrainerFault } from '../src/policy/trainer/trainer.ts'
-import { homeAt } from '../src/storage/home.ts'
-import { openStore, type Store } from '../src/storage/store.ts'
-import { connect, type TemporalConnection } from '../src/workers/connection.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
-import { evaluateNow, setLearning, setTaskMix } from '../src/workflows/messages.ts'
-import type { TrainingState } from '../src/workflows/training-state.ts'
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
+import { TrainerFault } from '../policy/trainer/trainer.ts'
+import { homeAt } from '../storage/home.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { connect, type TemporalConnection } from '../temporal/connection.ts'
+import { setLearning, setTaskMix } from '../workflows/earlier-orders.ts'
+import { changeSettings, evaluateNow } from '../workflows/messages.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
 import { createHeldEngine, isOf, RunGates, untilProgress } from './held-runs.ts'
 import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
@@ -71,7 +72,7 @@ async function audit(run: string, updates: number): Promise<void> {
 }
 
 describe('a paused run', () => {
-  it('ends the update in hand, starts no other while its groups wait, and goes on when continued', async () => {
+  it('ends the update in progress, starts no other while its groups wait, and continues when continued', async () => {
     const gate = updateGates.hold('paused')
     await session.start('paused', tinyConfig())
     await eventually('the first update', () => (updatesOf('paused') === 1 ? true : undefined))
@@ -91,6 +92,7 @@ describe('a paused run', () => {
 })
 
 describe('a stopped run', () => {
+  // [RUN-3]
   it('ends; groups and evaluations that end meanwhile are found by resume, and nothing is played twice', async () => {
     const before = sessions.length
     const suites = [{ name: 'few', task: 'echo', episodes: 3 }]
@@ -138,7 +140,7 @@ describe('a stopped run', () => {
     await audit('early', 3)
   })
 
-  it('in its warm start ends between two parts, and goes on with the next', async () => {
+  it('in its warm start ends between two parts, and continues with the next', async () => {
     const warmStart = { demonstrations: 2, chunks: 2, epochs: 1 }
     const config = tinyConfig({ warmStart, training: { updates: 1 } })
     await session.start('warm', config)
@@ -151,7 +153,7 @@ describe('a stopped run', () => {
 })
 
 describe('a run that ended badly', () => {
-  it('says why, and goes on with the very batch that failed', async () => {
+  it('says why, and continues with the very batch that failed', async () => {
     badUpdates.set('failing', 2)
     await session.start('failing', tinyConfig())
     await expect(session.result('failing')).rejects.toMatchObject({
@@ -175,7 +177,7 @@ describe('a run that ended badly', () => {
     await audit('failing', 3)
   })
 
-  it('because somebody terminated its workflow goes on from its last publication', async () => {
+  it('because its workflow was terminated continues from its last publication', async () => {
     const before = sessions.length
     const updating = updateGates.hold('terminated')
     await session.start('terminated', tinyConfig())
@@ -215,23 +217,27 @@ describe('a message that cannot be obeyed', () => {
     }
     for (const weights of [[], [1, 1], [-1], [0], ['1'], [Number.NaN], 'all', null])
       expect(await refusal(handle.executeUpdate(setTaskMix, { args: [weights as number[], {}] }))).toMatch(
-        /task mix|tasks.0.weight/,
+        /name the settings|tasks.\d.weight/,
       )
     for (const [change, message] of [
-      [{ learningRate: 2 }, /learningRate must be a number from 0 to 1, not 2/],
-      [{ clipLow: '0.1' }, /clipLow must be a number/],
-      [{ klCoefficient: Number.NaN }, /klCoefficient must be a number/],
+      [{ learningRate: 2 }, /`learning.learningRate` is 2: expected number above 0, at most 1/],
+      [{ clipLow: '0.1' }, /`learning.clipLow` is "0.1": expected number/],
+      [{ klCoefficient: Number.NaN }, /`learning.klCoefficient` is null: expected number/],
       [
         { batchSize: 3 },
         /"learning.batchSize" cannot be changed while training; these can: .*learning.learningRate/,
       ],
       [{ toString: 1 }, /"learning.toString" cannot be changed/],
-      [{ learningRate: 0.5, clipHigh: -1 }, /clipHigh must be a number/],
+      [{ learningRate: 0.5, clipHigh: -1 }, /`learning.clipHigh` is -1: expected number above 0/],
       [null, /settings/],
-    ] as const)
+    ] as const) {
       expect(await refusal(handle.executeUpdate(setLearning, { args: [change as never, {}] }))).toMatch(
         message,
       )
+      const settings = Object.entries(change ?? {}).map(([key, value]) => [`learning.${key}`, value])
+      const sent = handle.executeUpdate(changeSettings, { args: [Object.fromEntries(settings), {}] })
+      expect(await refusal(sent)).toMatch(message)
+    }
     expect(await refusal(handle.executeUpdate(evaluateNow, { args: [{ suite: 'none' }] }))).toMatch(
       /unknown suite "none"; configured: few/,
     )

@@ -4,7 +4,8 @@
  * Invariants
  * - A counter is made again by what was added to it.
  */
-import { serve } from '../src/envs/threads/serve.ts'
+import type { AnsweringMethods } from '../envs/threads/thread.ts'
+import { serveCalls } from '../machine/thread-answers.ts'
 
 export type CounterRequest =
   | { readonly kind: 'open' | 'close' | 'count' | 'fill' | 'throw' | 'crash'; readonly counter: number }
@@ -14,7 +15,7 @@ export type CounterRequest =
 const counters = new Map<number, number>()
 const filled: unknown[] = []
 
-serve((request: CounterRequest): number => {
+function answer(request: CounterRequest): number {
   const { counter, kind } = request
   if (kind === 'open') counters.set(counter, 0)
   const count = counters.get(counter)
@@ -26,4 +27,6 @@ serve((request: CounterRequest): number => {
   if (kind === 'throw') throw new Error('cannot be done')
   if (kind === 'crash') process.exit(3)
   return counters.get(counter) ?? 0
-})
+}
+
+serveCalls<AnsweringMethods<CounterRequest, number>>({ answer })

@@ -4,7 +4,7 @@
  * Invariants
  * - The last line of its standard output is the run's progress as JSON, once it has ended.
  */
-import { openSession } from '../src/workers/training-session.ts'
+import { openSession } from '../client/training-session.ts'
 import { createEchoTask } from './echo-task.ts'
 import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
 

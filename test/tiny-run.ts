@@ -2,16 +2,17 @@
  * Runs in miniature: real server, workflows, activities, store and checkpoints; the policy answers from a
  * script and the trainer copies weights, so that a test waits for nothing but what it tests.
  */
-import { configSchema, type RunConfig } from '../src/config/schema.ts'
-import type { EnvironmentDefinition } from '../src/envs/environment.ts'
-import { parseEpisodeId } from '../src/identity.ts'
-import type { Chat } from '../src/policy/chat/chat.ts'
-import { openChat } from '../src/policy/chat/checkpoint-chat.ts'
-import { publishCheckpoint, readCheckpoint } from '../src/policy/checkpoints/checkpoint.ts'
-import type { Engine, SamplingRequest } from '../src/policy/engines/engine.ts'
-import { createScriptedEngine } from '../src/policy/engines/scripted.ts'
-import type { Trainer, UpdateRequest } from '../src/policy/trainer/trainer.ts'
-import { openSession, type TrainingSession } from '../src/workers/training-session.ts'
+
+import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import { parseEpisodeId } from '../identity/identity.ts'
+import type { Chat } from '../policy/chat/chat.ts'
+import { openChat } from '../policy/chat/checkpoint-chat.ts'
+import { publishCheckpoint, readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import type { Engine, SamplingRequest } from '../policy/engines/engine.ts'
+import { createScriptedEngine } from '../policy/engines/scripted.ts'
+import type { Trainer, UpdateRequest } from '../policy/trainer/trainer.ts'
 
 type Section = Readonly<Record<string, unknown>>
 

@@ -17,7 +17,7 @@ export interface WorkflowCopies extends Disposable {
   changed(name: string, change: CodeChange): string
 }
 
-const sources = fileURLToPath(new URL('../src', import.meta.url))
+const sources = fileURLToPath(new URL('..', import.meta.url))
 
 /** A folder for copies; disposing of it deletes them. */
 export function workflowCopies(): WorkflowCopies {
@@ -27,7 +27,7 @@ export function workflowCopies(): WorkflowCopies {
     changed(name, change) {
       const root = join(home, name)
       mkdirSync(root)
-      for (const part of ['workflows', 'learning', 'identity.ts'])
+      for (const part of ['workflows', 'learning', 'identity'])
         cpSync(join(sources, part), join(root, part), { recursive: true })
       for (const [file, before, after] of change) {
         const path = join(root, 'workflows', file)

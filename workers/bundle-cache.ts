@@ -58,7 +58,7 @@ export function bundleCache(folder: string) {
       for (const file of files) {
         const found = digestOf(file)
         if (found !== undefined) read.push([file, found])
-        // The bundler names folders too, and its own entry, which stands in no file: it follows from what was asked for.
+        // The bundler names folders too, and its own entry, which is in no file: it follows from what was asked for.
         else if (!existsSync(file)) missing.push(file)
       }
       write(fileOf(asked), { files: read, absent: missing, code, codeDigest: digest(code), build })

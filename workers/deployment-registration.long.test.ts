@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { NativeConnection } from '@temporalio/worker'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type HomeName, ownServer } from '../identity.ts'
+import { type HomeName, ownServer } from '../identity/identity.ts'
+import { obtainTemporalBinary } from '../temporal/server/fetch-binary.ts'
+import { chooseFreePorts } from '../temporal/server/ports.ts'
 import { registerDeployment } from './deployment-registration.ts'
-import { obtainTemporalBinary } from './temporal-server/fetch-binary.ts'
-import { chooseFreePorts } from './temporal-server/ports.ts'
 
 const namespace = 'default'
 let server: ChildProcess

@@ -10,11 +10,11 @@
 import { randomUUID } from 'node:crypto'
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
-import { type HomeName, ownServer } from '../identity.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { type HomeName, ownServer } from '../identity/identity.ts'
+import { isExhausted, isExisting } from '../temporal/call-status.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import { isExhausted, isExisting } from './call-status.ts'
-import { deploymentName } from './deployment.ts'
+import { deploymentName } from './deployment-name.ts'
 
 /** The server forgets pollers after five minutes, and deletes no version that has some. */
 const pollersGoneMs = 6 * 60_000
@@ -41,7 +41,7 @@ export async function registerDeployment(registration: Registration): Promise<bo
     log(`${removed} deployments that are not used any more made room in namespace ${namespace}`)
   if (await create(registration)) return true
   log(
-    `namespace ${namespace} has no room for another deployment: workers of different releases are not told apart here, so end all of them before an upgrade. \`temporal worker deployment list\` shows what an operator may delete.`,
+    `namespace ${namespace} has no room for another deployment: workers of different releases are not distinguished here, so end all of them before an upgrade. \`temporal worker deployment list\` shows what an operator may delete.`,
   )
   return false
 }
@@ -81,7 +81,7 @@ async function removeDeserted(registration: Registration): Promise<number> {
   return removed
 }
 
-/** @returns false where somebody uses it */
+/** @returns false where it is in use */
 async function remove(
   { connection, namespace }: Registration,
   name: string,

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { afterEach, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { runId } from '../identity.ts'
+import { runId } from '../identity/identity.ts'
 import type { RunPhase } from '../workflows/messages.ts'
 import { type DiskWatch, diskWarning, watchDisk } from './disk-watch.ts'
 
@@ -49,7 +49,7 @@ async function looks(observed: Observed, more: number): Promise<void> {
   await expect.poll(() => observed.looks, { timeout: 20_000 }).toBeGreaterThan(until)
 }
 
-it('pauses a run once, and again only after somebody has let it go on', async () => {
+it('pauses a run once, and again only after it was continued', async () => {
   const observed = observe(always, (seen) => {
     seen.phase = 'paused'
     return true
@@ -77,7 +77,7 @@ it('leaves a run alone while there is room', async () => {
   expect(observed).toMatchObject({ log: [], pauses: [] })
 })
 
-it('tells once that it fails, and goes on', async () => {
+it('tells once that it fails, and continues', async () => {
   const observed = observe(always, () => {
     throw new Error('no answer')
   })

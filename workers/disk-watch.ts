@@ -2,13 +2,15 @@
  * Disk watch: a run warns before the disk of its home is full, and pauses before nothing can be written any more.
  *
  * Invariants
- * - A run is paused through its workflow, with the reason and how to go on; nothing it has in hand is lost.
- * - It is not paused again before somebody has let it go on, and each warning is told once until there is room again.
- * - A watch that fails is told once and goes on; it stops no work.
+ * - A run is paused through its workflow, with the reason and how to continue; nothing in progress is lost.
+ * - It is not paused again before it was continued, and each warning is reported once until there is room again.
+ * - A watch that fails is reported once and continues; it stops no work.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
+import { percent } from '../learning/percent.ts'
 import { type DiskSpace, diskSpace, type FreeLimit, isShort } from '../storage/disk-use.ts'
 import type { RunPhase } from '../workflows/messages.ts'
 
@@ -16,7 +18,7 @@ import type { RunPhase } from '../workflows/messages.ts'
 const lookEveryMs = 5_000
 const megabyte = 1e6
 
-/** A run that goes on. */
+/** A run in progress. */
 export interface WatchedRun {
   readonly run: RunId
   readonly config: RunConfig
@@ -25,7 +27,7 @@ export interface WatchedRun {
 export interface DiskWatchOptions {
   readonly home: string
   readonly log: (line: string) => void
-  /** The runs that go on now. */
+  /** The runs in progress. */
   running(): Promise<readonly WatchedRun[]>
   phase(run: RunId): Promise<RunPhase>
   /** @returns false where the run has ended or cannot be paused */
@@ -54,7 +56,7 @@ export function diskWarning(home: string, space: DiskSpace, retention: Retention
 }
 
 function freeWords({ free, total }: DiskSpace): string {
-  return `only ${Math.floor(free / megabyte)} MB (${((100 * free) / total).toFixed(1)} %) are free`
+  return `only ${Math.floor(free / megabyte)} MB (${percent(free / total)}) are free`
 }
 
 function limitWords({ total }: DiskSpace, retention: Retention): string {
@@ -86,7 +88,7 @@ export function watchDisk(options: DiskWatchOptions): DiskWatch {
 
   async function pauseOnce(run: RunId, space: DiskSpace): Promise<void> {
     const phase = await options.phase(run)
-    // Paused by us or by somebody else; the warm start pauses when it ends.
+    // Paused by us or by a person; the warm start pauses when it ends.
     if (phase === 'paused' || (paused.has(run) && phase !== 'training')) return
     const reason = `${freeWords(space)} on the disk of ${home}: make room, e.g. with \`perdure clean\`, then \`perdure continue ${run}\``
     const isPaused = await options.pause(run, reason)

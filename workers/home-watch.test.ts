@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('a home that is deleted is lost, and the message names it (H1)', async () => {
+it('a home that is deleted is lost, and the message names it [HOME-WATCH-1]', async () => {
   const watch = await watchHome(home, 5)
   rmSync(home.dir, { recursive: true })
   await expect(watch.lost).rejects.toMatchObject({
@@ -28,7 +28,7 @@ it('a home that is deleted is lost, and the message names it (H1)', async () => 
   await watch.close()
 })
 
-it('a store that another file takes the place of is lost too, and one that is written to is not (H1)', async () => {
+it('a store that another file takes the place of is lost too, and one that is written to is not [HOME-WATCH-1]', async () => {
   const watch = await watchHome(home, 5)
   writeFileSync(home.storeFile, 'the first, longer')
   const other = join(folder, 'other.db')

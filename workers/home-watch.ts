@@ -2,8 +2,8 @@
  * Home watch: a session whose home is deleted or replaced ends, and writes no new one in its place.
  *
  * Invariants
- * - H1 What counts is the file of the store: gone, or another file than the one that the session opened.
- * - H2 A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
+ * - [HOME-WATCH-1] What counts is the file of the store: gone, or another file than the one that the session opened.
+ * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
  */
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -59,6 +59,6 @@ function lostHome({ dir, storeFile }: Home, found: string): StorageFault {
   const what = found === 'missing' ? 'is gone' : 'was replaced by another file'
   return new StorageFault(
     'missing',
-    `${storeFile} ${what} while it was in use, so nothing more is written to ${dir}; put the home back and go on with \`perdure resume\`, or start afresh`,
+    `${storeFile} ${what} while it was in use, so nothing more is written to ${dir}; put the home back and continue with \`perdure resume\`, or start afresh`,
   )
 }

@@ -2,11 +2,11 @@
  * Replay of workflow histories with the workflow code at hand.
  *
  * Invariants
- * - It needs no server and changes nothing; endings that are only replayed are told to nobody.
+ * - It needs no server and changes nothing; endings that are only replayed are not reported.
  */
 import type { WorkflowHandle } from '@temporalio/client'
 import { type ReplayResult, Worker } from '@temporalio/worker'
-import { dataConverter } from './payload-encryption.ts'
+import { dataConverter } from '../temporal/payload-encryption.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 
 /** The history of one execution. */

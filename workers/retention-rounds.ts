@@ -1,21 +1,21 @@
 /**
- * Housekeeping: what a home keeps of runs that have ended, of histories and of logs, brought to what their retention
+ * Retention rounds: what a home keeps of runs that have ended, of histories and of logs, brought to what their retention
  * says now and then, while a process works on the home.
  *
  * Invariants
- * - Runs that go on clean up after themselves; here only their histories and logs are looked at.
- * - Work never waits for it, and a fault of it is told and tried again the next time.
+ * - Runs in progress clean up after themselves; here only their histories and logs are looked at.
+ * - Work never waits for it, and a fault of it is reported and tried again the next time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
 import { configSchema } from '../config/schema.ts'
-import type { HomeName } from '../identity.ts'
+import type { HomeName } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import { longLogs, shortenLog } from '../storage/logs.ts'
 import { planRetention } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
-import { endedExecutions, forgetExecutions, historiesBefore } from './temporal-history.ts'
+import { endedExecutions, forgetExecutions, historiesBefore } from '../temporal/histories.ts'
 
 /** A session that ends sooner has no time to spare. */
 const firstAfterMs = 60_000
@@ -32,12 +32,12 @@ interface Dependencies {
   readonly log: (line: string) => void
 }
 
-export interface Housekeeping {
+export interface RetentionRounds {
   close(): Promise<void>
 }
 
-/** Keeps house until it is closed. */
-export function keepHouse(dependencies: Dependencies): Housekeeping {
+/** Does a round every hour until it is closed. */
+export function startRetentionRounds(dependencies: Dependencies): RetentionRounds {
   const closing = new AbortController()
   const { signal } = closing
 
@@ -48,9 +48,9 @@ export function keepHouse(dependencies: Dependencies): Housekeeping {
       if (signal.aborted) return
       waitMs = everyMs
       try {
-        await tidy(dependencies, signal)
+        await applyRetention(dependencies, signal)
       } catch (error) {
-        if (!signal.aborted) dependencies.log(`housekeeping is put off: ${String(error)}`)
+        if (!signal.aborted) dependencies.log(`retention is put off to the next round: ${String(error)}`)
       }
     }
   }
@@ -65,7 +65,10 @@ export function keepHouse(dependencies: Dependencies): Housekeeping {
 }
 
 /** One round. @param signal ends it between two runs */
-async function tidy({ home, store, client, homeName }: Dependencies, signal: AbortSignal): Promise<void> {
+async function applyRetention(
+  { home, store, client, homeName }: Dependencies,
+  signal: AbortSignal,
+): Promise<void> {
   const now = Date.now()
   const limits: number[] = []
   for (const { id: run, status, created, config: given } of await store.runs.list()) {

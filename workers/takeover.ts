@@ -1,29 +1,30 @@
 /**
- * Takeover: what another build of the workflows began, once nobody is there to go on with it.
+ * Takeover: continues the workflows of another build once it has no workers.
  *
  * Invariants
  * - What a build began stays with its workers while there are any.
- * - What replays goes on where it stood; what does not begins again, and finds its work done under its identity.
- * - A run that does not replay goes on from its last publication, with every order that it has taken.
+ * - What replays continues at its last step. What does not starts again, and finds its finished work under its identity.
+ * - A run that does not replay continues from its last publication, with every order that it has taken.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
-import { type HomeName, parseWorkflowId, type RunId, runId } from '../identity.ts'
-import { reasonOf } from '../reason.ts'
+import { reasonOf } from '../faults/reason.ts'
+import { type HomeName, parseWorkflowId, type RunId, runId } from '../identity/identity.ts'
+import { isNotFound } from '../temporal/call-status.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import { isNotFound } from './call-status.ts'
-import { type Deployment, listedBuild } from './deployment.ts'
+import type { Deployment } from './deployment.ts'
+import { listedBuild } from './deployment-name.ts'
 import { type RecordedExecution, replayFaults } from './replay.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 
 /** Workers that come back after a restart are back by the next round. */
 const usuallyEveryMs = 60_000
-/** What is left is not waited for longer, by whoever wants to go on with a run. */
+/** A caller that wants to continue a run waits no longer than this for the rest. */
 const lookedWithinMs = 60_000
 const atOnce = 16
-/** Names that are told of many. */
+/** At most so many names of a list are printed. */
 const shown = 5
 
 /** Numbers of Temporal's API. */
@@ -38,7 +39,7 @@ export interface TakeoverOptions {
   readonly workflows: BuiltWorkflows
   /** Whether processes of other builds may come back: what they left is then left to them for a while. */
   readonly shared: boolean
-  /** Ends the run's execution and goes on from its last publication in a new one. */
+  /** Ends the run's execution and continues from its last publication in a new one. */
   readonly relaunch: (run: RunId) => Promise<void>
   readonly log: (line: string) => void
   /** Milliseconds between two rounds; a minute by default. */
@@ -51,7 +52,7 @@ export interface Takeover {
   close(): Promise<void>
 }
 
-/** An execution that another build is to go on with. */
+/** An execution that this build is to continue. */
 interface Left {
   readonly workflowId: string
   readonly runId: string
@@ -77,7 +78,7 @@ const remedies: Readonly<Record<string, Remedy>> = {
 }
 
 /** Takes over until it is closed, from when new workflows start on this build. */
-export function keepTakingOver(options: TakeoverOptions): Takeover {
+export function startTakeover(options: TakeoverOptions): Takeover {
   const { client, deployment, shared, log, everyMs = usuallyEveryMs } = options
   const closing = new AbortController()
   const { signal } = closing
@@ -165,7 +166,7 @@ async function takeOver(options: TakeoverOptions, from: string, left: readonly L
   await inParallel(moved, (each) => move(client, each, deployment))
   if (moved.length > 0)
     log(
-      `build ${deployment.build} goes on with what build ${from} began: ${listed(moved.map(({ workflowId }) => workflowId))}`,
+      `build ${deployment.build} continues what build ${from} began: ${listed(moved.map(({ workflowId }) => workflowId))}`,
     )
 }
 
@@ -229,7 +230,7 @@ async function end(client: Client, execution: Recorded, remedy: 'begin again' | 
     priority: begun.priority ?? null,
     userMetadata: first?.userMetadata ?? null,
     workflowIdReusePolicy: allowDuplicate,
-    // In one step: an identity without an execution would be waited for in vain.
+    // In one step: a caller would wait forever for an identity without an execution.
     workflowIdConflictPolicy: terminateExisting,
   })
 }

@@ -11,13 +11,13 @@ let own: BuiltWorkflows
 
 function copyTo(name: string): string {
   const root = join(elsewhere, name)
-  for (const part of ['workflows', 'learning', 'identity.ts'])
+  for (const part of ['workflows', 'learning', 'identity'])
     cpSync(join(sources, part), join(root, part), { recursive: true })
   return join(root, 'workflows')
 }
 
 beforeAll(async () => {
-  symlinkSync(join(sources, '..', 'node_modules'), join(elsewhere, 'node_modules'))
+  symlinkSync(join(sources, 'node_modules'), join(elsewhere, 'node_modules'))
   own = await workflowBundle()
 }, 300_000)
 

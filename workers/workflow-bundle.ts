@@ -14,9 +14,9 @@ import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BundleOptions, bundleWorkflowCode } from '@temporalio/worker'
-import { cacheFolder } from '../cache-folder.ts'
+import { cacheFolder } from '../machine/cache-folder.ts'
+import { failureConverterPath } from '../temporal/payload-encryption.ts'
 import { type BundleSources, bundleCache } from './bundle-cache.ts'
-import { failureConverterPath } from './payload-encryption.ts'
 
 /** Workflow code as a worker takes it. */
 export interface BuiltWorkflows {

@@ -6,7 +6,7 @@
  *   (`npm run bench -- orchestration`). It guards against workflow code that never yields; ours is fixed, small and
  *   tested, and the server's own timeout remains.
  * - Call stacks: the SDK keeps a formatted stack of every promise, compiling code three times for each, so that
- *   somebody may ask a running workflow where it waits. That was a further sixth. Summaries and current details say it
+ *   a person may ask a running workflow where it waits. That was a further sixth. Summaries and current details say it
  *   in words; who needs the stacks sets PERDURE_CALL_STACKS=1.
  *
  * Invariants

@@ -16,7 +16,7 @@ import {
   ParentClosePolicy,
   sleep,
 } from '@temporalio/workflow'
-import { episodeId, type ParentId } from '../identity.ts'
+import { episodeId, type ParentId } from '../identity/identity.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { episodeFacts, episodeSummary } from './details.ts'
 import { episodeQueue, sealingActivities } from './dispatch.ts'
@@ -48,7 +48,7 @@ export async function playSample(
     const result = await playAttempt(of, attempt, plan)
     if (result !== null && isRewarded(result.outcome)) return result
     log.warn('episode ended without reward', { parent: of.parent, sample: of.sample, attempt })
-    await sleep(waitMs(tried)) // the fault may be a restart that is still going on
+    await sleep(waitMs(tried)) // the fault may be a restart that is still in progress
   }
   return null
 }
@@ -79,7 +79,7 @@ async function playAttempt(
   }
 }
 
-/** Plays an episode once no earlier execution of it goes on, whose result it then has. */
+/** Plays an episode once no earlier execution of it is in progress, whose result it then has. */
 async function playEpisode(of: Sample, own: EpisodePlan): Promise<EpisodeResult> {
   for (let waited = 0; ; waited++) {
     try {

@@ -6,10 +6,10 @@
  * - A sample is played once per identity; asking for more samples plays only those that are missing.
  */
 import { setCurrentDetails } from '@temporalio/workflow'
-import { playSample } from './attempts.ts'
 import { describeBranch, type WithoutResult } from './details.ts'
 import type { BranchPlan, EpisodeResult } from './messages.ts'
 import { here } from './place.ts'
+import { playSamples } from './samples.ts'
 
 /** Plays the samples at once. @returns their results; null where no attempt ended with a reward */
 export async function branch(plan: BranchPlan): Promise<readonly (EpisodeResult | null)[]> {
@@ -18,14 +18,16 @@ export async function branch(plan: BranchPlan): Promise<readonly (EpisodeResult 
   const tell = (without?: WithoutResult) => setCurrentDetails(describeBranch(plan, results, place, without))
   tell()
   const { maxAttempts, version, branch: parent } = plan
-  const played = await Promise.all(
-    plan.samples.map(async ({ sample, attempt: firstAttempt }) => {
-      const result = await playSample({ parent, sample, firstAttempt, maxAttempts, version }, plan.episode)
+  const samples = plan.samples.map(({ sample, attempt: firstAttempt }) => ({
+    ...{ parent, sample, firstAttempt, maxAttempts, version },
+    plan: plan.episode,
+  }))
+  await playSamples(samples, {
+    ended: (sample, result) => {
       results.set(sample, result)
       tell()
-      return result
-    }),
-  )
+    },
+  })
   tell('no result')
-  return played
+  return samples.map(({ sample }) => results.get(sample) ?? null)
 }

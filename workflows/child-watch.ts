@@ -4,7 +4,7 @@
  * Invariants
  * - Every child that a run waits for is watched: by its handle in the execution that started it, else by asking the
  *   server, which an ending reaches within seconds either way.
- * - What is done about an ending goes on beside everything else; a fault of it ends the run as any other would.
+ * - What is done about an ending is done beside everything else; a fault of it ends the run as any other would.
  * - Asking costs a few events per ending, not per look: histories stay short however long children play.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'

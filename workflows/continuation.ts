@@ -3,10 +3,10 @@
  *
  * Invariants
  * - Every wait that may last for long ends when the history is long, and every path from it comes by here, so that
- *   no run meets the server's limit, however long it waits and whatever it is told meanwhile.
+ *   no run meets the server's limit, however long it waits and whatever messages it receives.
  */
 import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow'
-import type { trainingRun } from './training-run.ts'
+import type { RunProgress } from './messages.ts'
 import type { TrainingState } from './training-state.ts'
 
 /** True beyond the server's or the configured limit. */
@@ -20,6 +20,8 @@ export async function continueWhenLong(state: TrainingState): Promise<void> {
   if (!isLong(state)) return
   await condition(allHandlersFinished)
   // An execution stays with the build of the workflows that began it; the next one starts on the newest.
-  const goOn = makeContinueAsNewFunc<typeof trainingRun>({ initialVersioningBehavior: 'AUTO_UPGRADE' })
-  await goOn(state)
+  const continueAsNew = makeContinueAsNewFunc<(carried: TrainingState) => Promise<RunProgress>>({
+    initialVersioningBehavior: 'AUTO_UPGRADE',
+  })
+  await continueAsNew(state)
 }

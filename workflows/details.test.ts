@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { branchId, episodeId, evaluationId, groupId, homeName, ownServer, runId } from '../identity.ts'
+import {
+  branchId,
+  episodeId,
+  evaluationId,
+  groupId,
+  homeName,
+  ownServer,
+  runId,
+} from '../identity/identity.ts'
 import { jsonBytes } from '../learning/state-bounds.ts'
 import {
   describeBranch,
@@ -121,7 +129,7 @@ describe('a link to a list', () => {
 })
 
 describe('last details', () => {
-  it('L2 are lines of plain text, with what the policy said as it is', () => {
+  it('are lines of plain text, with what the policy said as it is [DETAILS-2]', () => {
     const details = describeEpisode({
       turns: 1,
       reward: 0.5,
@@ -137,20 +145,20 @@ describe('last details', () => {
     ])
   })
 
-  it('L2 name what was linked, without lists that lead nowhere', () => {
+  it('name what was linked, without lists that lead nowhere [DETAILS-2]', () => {
     const list = listLink(place, 'Groups', 'rolloutGroup', [['run', '=', run]])
     const details = `In flight: ${workflowLink(place, group, 'g3')}\n\n${list} · ${list}`
     expect(lastDetails(details, ['Cancelled.'])).toEqual(['In flight: g3', 'Cancelled.'])
   })
 
-  it('L3 are bounded, and keep how it ended', () => {
+  it('are bounded, and keep how it ended [DETAILS-3]', () => {
     const lines = lastDetails('a long line\n'.repeat(10_000), ['Failed: it broke'])
     expect(jsonBytes(lines)).toBeLessThanOrEqual(lastDetailsBytes)
     expect(lines.slice(-2)).toEqual(['…', 'Failed: it broke'])
     expect(lastDetails('Failed: it broke', ['Failed: it broke'])).toEqual(['Failed: it broke'])
   })
 
-  it('L2 a group that ended without some results says so', () => {
+  it('a group that ended without some results says so [DETAILS-2]', () => {
     const plan = { group, groupSize: 2 }
     expect(lastDetails(describeGroup(plan, [null, null], place, 'no result'), [])).toContain(
       's0 | | no result |',

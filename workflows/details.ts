@@ -6,7 +6,7 @@
  * - They say only what the workflow knows, in a bounded number of lines.
  * - This module is pure and safe inside workflows.
  */
-import { isBranchId, type ParentId, parseEpisodeId } from '../identity.ts'
+import { isBranchId, type ParentId, parseEpisodeId } from '../identity/identity.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { figure, listLink, type Place, table, verbatim, workflowLink } from './links.ts'
 import type {
@@ -21,7 +21,7 @@ import type {
 /** The latest turns are shown; the store has all of them. */
 const shownTurns = 20
 
-/** One row per sample up to that many; a larger set is told in sums. */
+/** One row per sample up to that many; a larger set is shown in sums. */
 const shownSamples = 64
 
 /** What an episode is called in lists. @example 'alfworld · train #3 · sample 2' */
@@ -168,9 +168,10 @@ interface SampleRow {
 
 function tally(rows: readonly SampleRow[], size: number): string {
   const ended = rows.flatMap(({ result }) => result ?? [])
-  const mean = ended.reduce((sum, { reward }) => sum + (reward ?? 0), 0) / Math.max(1, ended.length)
+  const rewards = ended.flatMap(({ reward }) => reward ?? [])
+  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length)
   const won = ended.filter(({ success }) => success).length
-  return `**${ended.length} of ${size} ended** · ${won} succeeded · mean reward ${figure(ended.length === 0 ? null : mean)}`
+  return `**${ended.length} of ${size} ended** · ${won} succeeded · mean reward ${figure(rewards.length === 0 ? null : mean)}`
 }
 
 function samplesTable(

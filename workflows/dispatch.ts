@@ -66,7 +66,7 @@ const closeLimits = {
 const local = { localRetryThreshold: '1 second' } as const
 
 /**
- * Activities that go through the server beat every few seconds while they are in hand. What a dead worker held
+ * Activities that go through the server beat every few seconds while they are in progress. What a dead worker held
  * goes to the next one after this time: a worker is back within 15 s, and a store that blocks it for 5 s is no death.
  */
 const remote = { heartbeatTimeout: '10 seconds' } as const

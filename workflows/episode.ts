@@ -2,12 +2,12 @@
  * Episode: open the environment, then sample and step until the end, then seal and close.
  *
  * Invariants
- * - Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. One that is sealed
- *   already only tells its result.
- * - An infrastructure failure never becomes a reward.
- * - Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike, so that
- *   a new attempt plays what the failed one would have played, else the attempt's own.
- * - An episode that branches off plays only the turns from there on; those before it count as its own.
+ * - [EPISODE-1] Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. One that
+ *   is sealed already only tells its result.
+ * - [EPISODE-2] An infrastructure failure never becomes a reward.
+ * - [EPISODE-3] Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike,
+ *   so that a new attempt plays what the failed one would have played, else the attempt's own.
+ * - [EPISODE-4] An episode that branches off plays only the turns from there on; those before it count as its own.
  * - The history grows by a few numbers per turn; texts and tokens stay in the store.
  */
 import {
@@ -18,7 +18,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow'
 import type { TurnResult } from '../activities/environment.ts'
-import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity.ts'
+import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity/identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
@@ -37,7 +37,7 @@ interface Tally {
   turns: number
   reward: number
   invalidInARow: number
-  /** For whoever looks at the episode. */
+  /** For the reader of the episode's page. */
   readonly played: PlayedTurn[]
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resolveConfig } from '../config/loader.ts'
-import { ownServer, type RunId } from '../identity.ts'
+import { ownServer, type RunId } from '../identity/identity.ts'
 import { evaluationPlan, evaluationStart } from './evaluation-plan.ts'
 import { searchAttributes } from './messages.ts'
 

@@ -6,7 +6,7 @@
  * - It is started under that identity, and found by its run, task, suite and version.
  */
 import type { RunConfig } from '../config/schema.ts'
-import { evaluationId, type RunId, workflowIdOf } from '../identity.ts'
+import { evaluationId, type RunId, workflowIdOf } from '../identity/identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { evaluationFacts } from './details.ts'
 import type { Place } from './links.ts'

@@ -3,12 +3,13 @@
  *
  * Invariants
  * - It is pinned to the version that it was started with.
- * - It never blocks the run that started it: it reports by signal to the run's workflow id.
- * - Its result stands in its search attributes.
+ * - [EVALUATION-1] It never blocks the run that started it: it reports by signal to the run's workflow id.
+ * - [EVALUATION-2] Its result is in its search attributes.
+ * - [EVALUATION-3] One of which no episode ended with a reward has no figure: it ends without a result, and says so.
  * - Its history stays bounded: it continues as new between episodes when the server suggests it.
  */
 import {
-  condition,
+  ApplicationFailure,
   getExternalWorkflowHandle,
   isCancellation,
   log,
@@ -18,12 +19,12 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
-import { playSample } from './attempts.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluationSummaryLine } from './evaluation-plan.ts'
 import { type EvaluationPlan, type EvaluationSummary, evaluationEnded, searchAttributes } from './messages.ts'
 import { here, idHere } from './place.ts'
+import { playSamples } from './samples.ts'
 
 /** What is carried over when the evaluation continues as new. */
 interface EvaluationState {
@@ -39,10 +40,13 @@ export async function evaluation(
   state: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 },
 ): Promise<EvaluationSummary> {
   const after = await playEpisodes(plan, state)
-  if (after.next < episodesOf(plan)) return goOn(plan, after)
+  if (after.next < episodesOf(plan)) return continueInNewExecution(plan, after)
+  if (after.ended === 0 && patched('an-evaluation-without-rewards-has-no-figure'))
+    return endWithoutFigure(plan)
   const counted: EvaluationSummary = {
     suite: plan.suite,
     version: plan.version,
+    // Histories of earlier releases have a result of no episodes.
     success: after.ended === 0 ? 0 : after.successes / after.ended,
     n: after.ended,
   }
@@ -51,7 +55,6 @@ export async function evaluation(
     run: plan.run,
     summary: counted,
     samples: plan.samples ?? 1,
-    meanReward: after.ended === 0 ? 0 : after.rewardSum / after.ended,
   })
   // Workers of the first release answer nothing.
   const summary = recorded ?? counted
@@ -61,8 +64,16 @@ export async function evaluation(
   return summary
 }
 
+/** No share of no episodes: the evaluation fails, and is done again or given up with the reason. */
+async function endWithoutFigure(plan: EvaluationPlan): Promise<never> {
+  const { evaluation, run, suite, version } = plan
+  const reason = `none of the ${episodesOf(plan)} episodes of ${suite} at version ${version} ended with a reward, so there is no figure; the episodes say why`
+  await evaluationActivities.failEvaluation({ evaluation, run, suite, version, reason })
+  throw ApplicationFailure.nonRetryable(reason, 'EvaluationWithoutFigure')
+}
+
 /** In a new execution, on the newest build of the workflows. */
-function goOn(plan: EvaluationPlan, state: EvaluationState): Promise<never> {
+function continueInNewExecution(plan: EvaluationPlan, state: EvaluationState): Promise<never> {
   const continueAsNew = makeContinueAsNewFunc<typeof evaluation>({
     initialVersioningBehavior: 'AUTO_UPGRADE',
   })
@@ -76,52 +87,36 @@ function episodesOf({ episodes, samples = 1 }: EvaluationPlan): number {
 
 /** Plays instances in order with bounded concurrency, until all are played or the history grows long. */
 async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promise<EvaluationState> {
-  let { next, ended, successes, rewardSum } = from
-  let running = 0
-  let fault: unknown
-  const { samples = 1 } = plan
-  const all = episodesOf(plan)
+  let { ended, successes, rewardSum } = from
+  const { samples = 1, evaluation: parent, maxAttempts, version, concurrency: atOnce } = plan
   const place = here()
   const tell = () => {
-    // Which evaluation it is stands in the summary of its first execution only.
+    // Only the summary of its first execution says which evaluation it is.
     const course = describeEvaluation(plan, { ended, successes, rewardSum }, place)
     setCurrentDetails(`${evaluationSummaryLine(plan)}\n\n${course}`)
   }
   tell()
-  while (next < all && !workflowInfo().continueAsNewSuggested) {
-    const sample = next
-    next += 1
-    running += 1
-    const of = {
-      parent: plan.evaluation,
-      sample,
-      maxAttempts: plan.maxAttempts,
-      version: plan.version,
-    }
-    playSample(of, { ...plan.episode, position: Math.floor(sample / samples) })
-      .then((result) => {
-        if (result !== null) {
-          ended += 1
-          successes += result.success ? 1 : 0
-          rewardSum += result.reward ?? 0
-        }
-        tell()
-      })
-      .catch((error: unknown) => {
-        fault = error
-      })
-      .finally(() => {
-        running -= 1
-      })
-    await condition(() => running < plan.concurrency || fault !== undefined)
-    if (fault !== undefined) throw fault
-  }
-  await condition(() => running === 0 || fault !== undefined)
-  if (fault !== undefined) throw fault
-  return { next, ended, successes, rewardSum }
+  const left = Array.from({ length: episodesOf(plan) - from.next }, (_, index) => {
+    const sample = from.next + index
+    const position = Math.floor(sample / samples)
+    return { parent, sample, maxAttempts, version, plan: { ...plan.episode, position } }
+  })
+  const started = await playSamples(left, {
+    atOnce,
+    mayStart: () => !workflowInfo().continueAsNewSuggested,
+    ended: (_, result) => {
+      if (result !== null && result.reward !== null) {
+        ended += 1
+        successes += result.success ? 1 : 0
+        rewardSum += result.reward
+      }
+      tell()
+    },
+  })
+  return { next: from.next + started, ended, successes, rewardSum }
 }
 
-/** Nobody waits for the evaluation of a run that has ended; its result is in the store. */
+/** No one waits for the evaluation of a run that has ended; its result is in the store. */
 async function reportToRun(plan: EvaluationPlan, summary: EvaluationSummary): Promise<void> {
   try {
     await getExternalWorkflowHandle(idHere(plan.run)).signal(evaluationEnded, summary)

@@ -2,7 +2,7 @@
  * The converter of failures where payloads are encrypted: messages and stacks become payloads too.
  *
  * Invariants
- * - Nothing of a failure but its type stands in a history in clear text.
+ * - Nothing of a failure but its type is in a history in clear text.
  */
 import { DefaultFailureConverter } from '@temporalio/common'
 

@@ -4,7 +4,7 @@ import { failureOf } from '../activities/failure.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { TrainerFault } from '../policy/trainer/trainer.ts'
 import { StorageFault } from '../storage/fault.ts'
-import { patiently } from './patience.ts'
+import { retryOnFileFaults } from './file-fault-retry.ts'
 
 /** Fails so often, as an activity does whose attempts are used up. */
 function failing(times: number, fault: Error) {
@@ -23,14 +23,14 @@ function failing(times: number, fault: Error) {
   }
 }
 
-describe('patience', () => {
+describe('work that a file fault has stopped', () => {
   it.each([
     new StorageFault('disk_full', 'no room'),
-    new StorageFault('locked', 'somebody holds it'),
+    new StorageFault('locked', 'another process holds it'),
     new CheckpointFault('io', 'no room'),
     new TrainerFault('storage', 'no room'),
-  ])('waits for what a person can mend: $name $kind', async (fault) => {
-    expect(await patiently(failing(3, fault))).toBe('done at the call 4')
+  ])('is begun again until a person has repaired it: $name $kind', async (fault) => {
+    expect(await retryOnFileFaults(failing(3, fault))).toBe('done at the call 4')
   })
 
   it.each([
@@ -38,7 +38,7 @@ describe('patience', () => {
     new CheckpointFault('missing', 'not there'),
     new TrainerFault('crashed', 'no memory'),
     new Error('anything else'),
-  ])('passes on what waiting does not mend: $name $kind', async (fault) => {
-    await expect(patiently(failing(1, fault))).rejects.toBeInstanceOf(ActivityFailure)
+  ])('fails at once of what waiting does not repair: $name $kind', async (fault) => {
+    await expect(retryOnFileFaults(failing(1, fault))).rejects.toBeInstanceOf(ActivityFailure)
   })
 })

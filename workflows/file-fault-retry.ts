@@ -1,5 +1,5 @@
 /**
- * Patience: what only a person can mend is waited for, so that a night with a full disk ends no run.
+ * Retry of work that a file fault has stopped: only a person can repair it, and a night with a full disk ends no run.
  *
  * Invariants
  * - Work is begun again as long as it fails because files can be neither read nor written.
@@ -7,28 +7,28 @@
  */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow'
 
-/** Faults of files that room, or the end of another process, mends; by the name of their class. */
-const mendable: Readonly<Record<string, readonly string[]>> = {
+/** Faults of files that room, or the end of another process, repairs; by the name of their class. */
+const repairable: Readonly<Record<string, readonly string[]>> = {
   StorageFault: ['disk_full', 'locked', 'io'],
   CheckpointFault: ['io'],
   TrainerFault: ['storage'],
 }
 
 /** @param work an activity, which has its own attempts and the time between them */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+export async function retryOnFileFaults<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!isMendable(error)) throw error
+      if (!isRepairable(error)) throw error
     }
   }
 }
 
-function isMendable(error: unknown): boolean {
+function isRepairable(error: unknown): boolean {
   if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) return false
   const { type, details } = error.cause
   const [detail] = details ?? []
   const isKnown = typeof detail === 'object' && detail !== null && 'kind' in detail
-  return isKnown && (mendable[type ?? '']?.includes(String(detail.kind)) ?? false)
+  return isKnown && (repairable[type ?? '']?.includes(String(detail.kind)) ?? false)
 }

@@ -4,19 +4,23 @@
  * Invariants
  * - An evaluation is judged once, when it is first heard of.
  * - A version that a roll-back has left behind closes no gate.
- * - What a gate does stands in the audit trail, with the figures that it was judged by.
+ * - What a gate does is in the audit trail, with the figures that it was judged by.
  */
 import { log } from '@temporalio/workflow'
+import { bestOf } from '../learning/best-version.ts'
 import { hasFallen, type Trials } from '../learning/gate.ts'
-import { clipped, textBytes } from '../learning/state-bounds.ts'
+import { percent } from '../learning/percent.ts'
 import { enterOrders } from './audit-trail.ts'
 import type { EvaluationSummary } from './messages.ts'
-import { bestOf, receiveEvaluation, type TrainingState } from './training-state.ts'
+import type { TrainingState } from './training-state.ts'
+import { receiveEvaluation } from './transitions/evaluations.ts'
+import { pauseRun } from './transitions/phase.ts'
+import { askForRollBack } from './transitions/versions.ts'
 
 type Gate = TrainingState['config']['evaluation']['gates'][number]
 
 /** Takes in a finished evaluation, and judges it by the gates of its suite. */
-export async function hearEvaluation(state: TrainingState, summary: EvaluationSummary): Promise<void> {
+export async function judgeEvaluation(state: TrainingState, summary: EvaluationSummary): Promise<void> {
   if (!receiveEvaluation(state, summary) || summary.version < state.lineStart) return
   for (const gate of gatesOf(state)) {
     const reference = referenceOf(state, gate, summary)
@@ -62,14 +66,12 @@ async function close(
   if (gate.action === 'pause') {
     if (state.paused) return // by an earlier evaluation, or by a person who knows
     const from = state.phase
-    state.paused = true
-    state.pauseReason = clipped(reason, textBytes)
-    if (state.phase === 'training') state.phase = 'paused'
+    pauseRun(state, reason)
     await enterOrders(state, [{ by, what: 'pause', from, to: state.phase, holds: 'now', reason }])
     return
   }
   const to = (gate.against === 'best' ? before : (bestOf(earlierThan(state, after)) ?? before)).version
-  state.rollBackTo = to
+  askForRollBack(state, to)
   await enterOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later', reason }])
 }
 
@@ -82,7 +84,6 @@ function reasonOf(
   before: EvaluationSummary,
   after: EvaluationSummary,
 ): string {
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`
   const figures = ({ version, success, n }: EvaluationSummary) =>
     `${percent(success)} of ${n} at version ${version}`
   return `${suite} fell from ${figures(before)} to ${figures(after)}: by more than ${percent(drop)} with confidence ${confidence}`

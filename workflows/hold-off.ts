@@ -2,13 +2,15 @@
  * Hold-off: when no group ends with a result any more, new ones start less and less often.
  *
  * Invariants
- * - A run whose environments or policy cannot be had goes on by itself once they are back, and until then
+ * - A run whose environments or policy cannot be had continues by itself once they are back, and until then
  *   does not wear out the instances of its tasks.
- * - The first result, or a person who lets the run go on, lifts it.
+ * - The first result, or a person who continues the run, lifts it.
  */
 import { condition, log, setCurrentDetails } from '@temporalio/workflow'
+import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
+import { roomForGroups } from './pipeline.ts'
 import { describe } from './training-details.ts'
-import { fruitlessWords, holdOffSeconds, roomForGroups, type TrainingState } from './training-state.ts'
+import type { TrainingState } from './training-state.ts'
 
 /** Waits, where nothing ends with a result, before more groups are admitted. */
 export async function holdOff(state: TrainingState): Promise<void> {

@@ -3,10 +3,10 @@
  * the Temporal UI says it while no worker runs.
  *
  * Invariants
- * - L1 An execution that ends or continues as new leaves its current details in its memo, once, at its end; so does one
- *   that fails or is cancelled.
- * - L2 They are lines of plain text: the memo is shown as JSON, where Markdown is not read.
- * - L3 They are bounded in bytes, whatever the details hold.
+ * - [DETAILS-1] An execution that ends or continues as new leaves its current details in its memo, once, at its end;
+ *   so does one that fails or is cancelled.
+ * - [DETAILS-2] They are lines of plain text: the memo is shown as JSON, where Markdown is not read.
+ * - [DETAILS-3] They are bounded in bytes, whatever the details hold.
  */
 import {
   ContinueAsNew,

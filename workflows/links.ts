@@ -6,7 +6,7 @@
  * - Text of a policy or of an environment is shown as it is, and never read as Markdown.
  * - This module is pure and safe inside workflows.
  */
-import { type HomeName, workflowIdOf } from '../identity.ts'
+import { type HomeName, workflowIdOf } from '../identity/identity.ts'
 import { searchAttributes } from './messages.ts'
 
 type Attribute = keyof typeof searchAttributes

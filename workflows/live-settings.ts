@@ -1,20 +1,27 @@
 /**
- * Live settings: what of a configuration may change while the run goes on, and within which bounds.
+ * Live settings: what of a configuration may change while the run is in progress, and how each is read and written.
  *
  * Invariants
  * - Reading and checking change nothing; a change is applied whole or not at all.
  * - A value that the schema would refuse in a configuration is refused here.
  */
+import { type Bounds, boundsInWords, isWithin, liveBounds } from '../learning/bounds.ts'
+import { settingsInForce } from '../learning/settings-in-force.ts'
 import { largestState, mostOutstanding, mostStateBytes, type StateSize } from '../learning/state-bounds.ts'
+import { isPlayable, playableWords } from '../learning/task-mix.ts'
+import { shownValue, wrongValueWords } from '../learning/wrong-value.ts'
 import type { LearningChange, RolloutChange, SettingsChange } from './messages.ts'
+import { rolloutSettings } from './rollout-settings.ts'
 import type { TrainingState } from './training-state.ts'
+import { changeLearning, changeRollout, changeWeight } from './transitions/settings.ts'
 
+type LiveKey = keyof typeof liveBounds
+
+/** How a live setting is read and written. */
 interface Setting {
-  readonly low: number
-  readonly high: number
-  readonly whole?: true
+  readonly bounds: Bounds
   /** Null takes the setting away. */
-  readonly nullable?: true
+  readonly nullable: boolean
   /** Whether it holds at once, or from the next update on. */
   readonly holds: 'now' | 'later'
   read(state: TrainingState): number | null
@@ -23,83 +30,55 @@ interface Setting {
 
 type LearningKey = keyof LearningChange
 
-function learning(key: LearningKey, low: number, high: number): Setting {
+function learning(key: LearningKey): Setting {
   return {
-    low,
-    high,
+    bounds: liveBounds[`learning.${key}`],
+    nullable: false,
     holds: 'later',
-    read: (state) => state.learning[key] ?? state.config.learning[key],
-    write: (state, value) => {
-      state.learning = { ...state.learning, [key]: value }
-    },
+    read: ({ config, learning }) => settingsInForce(config.learning, learning)[key],
+    write: (state, value) => changeLearning(state, { [key]: value }),
   }
 }
 
-const learningSettings: Readonly<Record<LearningKey, Setting>> = {
-  learningRate: learning('learningRate', 0, 1),
-  klCoefficient: learning('klCoefficient', 0, 100),
-  entropyCoefficient: learning('entropyCoefficient', 0, 100),
-  clipLow: learning('clipLow', 0, 1),
-  clipHigh: learning('clipHigh', 0, 100),
-  dualClip: learning('dualClip', 1.0001, 1000),
-  gradientClip: learning('gradientClip', 1e-9, 1_000_000),
-  weightDecay: learning('weightDecay', 0, 10),
-}
-
-function rollout(key: keyof RolloutChange, bounds: Pick<Setting, 'low' | 'high' | 'nullable'>): Setting {
+function rollout(key: keyof RolloutChange): Setting {
   return {
-    ...bounds,
-    whole: true,
+    bounds: liveBounds[`rollout.${key}`],
+    nullable: key === 'groupsInFlight',
     holds: 'now',
     read: (state) => rolloutSettings(state)[key],
-    write: (state, value) => {
-      state.rollout = { ...state.rollout, [key]: value }
-    },
+    write: (state, value) => changeRollout(state, { [key]: value }),
   }
-}
-
-const rolloutKeys: Readonly<Record<keyof RolloutChange, Setting>> = {
-  maxStaleness: rollout('maxStaleness', { low: 0, high: 64 }),
-  groupsInFlight: rollout('groupsInFlight', { low: 1, high: 65_536, nullable: true }),
 }
 
 function weight(task: number): Setting {
   return {
-    low: 0,
-    high: 1_000_000,
+    bounds: liveBounds['tasks.N.weight'],
+    nullable: false,
     holds: 'now',
     read: (state) => state.weights[task] ?? null,
-    write: (state, value) => {
-      state.weights[task] = value ?? 0
-    },
+    write: (state, value) => changeWeight(state, task, value ?? 0),
   }
+}
+
+const settingsOfAll: Readonly<Record<Exclude<LiveKey, 'tasks.N.weight'>, Setting>> = {
+  'rollout.maxStaleness': rollout('maxStaleness'),
+  'rollout.groupsInFlight': rollout('groupsInFlight'),
+  'learning.learningRate': learning('learningRate'),
+  'learning.klCoefficient': learning('klCoefficient'),
+  'learning.entropyCoefficient': learning('entropyCoefficient'),
+  'learning.clipLow': learning('clipLow'),
+  'learning.clipHigh': learning('clipHigh'),
+  'learning.dualClip': learning('dualClip'),
+  'learning.gradientClip': learning('gradientClip'),
+  'learning.weightDecay': learning('weightDecay'),
 }
 
 /** Every live setting of a run, by its key in a configuration. */
 function liveSettings({ config }: TrainingState): ReadonlyMap<string, Setting> {
   return new Map([
     ...config.tasks.map((_, task): [string, Setting] => [`tasks.${task}.weight`, weight(task)]),
-    ...Object.entries(rolloutKeys).map(([key, setting]): [string, Setting] => [`rollout.${key}`, setting]),
-    ...Object.entries(learningSettings).map(([key, setting]): [string, Setting] => [
-      `learning.${key}`,
-      setting,
-    ]),
+    ...Object.entries(settingsOfAll),
   ])
-}
-
-/** What bounds admission now: the configuration, and what was ordered since. */
-export function rolloutSettings(state: TrainingState): {
-  readonly groupsPerUpdate: number
-  readonly maxStaleness: number
-  readonly groupsInFlight: number | null
-} {
-  const { rollout } = state.config
-  const { maxStaleness, groupsInFlight } = state.rollout
-  return {
-    groupsPerUpdate: rollout.groupsPerUpdate,
-    maxStaleness: maxStaleness ?? rollout.maxStaleness,
-    groupsInFlight: groupsInFlight === undefined ? (rollout.groupsInFlight ?? null) : groupsInFlight,
-  }
 }
 
 /** One setting's change. */
@@ -131,14 +110,13 @@ export function objectionTo(state: TrainingState, change: SettingsChange): strin
   for (const [key, value] of Object.entries(change)) {
     const setting = settings.get(key)
     if (setting === undefined) return `"${key}" cannot be changed while training; these can: ${known}`
-    if (value === null && setting.nullable) continue
-    const { low, high, whole = false, nullable = false } = setting
-    const isGood = typeof value === 'number' && value >= low && value <= high
-    if (!isGood || (whole && !Number.isInteger(value)))
-      return `${key} must be a ${whole ? 'whole ' : ''}number from ${low} to ${high}${nullable ? ' or none' : ''}, not ${String(value)}`
+    const { bounds, nullable } = setting
+    if ((value === null && nullable) || isWithin(bounds, value)) continue
+    const allowed = boundsInWords(bounds)
+    return wrongValueWords(key, shownValue(value), nullable ? `${allowed}, or none` : allowed)
   }
   const weights = state.weights.map((before, task) => change[`tasks.${task}.weight`] ?? before)
-  if (!weights.some((each) => each > 0)) return 'weights of the task mix: at least one must be above 0'
+  if (!isPlayable(weights)) return wrongValueWords('tasks.0.weight', String(weights[0]), playableWords)
   return objectionToSize(state, change)
 }
 

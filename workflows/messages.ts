@@ -8,7 +8,7 @@
  */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
-import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../identity.ts'
+import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../identity/identity.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 
@@ -199,13 +199,13 @@ export interface RunProgress {
   /** The latest updates, where they had nothing to learn from. */
   readonly nothingLearnt?: Standstill
   readonly message?: string
-  /** Why it is paused, where whoever paused it said so, and how it goes on. */
+  /** Why it is paused, if the order gave a reason, and how to continue it. */
   readonly pauseReason?: string
-  /** What will stop it unless somebody acts, e.g. a disk that is almost full. */
+  /** What will stop it unless a person acts, e.g. a disk that is almost full. */
   readonly warning?: string
 }
 
-/** A learning setting that may change while the run goes on. */
+/** A learning setting that may change while the run is in progress. */
 export interface LearningChange {
   readonly learningRate?: number
   readonly klCoefficient?: number
@@ -238,7 +238,7 @@ export interface Order {
 export const groupEnded = defineSignal<[GroupReport]>('groupEnded')
 /** An evaluation ended. */
 export const evaluationEnded = defineSignal<[EvaluationSummary]>('evaluationEnded')
-/** Somebody wants the run to go on: it looks at once at what is in flight. */
+/** A request to continue the run: it checks at once what is in flight. */
 export const lookAround = defineSignal('lookAround')
 /** Where the run stands. */
 export const progress = defineQuery<RunProgress>('progress')
@@ -248,17 +248,13 @@ export const progress = defineQuery<RunProgress>('progress')
 /** No update starts and no group is admitted until `resume`. */
 export const pause = defineUpdate<RunPhase, [Order]>('pause')
 export const resume = defineUpdate<RunPhase, [Order]>('resume')
-/** The run ends after the update in hand, or without waiting for it; the answer means that it was heard. */
+/** The run ends after the update in progress, or without waiting for it; the answer means that it was heard. */
 export const stop = defineUpdate<RunPhase, [Order & { readonly now?: boolean }]>('stop')
-/** New weights of the task mix, one per configured task. */
-export const setTaskMix = defineUpdate<void, [readonly number[], Order]>('setTaskMix')
-/** New learning settings, from the next update on. */
-export const setLearning = defineUpdate<void, [LearningChange, Order]>('setLearning')
-/** New values of any live settings. */
+/** New values of live settings, all of them or none; those of learning hold from the next update on. */
 export const changeSettings = defineUpdate<void, [SettingsChange, Order]>('changeSettings')
 /** Starts an evaluation of the current version beside the training. */
 export const evaluateNow = defineUpdate<EvaluationId, [Order & { readonly suite: string }]>('evaluateNow')
 /** Keeps the checkpoint of the current version whatever else is deleted; tells the version. */
 export const checkpointNow = defineUpdate<number, [Order]>('checkpointNow')
-/** After the update in hand the run goes on from that version's weights, as a new version. */
+/** After the update in progress the run continues from that version's weights, as a new version. */
 export const rollBack = defineUpdate<void, [Order & { readonly version: number }]>('rollBack')

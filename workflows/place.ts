@@ -6,7 +6,7 @@
  * - Identities in plans, states and stores have no home; what the server is given has it.
  */
 import { workflowInfo } from '@temporalio/workflow'
-import { parseWorkflowId, workflowIdOf } from '../identity.ts'
+import { parseWorkflowId, workflowIdOf } from '../identity/identity.ts'
 import type { Place } from './links.ts'
 import { type QueueRole, taskQueue } from './task-queues.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Roll-back: the run goes on from an earlier version's weights and optimizer, as a new version.
+ * Roll-back: the run continues from an earlier version's weights and optimizer, as a new version.
  *
  * Invariants
  * - Versions only grow: what is restored gets a number that no version had before.
@@ -10,22 +10,20 @@ import { refuseOrders, settleOrders } from './audit-trail.ts'
 import { runActivities } from './dispatch.ts'
 import { leaveOverdue } from './steering.ts'
 import type { TrainingState } from './training-state.ts'
+import { beginLine, settleRollBack } from './transitions/versions.ts'
 
 /** Restores the version that was asked for. @returns the new version to publish; undefined where it cannot be */
 export async function restoreVersion(state: TrainingState): Promise<number | undefined> {
   const { run, rollBackTo: to } = state
   if (to === null) return undefined
   const { version, problem } = await runActivities.restoreVersion({ run, to, from: state.version })
-  // A second order that came meanwhile is carried out next.
-  if (state.rollBackTo === to) state.rollBackTo = null
+  settleRollBack(state, to)
   if (version === null) {
     log.warn('roll-back not possible', { to, problem })
     await refuseOrders(state, 'rollback', problem)
     return undefined
   }
-  state.version = version
-  state.lineStart = version
-  state.pool = state.pool.filter((member) => member <= to)
+  beginLine(state, { version, origin: to })
   await Promise.all([settleOrders(state), leaveOverdue(state)])
   return version
 }

@@ -2,10 +2,10 @@
  * Rollout group: G episodes of one instance, whose rewards are compared with one another.
  *
  * Invariants
- * - An episode that meets an infrastructure failure is played again as a new attempt; the failure is
- *   never part of the group.
- * - A group ends at G results, or at its quorum after its timeout; then it reports exactly one result.
- * - The report reaches the run's workflow id, so it survives the run's continuing as new.
+ * - [GROUP-1] An episode that meets an infrastructure failure is played again as a new attempt; the failure is never
+ *   part of the group.
+ * - [GROUP-2] A group ends at G results, or at its quorum after its timeout; then it reports exactly one result.
+ * - [GROUP-3] The report reaches the run's workflow id, so it survives the run's continuing as new.
  */
 import {
   CancellationScope,
@@ -15,16 +15,16 @@ import {
   log,
   setCurrentDetails,
 } from '@temporalio/workflow'
-import { playSample } from './attempts.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
 import { here, idHere } from './place.ts'
+import { playSamples } from './samples.ts'
 
 /** Plays one group and reports it to its run; its result shows the rewards. */
 export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | null)[]> {
   try {
-    const results = await playSamples(plan)
+    const results = await playGroup(plan)
     await report(plan, results.length >= plan.quorum ? results : [])
     return results.map((result) => result.reward)
   } catch (error) {
@@ -35,38 +35,43 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
 }
 
 /** All samples at once; after the timeout those still playing are cancelled if the quorum is there. */
-async function playSamples(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
+async function playGroup(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
   const results: (EpisodeResult | null)[] = Array.from({ length: plan.groupSize }, () => null)
   const place = here()
   const tell = (without?: WithoutResult) => setCurrentDetails(describeGroup(plan, results, place, without))
   tell()
-  let running = plan.groupSize
+  const { group: parent, maxAttempts, version, episode } = plan
+  const samples = results.map((_, sample) => ({ parent, sample, maxAttempts, version, plan: episode }))
   const playing = new CancellationScope({ cancellable: true })
-  const all = playing.run(() =>
-    Promise.allSettled(
-      results.map(async (_, sample) => {
-        const of = { parent: plan.group, sample, maxAttempts: plan.maxAttempts, version: plan.version }
-        try {
-          results[sample] = await playSample(of, plan.episode)
-        } finally {
-          running -= 1
-        }
-        tell()
+  let isOver = false
+  let fault: unknown
+  const all = playing
+    .run(() =>
+      playSamples(samples, {
+        ended: (sample, result) => {
+          results[sample] = result
+          tell()
+        },
       }),
-    ),
-  )
+    )
+    .catch((error: unknown) => {
+      // What the group itself has cancelled is no fault of it.
+      if (!isCancellation(error)) fault = error
+    })
+    .finally(() => {
+      isOver = true
+    })
   const done = () => results.filter((result) => result !== null)
   try {
-    const inTime = await condition(() => running === 0, `${plan.timeoutSeconds} seconds`)
-    if (!inTime) await condition(() => running === 0 || done().length >= plan.quorum)
+    const inTime = await condition(() => isOver, `${plan.timeoutSeconds} seconds`)
+    if (!inTime) await condition(() => isOver || done().length >= plan.quorum)
   } finally {
     // An episode that outlived its group would be terminated: cancelled, it seals its trajectory first.
     playing.cancel()
     await all
     tell('no result')
   }
-  for (const ending of await all)
-    if (ending.status === 'rejected' && !isCancellation(ending.reason)) throw ending.reason
+  if (fault !== undefined) throw fault
   return done()
 }
 

@@ -1,5 +1,5 @@
 /**
- * Scheduled evaluation: what a schedule starts each time, whether the run goes on or has ended.
+ * Scheduled evaluation: what a schedule starts each time, whether the run is in progress or has ended.
  *
  * Invariants
  * - It evaluates the newest version at the moment when it starts.
@@ -9,7 +9,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import { executeChild, ParentClosePolicy, setCurrentDetails } from '@temporalio/workflow'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
 import { evaluationPlan, evaluationStart, evaluationSummaryLine, playedOnce } from './evaluation-plan.ts'

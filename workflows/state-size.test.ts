@@ -1,45 +1,25 @@
-/** What a run carries is bounded, however long it goes on and whatever it is told. */
+/** What a run carries is bounded, however long it lasts and whatever it is told. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { resolveConfig } from '../config/loader.ts'
 import type { ConfigInput, RunConfig } from '../config/schema.ts'
-import { groupId, runId } from '../identity.ts'
-import { refreshPool } from '../learning/cross-policy.ts'
+import { groupId, runId } from '../identity/identity.ts'
 import { clipped, jsonBytes, largestState, mostStateBytes } from '../learning/state-bounds.ts'
-import { nextTask } from '../learning/task-mix.ts'
 import { applySettings, objectionTo } from './live-settings.ts'
-import {
-  boundedOrder,
-  currentState,
-  evaluationsLag,
-  giveUpEvaluation,
-  initialState,
-  mayUpdate,
-  pin,
-  progressOf,
-  receiveEvaluation,
-  receiveGroup,
-  roomForGroups,
-  settleBatch,
-  type TrainingState,
-  takeBatch,
-} from './training-state.ts'
+import { evaluationsLag, mayUpdate } from './pipeline.ts'
+import { progressOf } from './training-progress.ts'
+import { currentState, initialState, type TrainingState } from './training-state.ts'
+import { enterEvaluation, giveUpEvaluation, receiveEvaluation } from './transitions/evaluations.ts'
+import { enterGroups, receiveGroup } from './transitions/groups.ts'
+import { awaitEffect } from './transitions/orders.ts'
+import { continueRun, pauseRun } from './transitions/phase.ts'
+import { settleUpdate, takeBatch } from './transitions/update.ts'
+import { enterVersion, pin } from './transitions/versions.ts'
 
 const run = runId('a-run-with-a-name-as-long-as-the-name-of-a-run-may-be-or-nearly')
 
 function start(input: ConfigInput): TrainingState {
   return initialState(run, resolveConfig(input), 1_700_000_000_000)
-}
-
-function admitAll(state: TrainingState): void {
-  for (let room = roomForGroups(state); room > 0; room--) {
-    const taskIndex = nextTask(state.weights, state.admitted)
-    const position = state.admitted[taskIndex] ?? 0
-    state.admitted[taskIndex] = position + 1
-    const { nextGroup: number, version, pool } = state
-    state.inFlight.push({ number, taskIndex, position, version, pool })
-    state.nextGroup += 1
-  }
 }
 
 function reportOf(state: TrainingState, number: number, episodes: number) {
@@ -59,22 +39,21 @@ function reportOf(state: TrainingState, number: number, episodes: number) {
 /** One update with all that the workflow writes down of it. */
 function update(state: TrainingState): void {
   const taken = takeBatch(state)
-  state.step += 1
-  settleBatch(
-    state,
-    taken.map(({ number }) => groupId(run, number)),
-  )
   const figures = () => Object.fromEntries(state.config.tasks.map(({ task }) => [task, Math.random()]))
-  Object.assign(state, {
+  settleUpdate(state, {
+    groups: taken.map(({ number }) => groupId(run, number)),
     success: figures(),
     reward: figures(),
     samples: figures(),
     staleness: Math.random(),
   })
-  state.version += 1
-  state.pool = refreshPool(state.pool, { step: state.step, current: state.version }, state.config.crossPolicy)
+  enterVersion(state, state.version + 1)
+}
+
+/** Every suite is evaluated. */
+function evaluate(state: TrainingState): void {
   for (const { name: suite } of state.config.evaluation.suites)
-    state.evaluating.push({ suite, version: state.version })
+    enterEvaluation(state, { suite, version: state.version })
 }
 
 function summaryOf(suite: string, version: number) {
@@ -123,6 +102,7 @@ const configs: fc.Arbitrary<RunConfig | undefined> = fc
   })
 
 describe('the state of a run', () => {
+  // [STATE-2]
   it('is at most 64 KiB in any order of events, for any configuration that is accepted', () => {
     fc.assert(
       fc.property(
@@ -152,15 +132,13 @@ describe('the state of a run', () => {
     })
     let largest = 0
     for (let step = 1; step <= 100_000; step++) {
-      admitAll(state)
+      enterGroups(state)
       for (const { number } of state.inFlight.slice(0, 4)) receiveGroup(state, reportOf(state, number, 8))
       update(state)
       const { version } = state
-      const evaluated = state.evaluating
-      state.evaluating = []
-      if (step % 10 === 0)
-        for (const { suite } of evaluated)
-          receiveEvaluation(state, { ...summaryOf(suite, version), success: step === 50_000 ? 1 : 0.5 })
+      if (step % 10 === 0) evaluate(state)
+      for (const { suite } of state.evaluating)
+        receiveEvaluation(state, { ...summaryOf(suite, version), success: step === 50_000 ? 1 : 0.5 })
       pin(state, version)
       if (step % 100 === 0) largest = Math.max(largest, bytesOf(state), bytesOf(progressOf(state)))
     }
@@ -213,7 +191,7 @@ describe('a configuration that a run could not carry', () => {
     expect(objectionTo(state, { 'rollout.maxStaleness': 2 })).toBeUndefined()
     expect(objectionTo(state, { 'rollout.maxStaleness': 20 })).toMatch(/rollout\.maxStaleness.*groups/)
     applySettings(state, { 'rollout.maxStaleness': 3 })
-    admitAll(state)
+    enterGroups(state)
     expectSmall(state)
   })
 })
@@ -254,11 +232,15 @@ function orderOf(number: number, what: string, reason: string) {
 function play(state: TrainingState, event: number, text: string): void {
   const [first] = state.inFlight
   const running = state.evaluating[0]
-  if (event <= 1) admitAll(state)
+  if (event <= 1) enterGroups(state)
   else if (event === 2)
     for (const { number } of [...state.inFlight]) receiveGroup(state, reportOf(state, number, 1))
   else if (event === 3) {
-    if (mayUpdate(state)) update(state)
+    continueRun(state)
+    if (mayUpdate(state)) {
+      update(state)
+      evaluate(state)
+    }
   } else if (event === 4) {
     if (first !== undefined) receiveGroup(state, reportOf(state, first.number, 0))
   } else if (event === 5) {
@@ -272,8 +254,8 @@ function play(state: TrainingState, event: number, text: string): void {
     applySettings(state, { 'learning.learningRate': Math.random(), 'learning.clipLow': Math.random() })
   } else {
     const keys = ['learning.learningRate', 'learning.clipLow', 'rollback', 'learning.weightDecay']
-    state.unsettled = keys.map((what, index) => boundedOrder(orderOf(index, what, text)))
-    state.pauseReason = clipped(text, 1_000)
+    for (const [index, what] of keys.entries()) awaitEffect(state, orderOf(index, what, text))
+    pauseRun(state, text)
   }
-  if (evaluationsLag(state) && mayUpdate(state)) throw new RangeError('it goes on though evaluations lag')
+  if (evaluationsLag(state) && mayUpdate(state)) throw new RangeError('it continues though evaluations lag')
 }

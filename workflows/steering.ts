@@ -4,7 +4,7 @@
  * Invariants
  * - Handlers are set before the run first waits.
  * - Validators are synchronous and change nothing; a refused update leaves the run as it was.
- * - An order holds before anything else happens, and is answered when it stands in the audit trail.
+ * - An order holds before anything else happens, and is answered when it is in the audit trail.
  */
 import {
   ApplicationFailure,
@@ -13,10 +13,11 @@ import {
   log,
   setHandler,
 } from '@temporalio/workflow'
-import { groupId } from '../identity.ts'
+import { groupId } from '../identity/identity.ts'
 import { clipped, mostEvaluations, textBytes } from '../learning/state-bounds.ts'
 import { enterOrders } from './audit-trail.ts'
-import { hearEvaluation } from './gates.ts'
+import { hearEarlierOrders } from './earlier-orders.ts'
+import { judgeEvaluation } from './gates.ts'
 import { applySettings, objectionTo } from './live-settings.ts'
 import {
   changeSettings,
@@ -31,19 +32,21 @@ import {
   resume,
   rollBack,
   type SettingsChange,
-  setLearning,
-  setTaskMix,
   stop,
 } from './messages.ts'
 import { idHere } from './place.ts'
 import { lookAtChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
-import { giveUpOverdue, pin, progressOf, receiveGroup, type TrainingState } from './training-state.ts'
+import { progressOf } from './training-progress.ts'
+import type { TrainingState } from './training-state.ts'
+import { giveUpOverdue, receiveGroup } from './transitions/groups.ts'
+import { continueRun, pauseRun, stopRun } from './transitions/phase.ts'
+import { askForRollBack, pin } from './transitions/versions.ts'
 
 /** Lets the run hear its groups, its evaluations and its users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
-  setHandler(evaluationEnded, (summary) => hearEvaluation(state, summary))
+  setHandler(evaluationEnded, (summary) => judgeEvaluation(state, summary))
   setHandler(lookAround, () => lookAtChildren(state))
   setHandler(progress, () => progressOf(state))
   setHandler(pause, (order) => turn(state, true, order), {
@@ -53,18 +56,13 @@ export function listen(state: TrainingState): void {
     validator: (_order) => refuseWhenEnding(state, 'continued'),
   })
   setHandler(stop, (order) => endRun(state, order))
-  setHandler(setTaskMix, (weights, order) => change(state, mixOf(weights), order), {
-    validator: (weights, _order) => {
-      refuseWeights(state, weights)
-      refuseChange(state, mixOf(weights))
-    },
-  })
-  setHandler(setLearning, (settings, order) => change(state, keyed('learning', settings), order), {
-    validator: (settings, _order) => refuseChange(state, keyed('learning', settings)),
-  })
   setHandler(changeSettings, (settings, order) => change(state, settings, order), {
     validator: (settings, _order) => refuseChange(state, settings),
   })
+  hearEarlierOrders(
+    (settings, order) => change(state, settings, order),
+    (settings) => refuseChange(state, settings),
+  )
   setHandler(evaluateNow, (order) => evaluate(state, order), {
     validator: (order) => {
       refuseSuite(state, order?.suite)
@@ -88,10 +86,8 @@ async function turn(
   const from = state.phase
   const { by } = order ?? {}
   const reason = order?.reason === undefined ? undefined : clipped(order.reason, textBytes)
-  state.paused = paused
-  state.pauseReason = paused ? (reason ?? null) : null
-  if (!paused) state.fruitless = 0 // whoever lets it go on has mended what it failed of
-  if (state.phase === 'training' || state.phase === 'paused') state.phase = paused ? 'paused' : 'training'
+  if (paused) pauseRun(state, reason ?? null)
+  else continueRun(state)
   const what = paused ? 'pause' : 'continue'
   await enterOrders(state, [
     { by, what, from, to: state.phase, holds: 'now', ...(reason === undefined ? {} : { reason }) },
@@ -104,8 +100,7 @@ async function endRun(
   order: (Order & { readonly now?: boolean }) | undefined,
 ): Promise<TrainingState['phase']> {
   const from = state.phase
-  state.stopRequested = true
-  if (order?.now === true) state.stopNow = true
+  stopRun(state, order?.now === true)
   const to = state.stopNow ? 'now' : 'after the update'
   await enterOrders(state, [{ by: order?.by, what: 'stop', from, to, holds: 'now' }])
   return state.phase
@@ -145,7 +140,7 @@ async function goBack(
   state: TrainingState,
   { version: to, by }: Order & { readonly version: number },
 ): Promise<void> {
-  state.rollBackTo = to
+  askForRollBack(state, to)
   await enterOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later' }])
 }
 
@@ -160,16 +155,6 @@ export async function leaveOverdue(state: TrainingState): Promise<void> {
         log.info('group ended before it was given up', { number })
       }
     }),
-  )
-}
-
-function mixOf(weights: readonly number[]): SettingsChange {
-  return Object.fromEntries(weights.map((weight, task) => [`tasks.${task}.weight`, weight]))
-}
-
-function keyed(section: string, settings: object): SettingsChange {
-  return Object.fromEntries(
-    Object.entries(settings ?? {}).map(([key, value]) => [`${section}.${key}`, value]),
   )
 }
 
@@ -190,12 +175,6 @@ function refuseWithoutVersion(state: TrainingState): void {
 function refuseChange(state: TrainingState, settings: SettingsChange): void {
   const objection = objectionTo(state, settings)
   if (objection !== undefined) refuse(objection)
-}
-
-function refuseWeights(state: TrainingState, weights: readonly number[]): void {
-  const count = state.config.tasks.length
-  if (!Array.isArray(weights) || weights.length !== count)
-    refuse(`the task mix needs ${count} weights, one per configured task`)
 }
 
 function refuseSuite(state: TrainingState, suite: string | undefined): void {

@@ -6,7 +6,7 @@
  * - Evaluations yield: whatever of training waits in a queue goes before them.
  */
 
-import { type HomeName, ownServer } from '../identity.ts'
+import { type HomeName, ownServer } from '../identity/identity.ts'
 
 /** Who works off a queue. */
 export type QueueRole = 'orchestrator' | 'environment' | 'policy' | 'trainer'

@@ -9,6 +9,7 @@ import { lookAt, type TakeEndings, watchOthers } from './child-watch.ts'
 import { evaluationIds, resumeEvaluations, takeEndedEvaluations } from './training-evaluations.ts'
 import { idsOf, startGroups, takeEndedGroups, takeReports } from './training-groups.ts'
 import type { TrainingState } from './training-state.ts'
+import { takeOver } from './transitions/resumption.ts'
 
 /** Takes over what is in flight from the execution before. */
 export async function takeOverChildren(state: TrainingState): Promise<void> {
@@ -17,7 +18,7 @@ export async function takeOverChildren(state: TrainingState): Promise<void> {
     return
   }
   // What ended that execution may have ended its children too: those are started again.
-  state.reattach = false
+  takeOver(state)
   if (state.inFlight.length > 0) await takeReports(state, state.inFlight)
   await startGroups(state, state.inFlight)
   await resumeEvaluations(state)

@@ -5,11 +5,14 @@
  * - It says only what the state says.
  */
 import { setCurrentDetails } from '@temporalio/workflow'
-import { evaluationId, groupId } from '../identity.ts'
+import { evaluationId, groupId } from '../identity/identity.ts'
 import { standstillWords } from '../learning/learning-signal.ts'
+import { percent } from '../learning/percent.ts'
+import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
 import { figure, listLink, type Place, table, workflowLink } from './links.ts'
 import { here } from './place.ts'
-import { fruitlessWords, holdOffSeconds, type TrainingState } from './training-state.ts'
+import type { TrainingState } from './training-state.ts'
+import { enterPhase } from './transitions/phase.ts'
 
 /** The latest of them are shown; the store has all. */
 const shownEvaluations = 10
@@ -17,7 +20,7 @@ const shownGroups = 16
 
 /** Tells in which phase the run is. */
 export function enter(state: TrainingState, phase: TrainingState['phase']): void {
-  state.phase = phase
+  enterPhase(state, phase)
   setCurrentDetails(describe(state))
 }
 
@@ -54,7 +57,7 @@ export function describeRun(state: TrainingState, place: Place): string {
     )
   if (state.evaluations.length > 0) parts.push(evaluationsTable(state, place))
   if (inFlight.length > 0) parts.push(`In flight: ${groupLinks(state, place)}`)
-  parts.push(waysOn(state, place))
+  parts.push(inspectionLinks(state, place))
   return parts.join('\n\n')
 }
 
@@ -76,7 +79,7 @@ function groupLinks({ run, inFlight }: TrainingState, place: Place): string {
 }
 
 /** Lists of the UI that an inspection starts from. */
-function waysOn({ run }: TrainingState, place: Place): string {
+function inspectionLinks({ run }: TrainingState, place: Place): string {
   const list = (text: string, type: string, ...more: Parameters<typeof listLink>[3]) =>
     listLink(place, text, type, [['run', '=', run], ...more])
   return [
@@ -86,8 +89,4 @@ function waysOn({ run }: TrainingState, place: Place): string {
     list('infrastructure failures', 'episode', ['outcome', '=', 'infrastructure_error']),
     list('evaluations', 'evaluation'),
   ].join(' · ')
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`
 }

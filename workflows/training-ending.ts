@@ -2,7 +2,7 @@
  * Endings of a training run: done, stopped, failed.
  *
  * Invariants
- * - Each leaves its state in the store, and what is in flight goes on: `resume` finds both.
+ * - Each leaves its state in the store, and what is in flight continues: `resume` finds both.
  * - A run that is cancelled from outside ends as one that was told to stop now.
  */
 import {
@@ -11,14 +11,16 @@ import {
   ContinueAsNew,
   condition,
   isCancellation,
+  setCurrentDetails,
 } from '@temporalio/workflow'
-import { clipped, textBytes } from '../learning/state-bounds.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities } from './dispatch.ts'
 import { reasonOf } from './failure-reason.ts'
-import { enter } from './training-details.ts'
+import { describe, enter } from './training-details.ts'
 import { startEvaluations } from './training-evaluations.ts'
-import { progressOf, type TrainingState } from './training-state.ts'
+import { progressOf } from './training-progress.ts'
+import type { TrainingState } from './training-state.ts'
+import { endRun } from './transitions/phase.ts'
 
 /**
  * Work of the trainer that a run which must stop now does not wait for. What the trainer makes of it all the
@@ -38,7 +40,7 @@ export async function unlessStoppedNow<T>(
   } finally {
     watching.cancel()
     if (state.stopNow) working.cancel()
-    // What loses the race is cancelled, or has ended: nobody is left to hear of it.
+    // What loses the race is cancelled, or has ended: no one waits for it any more.
     await Promise.allSettled([result, stopped])
   }
 }
@@ -61,10 +63,11 @@ export async function finish(state: TrainingState): Promise<void> {
 export async function fail(state: TrainingState, error: unknown): Promise<void> {
   if (error instanceof ContinueAsNew) return
   const isCancelled = isCancellation(error)
-  state.message = isCancelled
+  const message = isCancelled
     ? `it was cancelled in Temporal; \`perdure resume ${state.run}\` continues it`
-    : clipped(reasonOf(error), textBytes)
-  enter(state, isCancelled ? 'stopped' : 'failed')
+    : reasonOf(error)
+  endRun(state, isCancelled ? 'stopped' : 'failed', message)
+  setCurrentDetails(describe(state))
   await recordEnd(state)
 }
 

@@ -6,15 +6,22 @@
  * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed.
  */
 import { ApplicationFailure, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow'
-import type { EvaluationId } from '../identity.ts'
+import type { EvaluationId } from '../identity/identity.ts'
+import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
 import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
 import { evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
-import { hearEvaluation } from './gates.ts'
+import { judgeEvaluation } from './gates.ts'
 import type { EvaluationPlan } from './messages.ts'
 import { here, idHere } from './place.ts'
-import { type Evaluating, giveUpEvaluation, type TrainingState } from './training-state.ts'
+import type { Evaluating, TrainingState } from './training-state.ts'
+import {
+  enterEvaluation,
+  giveUpEvaluation,
+  isSameEvaluation,
+  loseEvaluation,
+} from './transitions/evaluations.ts'
 
 /** Executions of an evaluation that may end without a result. */
 const mostAttempts = 3
@@ -24,11 +31,10 @@ const againAfterSeconds = 5
 /** Starts the evaluations that the schedule asks for at this step; `last` asks for all suites. */
 export async function startEvaluations(state: TrainingState, when: 'due' | 'last'): Promise<void> {
   const { every, suites } = state.config.evaluation
-  const due = state.step === 0 || (every > 0 && state.step % every === 0)
-  if (when === 'due' && !due) return
+  if (when === 'due' && !isEvaluationDue(state.step, every)) return
   const { version } = state
   const hasFailed = (suite: string) =>
-    state.failedEvaluations.some((failed) => isOf(failed, { suite, version }))
+    state.failedEvaluations.some((failed) => isSameEvaluation(failed, { suite, version }))
   for (const { name } of suites) if (!hasFailed(name)) await startEvaluation(state, name)
 }
 
@@ -36,9 +42,9 @@ export async function startEvaluations(state: TrainingState, when: 'due' | 'last
 export async function startEvaluation(state: TrainingState, suite: string): Promise<EvaluationId> {
   const { version } = state
   const plan = planOf(state, { suite, version })
-  const isKnown = [...state.evaluations, ...state.evaluating].some((each) => isOf(each, plan))
+  const isKnown = [...state.evaluations, ...state.evaluating].some((each) => isSameEvaluation(each, plan))
   if (isKnown) return plan.evaluation
-  state.evaluating.push({ suite, version })
+  enterEvaluation(state, plan)
   await begin(state, plan)
   return plan.evaluation
 }
@@ -68,7 +74,7 @@ export function takeEndedEvaluations(state: TrainingState): TakeEndings {
 
 async function doAgain(state: TrainingState, running: Evaluating, ending: string): Promise<void> {
   const plan = planOf(state, running)
-  const lost = (running.lost ?? 0) + 1
+  const lost = loseEvaluation(state, running)
   const { evaluation: id, suite, version } = plan
   log.warn('an evaluation ended without a result', { evaluation: id, ending, lost })
   if (lost >= mostAttempts) {
@@ -77,7 +83,6 @@ async function doAgain(state: TrainingState, running: Evaluating, ending: string
     giveUpEvaluation(state, { suite, version, reason })
     return
   }
-  state.evaluating = state.evaluating.map((each) => (each === running ? { ...each, lost } : each))
   if (lost > 1) await sleep(`${againAfterSeconds} seconds`)
   await begin(state, plan)
 }
@@ -99,12 +104,8 @@ async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> 
 async function takeResult(state: TrainingState, { suite, version }: Evaluating): Promise<boolean> {
   const { evaluation: id } = planOf(state, { suite, version })
   const { summaries } = await evaluationActivities.findEvaluations({ evaluations: [id] })
-  for (const summary of summaries) await hearEvaluation(state, summary)
-  return !state.evaluating.some((each) => isOf(each, { suite, version }))
-}
-
-function isOf(each: Evaluating, { suite, version }: Evaluating): boolean {
-  return each.suite === suite && each.version === version
+  for (const summary of summaries) await judgeEvaluation(state, summary)
+  return !state.evaluating.some((each) => isSameEvaluation(each, { suite, version }))
 }
 
 function planOf({ run, config }: TrainingState, { suite: name, version }: Evaluating): EvaluationPlan {

@@ -3,12 +3,10 @@
  *
  * Invariants
  * - A group is started once per identity; starting it again finds it, or its report in the store.
- * - The next group's task follows the mix, its instance the task's own cursor.
  * - A group that ended without a report, however it ended, is entered as given up, and another takes its place.
  */
 import { log, ParentClosePolicy, startChild } from '@temporalio/workflow'
-import { groupId } from '../identity.ts'
-import { nextTask } from '../learning/task-mix.ts'
+import { groupId } from '../identity/identity.ts'
 import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { groupFacts } from './details.ts'
 import { childrenActivities, groupActivities } from './dispatch.ts'
@@ -17,22 +15,13 @@ import { type GroupPlan, type GroupReport, searchAttributes } from './messages.t
 import { here, idHere } from './place.ts'
 import { rolloutGroup } from './rollout-group.ts'
 import { workflowTaskTimeout } from './task-queues.ts'
-import { type GroupInFlight, receiveGroup, roomForGroups, type TrainingState } from './training-state.ts'
+import type { GroupInFlight, TrainingState } from './training-state.ts'
+import { enterGroups, receiveGroup } from './transitions/groups.ts'
 
 /** Starts as many groups as the staleness bound allows. */
 export async function admitGroups(state: TrainingState): Promise<void> {
   if (state.paused || state.stopRequested) return
-  const admitted: GroupInFlight[] = []
-  for (let room = roomForGroups(state); room > 0; room--) {
-    const taskIndex = nextTask(state.weights, state.admitted)
-    const position = state.admitted[taskIndex] ?? 0
-    state.admitted[taskIndex] = position + 1
-    const group = { number: state.nextGroup, taskIndex, position, version: state.version, pool: state.pool }
-    state.nextGroup += 1
-    state.inFlight.push(group)
-    admitted.push(group)
-  }
-  await startGroups(state, admitted)
+  await startGroups(state, enterGroups(state))
 }
 
 /** Starts groups, or finds those that were started before, and watches them. */

@@ -2,22 +2,36 @@
  * Training run: the algorithm of AgentRL as one durable workflow.
  *
  * Invariants
- * - Every admitted group takes part in at most one update, and every update is done once.
- * - Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
- * - The run continues as new with its whole state; groups and evaluations outlive it and report by id.
- * - A child that ends without a report is noticed, and what it was to do is done by another.
- * - Evaluations do not block training, unless several rounds of them pile up; the run ends when the last of them has reported.
+ * - [RUN-1] Every admitted group takes part in at most one update, and every update is done once.
+ * - [RUN-2] Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
+ * - [RUN-3] The run continues as new with its whole state; groups and evaluations outlive it and report by id.
+ * - [RUN-4] A child that ends without a report is noticed, and what it was to do is done by another.
+ * - [RUN-5] Evaluations do not block training, unless several rounds of them pile up; the run ends when the last of
+ *   them has reported.
+ *
+ * From the paper (arXiv 2510.04206) to the line
+ * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `training-groups.ts`, `admissible` and `nextBatch` in
+ *   `learning/admission.ts`
+ * - cross-policy sampling: `drawVersion`, `refreshPool` in `learning/cross-policy.ts`
+ * - group advantage: `groupAdvantages` in `learning/advantage.ts`
+ * - task advantage normalization: `normalizeByTask` in `learning/task-normalization.ts`
+ * - objective: of one token `tokenLoss` in `learning/objective.ts`, of one update `runUpdate` in `policy/trainer/update.ts`
+ * - controller: `rolloutGroup` in `rollout-group.ts`, `episode` in `episode.ts`, `createSessions` in `activities/sessions.ts`
+ * - function-call interface: `parseActionText` in `policy/chat/action-parsing.ts`, `Environment` in `envs/environment.ts`
+ * - containers: `openSandbox` in `envs/sandbox/open.ts`
+ * - evaluation: `evaluation` in `evaluation.ts`, `suiteStatistics` in `learning/suite-statistics.ts`
  */
 import { CancellationScope, condition, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
-import { groupId } from '../identity.ts'
-import { refreshPool } from '../learning/cross-policy.ts'
+import { groupId } from '../identity/identity.ts'
+import { keptVersions, versionsInUse } from '../learning/versions-in-use.ts'
 import { settleOrders } from './audit-trail.ts'
 import { whileWatching } from './child-watch.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
+import { retryOnFileFaults } from './file-fault-retry.ts'
 import { holdOff } from './hold-off.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
-import { patiently } from './patience.ts'
+import { mayUpdate, roomForGroups } from './pipeline.ts'
 import { restoreVersion } from './rollback.ts'
 import { listen } from './steering.ts'
 import { takeOverChildren } from './training-children.ts'
@@ -25,18 +39,11 @@ import { describe, enter } from './training-details.ts'
 import { fail, finish, unlessStoppedNow } from './training-ending.ts'
 import { startEvaluations } from './training-evaluations.ts'
 import { admitGroups } from './training-groups.ts'
-import {
-  currentState,
-  keptVersions,
-  mayUpdate,
-  progressOf,
-  receiveSignal,
-  roomForGroups,
-  settleBatch,
-  type TrainingState,
-  takeBatch,
-  versionsInUse,
-} from './training-state.ts'
+import { progressOf } from './training-progress.ts'
+import { currentState, isWarm, type TrainingState } from './training-state.ts'
+import { settleUpdate, takeBatch } from './transitions/update.ts'
+import { enterVersion } from './transitions/versions.ts'
+import { beginWarmStart, countChunk } from './transitions/warm-start.ts'
 
 /** Trains a policy until all updates are done or the run is stopped. */
 export async function trainingRun(carried: TrainingState): Promise<RunProgress> {
@@ -67,34 +74,34 @@ async function train(state: TrainingState): Promise<void> {
 
 /** Version 0: a fresh or given policy, after supervised training on demonstrations where asked for. */
 async function warmStart(state: TrainingState): Promise<void> {
-  if (state.warmStart !== null && state.warmStart.done === state.warmStart.total) return
+  if (isWarm(state)) return
   enter(state, 'warm_start')
-  const { run, config } = state
+  const { run } = state
   if (state.warmStart === null) {
-    await patiently(() => trainingActivities.preparePolicy({ run }))
-    state.warmStart = { done: 0, total: config.warmStart.demonstrations === 0 ? 0 : config.warmStart.chunks }
+    await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
+    beginWarmStart(state)
   }
-  while (state.warmStart.done < state.warmStart.total && !state.stopRequested) {
+  while (!isWarm(state) && !state.stopRequested) {
     await continueWhenLong(state)
-    const chunk = state.warmStart.done
+    const chunk = state.warmStart?.done ?? 0
     await unlessStoppedNow(state, () =>
-      patiently(() => trainingActivities.imitateDemonstrations({ run, chunk })),
+      retryOnFileFaults(() => trainingActivities.imitateDemonstrations({ run, chunk })),
     )
     if (state.stopNow) return
-    state.warmStart.done += 1
+    countChunk(state)
     setCurrentDetails(describe(state))
   }
-  if (state.warmStart.done < state.warmStart.total) return
+  if (!isWarm(state)) return
   await publish(state, 0)
   await startEvaluations(state, 'due')
 }
 
-/** Waits until an update can start, a group can be admitted, somebody steers, or the history is long. */
+/** Waits until an update can start, a group can be admitted, an order arrives, or the history is long. */
 async function waitForBatch(state: TrainingState): Promise<number> {
   enter(state, state.paused ? 'paused' : 'training')
   const since = Date.now()
-  const mayGoOn = () => !state.paused && (mayUpdate(state) || roomForGroups(state) > 0)
-  await condition(() => state.stopRequested || state.rollBackTo !== null || mayGoOn() || isLong(state))
+  const mayProceed = () => !state.paused && (mayUpdate(state) || roomForGroups(state) > 0)
+  await condition(() => state.stopRequested || state.rollBackTo !== null || mayProceed() || isLong(state))
   return (Date.now() - since) / 1000
 }
 
@@ -111,22 +118,16 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
       waitedSeconds,
     })
   const [update] = await Promise.all([
-    unlessStoppedNow(state, () => patiently(updating)),
+    unlessStoppedNow(state, () => retryOnFileFaults(updating)),
     settleOrders(state),
   ])
   if (update === undefined) return
-  state.step += 1
-  settleBatch(state, update.groups)
-  state.success = update.success
-  state.reward = update.reward
-  state.samples = update.samples
-  state.staleness = update.staleness
-  receiveSignal(state, update.signal)
+  settleUpdate(state, update)
   await publish(state, update.version)
   if (!state.stopNow) await startEvaluations(state, 'due')
 }
 
-/** Goes on from an earlier version's weights, when somebody asked for it. */
+/** Continues from an earlier version's weights, if an order asked for it. */
 async function rollBack(state: TrainingState): Promise<void> {
   const version = await restoreVersion(state)
   if (version !== undefined) await publish(state, version)
@@ -134,9 +135,7 @@ async function rollBack(state: TrainingState): Promise<void> {
 
 /** Makes a version the one that turns are sampled from, and forgets those that nothing asks for. */
 async function publish(state: TrainingState, version: number): Promise<void> {
-  state.version = version
-  if (state.step > 0)
-    state.pool = refreshPool(state.pool, { step: state.step, current: version }, state.config.crossPolicy)
+  enterVersion(state, version)
   await runActivities.publishVersion({
     run: state.run,
     step: state.step,

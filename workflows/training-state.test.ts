@@ -1,43 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { groupId, runId } from '../identity.ts'
+import { groupId, runId } from '../identity/identity.ts'
+import { keptVersions, versionsInUse } from '../learning/versions-in-use.ts'
+import { holdOffSeconds } from './fruitless-groups.ts'
 import type { GroupReport } from './messages.ts'
-import {
-  batchIsReady,
-  currentState,
-  giveUpOverdue,
-  holdOffSeconds,
-  initialState,
-  keptVersions,
-  progressOf,
-  receiveEvaluation,
-  receiveGroup,
-  receiveSignal,
-  roomForGroups,
-  type TrainingState,
-  takeBatch,
-  versionsInUse,
-} from './training-state.ts'
+import { batchIsReady, roomForGroups } from './pipeline.ts'
+import { progressOf } from './training-progress.ts'
+import { currentState, initialState, type TrainingState } from './training-state.ts'
+import { enterEvaluation, receiveEvaluation } from './transitions/evaluations.ts'
+import { enterGroups, giveUpOverdue, receiveGroup } from './transitions/groups.ts'
+import { changeRollout } from './transitions/settings.ts'
+import { receiveSignal, settleUpdate, takeBatch } from './transitions/update.ts'
+import { enterVersion, pin } from './transitions/versions.ts'
 
 const run = runId('demo')
 
 function stateWith(groupsPerUpdate: number, maxStaleness: number, updates = 1000): TrainingState {
   const config = configSchema.parse({ rollout: { groupsPerUpdate, maxStaleness }, training: { updates } })
   return initialState(run, config, 0)
-}
-
-function admit(state: TrainingState): void {
-  for (let room = roomForGroups(state); room > 0; room--) {
-    state.inFlight.push({
-      number: state.nextGroup,
-      taskIndex: 0,
-      position: 0,
-      version: state.version,
-      pool: [],
-    })
-    state.nextGroup += 1
-  }
 }
 
 function report(state: TrainingState, number: number, size = 2): GroupReport {
@@ -55,9 +36,10 @@ function report(state: TrainingState, number: number, size = 2): GroupReport {
 }
 
 describe('the state of a training run', () => {
+  // [STATE-1]
   it('is equal to itself after a round trip through JSON', () => {
     const state = stateWith(2, 1)
-    admit(state)
+    enterGroups(state)
     receiveGroup(state, report(state, 0))
     expect(JSON.parse(JSON.stringify(state))).toEqual(state)
   })
@@ -77,9 +59,10 @@ describe('the state of a training run', () => {
     expect(progressOf(state)).toMatchObject({ emptyUpdates: 3, nothingLearnt: { updates: 2 } })
   })
 
+  // [STATE-3]
   it('counts a second report of the same group once', () => {
     const state = stateWith(2, 0)
-    admit(state)
+    enterGroups(state)
     const first = report(state, 1)
     receiveGroup(state, first)
     receiveGroup(state, first)
@@ -89,7 +72,7 @@ describe('the state of a training run', () => {
 
   it('lets a failed group take part in no update and admits another in its place', () => {
     const state = stateWith(2, 0)
-    admit(state)
+    enterGroups(state)
     receiveGroup(state, report(state, 0, 0))
     expect(state.ready).toHaveLength(0)
     expect(roomForGroups(state)).toBe(1)
@@ -99,7 +82,7 @@ describe('the state of a training run', () => {
     const state = stateWith(2, 1)
     const held: number[] = []
     for (let number = 0; number < 64; number++) {
-      admit(state)
+      enterGroups(state)
       receiveGroup(state, report(state, number, 0))
       held.push(holdOffSeconds(state))
     }
@@ -107,7 +90,7 @@ describe('the state of a training run', () => {
     expect(held.slice(0, 7).every((seconds) => seconds === 0)).toBe(true)
     expect([7, 15, 23, 31, 55, 63].map((at) => held[at])).toEqual([10, 20, 40, 80, 600, 600])
     expect(progressOf(state).warning).toContain('the last 64 groups ended without a result')
-    admit(state)
+    enterGroups(state)
     receiveGroup(state, report(state, 64))
     expect(holdOffSeconds(state)).toBe(0)
     expect(progressOf(state).warning).toBeUndefined()
@@ -115,7 +98,7 @@ describe('the state of a training run', () => {
 
   it('counts a second report of the same evaluation once', () => {
     const state = stateWith(2, 0)
-    state.evaluating.push({ suite: 'held_out', version: 0 })
+    enterEvaluation(state, { suite: 'held_out', version: 0 })
     const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10 }
     receiveEvaluation(state, summary)
     receiveEvaluation(state, summary)
@@ -123,6 +106,7 @@ describe('the state of a training run', () => {
     expect(state.evaluating).toEqual([])
   })
 
+  // [STATE-6]
   it('of an earlier release is read with what it lacks at its default', () => {
     const { orders, unsettled, pinned, rollout, rollBackTo, ...earlier } = stateWith(2, 1)
     const state = currentState(earlier as TrainingState)
@@ -131,19 +115,19 @@ describe('the state of a training run', () => {
 
   it('gives up what would grow too old when the staleness bound is lowered, and is not stuck', () => {
     const state = stateWith(2, 2)
-    admit(state)
+    enterGroups(state)
     for (const number of [0, 1, 2]) receiveGroup(state, report(state, number))
-    state.version = 1
-    state.rollout = { maxStaleness: 0 }
+    enterVersion(state, 1)
+    changeRollout(state, { maxStaleness: 0 })
     // All six are of version 0: none may be trained on at version 1.
     expect(giveUpOverdue(state).map(({ number }) => number)).toEqual([3, 4, 5])
     expect(state).toMatchObject({ ready: [], inFlight: [], givenUp: 6 })
     expect(roomForGroups(state)).toBe(2)
   })
 
-  it('keeps the checkpoints that somebody asked for, and the best of each suite', () => {
+  it('keeps the checkpoints that a person asked for, and the best of each suite', () => {
     const state = stateWith(2, 1)
-    state.pinned = [4]
+    pin(state, 4)
     for (const [suite, version, success] of [
       ['a', 1, 0.5],
       ['a', 2, 0.7],
@@ -155,14 +139,17 @@ describe('the state of a training run', () => {
   })
 
   it('keeps every version that a group in flight, the pool or an evaluation may ask for', () => {
-    const state = stateWith(2, 1)
-    state.version = 9
-    state.pool = [5]
-    state.inFlight.push({ number: 0, taskIndex: 0, position: 0, version: 8, pool: [2] })
-    state.evaluating.push({ suite: 'held_out', version: 7 })
+    const state: TrainingState = {
+      ...stateWith(2, 1),
+      version: 9,
+      pool: [5],
+      inFlight: [{ number: 0, taskIndex: 0, position: 0, version: 8, pool: [2] }],
+      evaluating: [{ suite: 'held_out', version: 7 }],
+    }
     expect(versionsInUse(state)).toEqual([0, 2, 5, 7, 8, 9])
   })
 
+  // [STATE-4] [STATE-5]
   it('admits within (η + 1)·B, trains each group once and none older than η, in whatever order groups end', () => {
     fc.assert(
       fc.property(
@@ -174,7 +161,7 @@ describe('the state of a training run', () => {
           const trained = new Set<number>()
           let steps = 0
           while (state.step < 12) {
-            admit(state)
+            enterGroups(state)
             expect(state.inFlight.length + state.ready.length).toBeLessThanOrEqual(
               (maxStaleness + 1) * groupsPerUpdate,
             )
@@ -184,14 +171,15 @@ describe('the state of a training run', () => {
               expect(group).toBeDefined()
               if (group !== undefined) receiveGroup(state, report(state, group.number))
             }
-            for (const group of takeBatch(state)) {
+            const batch = takeBatch(state)
+            for (const group of batch) {
               expect(trained.has(group.number)).toBe(false)
               trained.add(group.number)
               expect(state.version - group.version).toBeLessThanOrEqual(maxStaleness)
             }
-            state.training = []
-            state.step += 1
-            state.version += 1
+            const groups = batch.map(({ number }) => groupId(run, number))
+            settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0 })
+            enterVersion(state, state.version + 1)
             steps += 1
           }
           expect(trained.size).toBe(steps * groupsPerUpdate)

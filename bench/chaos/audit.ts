@@ -7,14 +7,20 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type EpisodeId, type EvaluationId, groupId, parseEpisodeId, type RunId } from '../../src/identity.ts'
-import { isRewarded } from '../../src/learning/outcome.ts'
-import { verifyCheckpoint } from '../../src/policy/checkpoints/checkpoint.ts'
-import { publishedVersions } from '../../src/policy/checkpoints/versions.ts'
-import { homeAt } from '../../src/storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../../src/storage/metrics.ts'
-import type { Store } from '../../src/storage/store.ts'
-import type { TrainingState } from '../../src/workflows/training-state.ts'
+import {
+  type EpisodeId,
+  type EvaluationId,
+  groupId,
+  parseEpisodeId,
+  type RunId,
+} from '../../identity/identity.ts'
+import { isRewarded } from '../../learning/outcome.ts'
+import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import { publishedVersions } from '../../policy/checkpoints/versions.ts'
+import { homeAt } from '../../storage/home.ts'
+import { isUpdateMetrics, readMetrics } from '../../storage/metrics.ts'
+import type { Store } from '../../storage/store.ts'
+import type { TrainingState } from '../../workflows/training-state.ts'
 import type { Again, Execution } from './history.ts'
 import type { Finished } from './observer.ts'
 
@@ -23,7 +29,7 @@ export interface Findings {
   /** Work that is missing, or is not what it was. */
   readonly lost: string[]
   readonly doubled: string[]
-  /** What nobody needs and nobody removed. */
+  /** What is unused and was not removed. */
   readonly left: string[]
 }
 

@@ -7,11 +7,11 @@
  * - A fault whose run has ended by itself is made in the next one. Runs that end before any fault end the campaign.
  * - No process of it outlives it.
  */
-import { homeAt } from '../../src/storage/home.ts'
-import { openStore } from '../../src/storage/store.ts'
-import { connect } from '../../src/workers/connection.ts'
-import { SessionFault } from '../../src/workers/session-fault.ts'
-import { openSession, type TrainingSession } from '../../src/workers/training-session.ts'
+
+import { SessionFault } from '../../client/session-fault.ts'
+import { openSession, type TrainingSession } from '../../client/training-session.ts'
+import { homeAt } from '../../storage/home.ts'
+import { openStore } from '../../storage/store.ts'
 import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'
 import { Deployment } from './deployment.ts'
@@ -29,12 +29,12 @@ import type { Played as Made, Recovered } from './report.ts'
 import { ChaosFault, eventually } from './waiting.ts'
 import { configuration, nameOf, turnLimit, type Workload } from './workload.ts'
 
-/** A deterministic campaign has one run, whose last checkpoint is told. */
+/** A deterministic campaign has one run, whose last checkpoint is reported. */
 export interface CampaignOptions extends Omit<Workload, 'number' | 'home'> {
   /** Those to come; others may take from it too. */
   readonly plan: PlannedFault<FaultKind>[]
   readonly ground: Ground
-  /** Told what happens. */
+  /** Receives what happens. */
   readonly tell: (line: string) => void
   readonly signal: AbortSignal
 }
@@ -43,14 +43,14 @@ export interface CampaignOptions extends Omit<Workload, 'number' | 'home'> {
 const faultsPerRun = 25
 /** A machine of two busy cores starts processes, imitates demonstrations and samples the first turn. */
 const startSeconds = 600
-const patienceSeconds = 400
+const orderSeconds = 400
 
 export interface Played extends Made {
   /** Of a deterministic run. */
   readonly checkpoint?: LastCheckpoint | undefined
 }
 
-/** Plays the faults and audits. @throws ChaosFault when the deployment does not go on */
+/** Plays the faults and audits. @throws ChaosFault when the deployment does not continue */
 export async function campaign(options: CampaignOptions): Promise<Played> {
   const { plan, tell, signal, containers } = options
   const { places, disk, clock } = options.ground
@@ -66,7 +66,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
   let checkpoint: LastCheckpoint | undefined
   {
     await using session = await openClient(places.home, tell)
-    await using histories = await openHistories(places.home)
+    await using histories = await Histories.open(places.home)
     using observer = new Observer(homeAt(places.home).storeFile)
     await using operator = employ(session, places.home)
     deployment.startAll()
@@ -136,17 +136,6 @@ async function openClient(home: string, tell: (line: string) => void) {
   return { ...session, [Symbol.asyncDispose]: () => session.close() }
 }
 
-async function openHistories(home: string) {
-  const connection = await connect(home)
-  const histories = await Histories.open(connection)
-  return Object.assign(histories, {
-    async [Symbol.asyncDispose]() {
-      await histories.close()
-      await connection.close()
-    },
-  })
-}
-
 function againWords({ turnsOf, updates }: RedoneWork, met: ReadonlyMap<string, number>): string {
   const turns = [...turnsOf]
   const most = Math.max(0, ...turns.map(([, count]) => count))
@@ -172,9 +161,9 @@ async function playFault(
 ): Promise<Recovered | undefined> {
   const { observer, run, signal } = victim
   const before = observer.turns()
-  const patience = { seconds: startSeconds, signal }
+  const wait = { seconds: startSeconds, signal }
   const mayStrike = () => observer.turns() >= before + afterTurns || observer.hasEnded(run)
-  await eventually(`${afterTurns} turns before fault ${number}`, () => mayStrike() || undefined, patience)
+  await eventually(`${afterTurns} turns before fault ${number}`, () => mayStrike() || undefined, wait)
   if (observer.hasEnded(run)) {
     tell(`${number} ${kind}: the run has ended before (${observer.standing(run)})`)
     return undefined
@@ -191,7 +180,7 @@ async function playFault(
   return { kind, seconds }
 }
 
-/** Ends a run after the update in hand. */
+/** Ends a run after the update in progress. */
 async function stop(session: TrainingSession, { run, signal }: Victim): Promise<void> {
   const isStopped = async () => {
     try {
@@ -202,7 +191,7 @@ async function stop(session: TrainingSession, { run, signal }: Victim): Promise<
       return error.kind === 'not_running' ? true : undefined
     }
   }
-  await eventually(`run ${run} to take the order to stop`, isStopped, { seconds: patienceSeconds, signal })
+  await eventually(`run ${run} to take the order to stop`, isStopped, { seconds: orderSeconds, signal })
 }
 
 /** Waits until the run and all that it has begun have ended. */
@@ -210,9 +199,9 @@ async function executionsOfEnded(
   { observer, run, signal }: Victim,
   histories: Histories,
 ): Promise<readonly Execution[]> {
-  const patience = { seconds: startSeconds, everyMs: 200, signal }
-  await eventually(`run ${run} to end`, () => observer.hasEnded(run) || undefined, patience)
+  const wait = { seconds: startSeconds, everyMs: 200, signal }
+  await eventually(`run ${run} to end`, () => observer.hasEnded(run) || undefined, wait)
   const isQuiet = async () => ((await histories.running()) === 0 ? true : undefined)
-  await eventually(`what run ${run} began to end`, isQuiet, patience)
+  await eventually(`what run ${run} began to end`, isQuiet, wait)
   return histories.executions()
 }

@@ -2,7 +2,7 @@
  * A clock that can be moved: the wall clock of a deployment's processes, by libfaketime.
  *
  * Invariants
- * - It moves for processes that run, as a clock does that somebody sets; their monotonic clock goes on.
+ * - It moves for processes that run, as a clock does that a person sets; their monotonic clock continues.
  * - The Temporal server asks the kernel itself, past any library: it keeps the time, so the two disagree.
  */
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'

@@ -3,14 +3,14 @@
  *
  * Invariants
  * - The run is the same each time; only the faults differ, by the seed of their plan.
- * - What cannot be compared (a run that does not go on, or has no checkpoint) is not equal.
+ * - What cannot be compared (a run that does not continue, or has no checkpoint) is not equal.
  */
 import type { Played } from './campaign.ts'
 import { type FleetOptions, fleet } from './fleet.ts'
 import { type Report, reportOf } from './report.ts'
 import { ChaosFault } from './waiting.ts'
 
-/** Plays them one after the other. @throws ChaosFault when the undisturbed run does not go on */
+/** Plays them one after the other. @throws ChaosFault when the undisturbed run does not continue */
 export async function comparison(given: Omit<FleetOptions, 'deployments'>, runs: number): Promise<Report> {
   const options: FleetOptions = { ...given, deployments: 1, deterministic: true, updates: given.faults }
   const { tell } = options
@@ -35,7 +35,7 @@ export async function comparison(given: Omit<FleetOptions, 'deployments'>, runs:
   return { ...reportOf(played), checkpoints: { undisturbed, disturbed, equal } }
 }
 
-/** A campaign; undefined where the deployment did not go on, which must not cost what the others found. */
+/** A campaign; undefined where the deployment did not continue, which must not cost what the others found. */
 async function goingOn(options: FleetOptions): Promise<Played | undefined> {
   try {
     return (await fleet(options))[0]

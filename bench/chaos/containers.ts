@@ -8,9 +8,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { labels } from '../../src/envs/sandbox/container-settings.ts'
-import { connectEngine, isGone } from '../../src/envs/sandbox/engine.ts'
-import { importImage } from '../../src/envs/sandbox/images.ts'
+import { labels } from '../../envs/sandbox/container-settings.ts'
+import { connectEngine, isGone } from '../../envs/sandbox/engine.ts'
+import { importImage } from '../../envs/sandbox/images.ts'
 import { busyboxTar, engineMissing, startEngine } from '../../test/container-engine.ts'
 
 export interface Containers extends AsyncDisposable {

@@ -10,7 +10,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Role } from '../../src/workers/training-session.ts'
+import type { Role } from '../../client/training-session.ts'
+import { codeOf } from '../../faults/system-error.ts'
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url))
 
@@ -105,7 +106,7 @@ export class Deployment implements AsyncDisposable {
     await ended
   }
 
-  /** Stops the threads of a process where they stand. */
+  /** Stops the threads of a process where they are. */
   freeze(member: Member): void {
     this.#signal(this.#children.get(member), 'SIGSTOP')
   }
@@ -114,20 +115,20 @@ export class Deployment implements AsyncDisposable {
     this.#signal(this.#children.get(member), 'SIGCONT')
   }
 
-  /** `kill -9` of the embedded server; whoever uses it starts it again. */
+  /** `kill -9` of the embedded server; a process that uses it starts it again. */
   killServer(): void {
     const pid = this.serverPid()
     if (pid !== undefined) signalTo(pid, 'SIGKILL')
   }
 
-  /** Stops the embedded server where it stands. @returns its process; undefined while none is recorded */
+  /** Stops the embedded server where it is. @returns its process; undefined while none is recorded */
   freezeServer(): number | undefined {
     const pid = this.serverPid()
     if (pid !== undefined) signalTo(pid, 'SIGSTOP')
     return pid
   }
 
-  /** Lets a process that was the server go on, where it still lives. */
+  /** Lets a process that was the server continue, where it still lives. */
   thawServer(pid: number): void {
     signalTo(pid, 'SIGCONT')
   }
@@ -181,7 +182,7 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal)
   } catch (error) {
     // It has ended already.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

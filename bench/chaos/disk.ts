@@ -7,6 +7,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../faults/system-error.ts'
 
 export interface SmallDisk {
   readonly folder: string
@@ -41,7 +42,7 @@ export function mountSmallDisk(folder: string, megabytes = 768): SmallDisk | str
         for (let left = bavail * bsize - leaving; left > 0; left -= piece.length)
           writeFileSync(filler, piece.subarray(0, Math.min(left, piece.length)), { flag: 'a' })
       } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+        if (codeOf(error) !== 'ENOSPC') throw error
       }
     },
     empty: () => rmSync(filler, { force: true }),

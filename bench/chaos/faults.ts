@@ -9,8 +9,8 @@
 import { watch } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { runId } from '../../src/identity.ts'
-import { homeAt } from '../../src/storage/home.ts'
+import { runId } from '../../identity/identity.ts'
+import { homeAt } from '../../storage/home.ts'
 import type { MovableClock } from './clock.ts'
 import type { Containers } from './containers.ts'
 import { type Deployment, type Member, memberNames } from './deployment.ts'
@@ -166,7 +166,7 @@ export const faults = {
       }),
   },
   'store-locked': {
-    summary: 'the store locked by somebody else for 2 to 12 s, longer than a write waits',
+    summary: 'the store locked by another process for 2 to 12 s, longer than a write waits',
     strike: (victim, choice) =>
       struck(victim, true, async () => {
         const file = homeAt(victim.deployment.places.home).storeFile

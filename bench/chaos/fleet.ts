@@ -2,7 +2,7 @@
  * A fleet: deployments side by side that share one plan of faults, each with a ground of its own.
  *
  * Invariants
- * - The plan is that of one deployment; whoever has recovered takes the next fault of it that can be made there.
+ * - The plan is that of one deployment; the next one that has recovered takes its next fault that can be made there.
  * - One of them plays in containers: to start them takes more than all that the others do.
  * - The first that fails ends the others.
  * - Nothing outlives it: processes, disks, folders and the container engine go, unless folders are asked to be kept.
@@ -29,7 +29,7 @@ export interface FleetOptions
   readonly keep?: boolean | undefined
 }
 
-/** Plays the faults and audits. @throws ChaosFault when a deployment does not go on */
+/** Plays the faults and audits. @throws ChaosFault when a deployment does not continue */
 export async function fleet(options: FleetOptions): Promise<readonly Played[]> {
   const { deployments, folder, keep, tell } = options
   await using stack = new AsyncDisposableStack()

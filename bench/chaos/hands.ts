@@ -5,9 +5,9 @@
  * - What was ended by hand is remembered by its id: the audit expects no more of it.
  */
 import type { Client } from '@temporalio/client'
-import { SessionFault } from '../../src/workers/session-fault.ts'
-import type { TrainingSession } from '../../src/workers/training-session.ts'
-import { listQuery } from '../../src/workflows/links.ts'
+import { SessionFault } from '../../client/session-fault.ts'
+import type { TrainingSession } from '../../client/training-session.ts'
+import { listQuery } from '../../workflows/links.ts'
 
 /** Types of workflows, as the server knows them. */
 export type WorkflowType = 'trainingRun' | 'rolloutGroup' | 'episode' | 'evaluation'
@@ -57,7 +57,7 @@ export class Hands {
     await this.#session.resume(run)
   }
 
-  /** Whether a workflow of that id goes on, or has completed. */
+  /** Whether a workflow of that id is in progress, or has completed. */
   async isDoneOrRuns(workflow: string): Promise<boolean> {
     const { status } = await this.#client.workflow.getHandle(workflow).describe()
     return status.name === 'RUNNING' || status.name === 'COMPLETED'

@@ -4,8 +4,8 @@
  * Invariants
  * - Every execution of every workflow is read, each link of a chain by itself.
  */
-import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client'
-import type { TemporalConnection } from '../../src/workers/connection.ts'
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client'
+import { openClient } from '../../test/executions.ts'
 
 /** One execution of a workflow. */
 export interface Execution {
@@ -28,17 +28,19 @@ type ExecutionInfo = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'type'
 /** Histories read at the same time: enough to hide the way to the server. */
 const readAtOnce = 16
 
-/** A way to look at a server's executions. */
+/** A way to look at the executions of a home's server. */
 export class Histories {
   readonly client: Client
+  readonly #close: () => Promise<void>
 
-  private constructor(client: Client) {
+  private constructor(client: Client, close: () => Promise<void>) {
     this.client = client
+    this.#close = close
   }
 
-  static async open({ options, namespace }: TemporalConnection): Promise<Histories> {
-    const connection = await Connection.connect(options ?? {})
-    return new Histories(new Client({ connection, namespace }))
+  static async open(home: string): Promise<Histories> {
+    const { client, close } = await openClient(home)
+    return new Histories(client, close)
   }
 
   /** Executions that have not ended. */
@@ -53,7 +55,7 @@ export class Histories {
       await this.client.withDeadline(Date.now() + deadlineMs, () => handle.query('progress'))
       return true
     } catch {
-      // No answer is an answer here: it is asked again until the patience of the one who asks ends.
+      // No answer is an answer here: the caller asks again until its time is up.
       return false
     }
   }
@@ -85,7 +87,7 @@ export class Histories {
     return { workflowId, type, status: status.name, again }
   }
 
-  close(): Promise<void> {
-    return this.client.connection.close()
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close()
   }
 }

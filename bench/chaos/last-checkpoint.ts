@@ -1,10 +1,10 @@
 /** What a run ended with, as one hash. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { RunId } from '../../src/identity.ts'
-import { digestFile } from '../../src/policy/checkpoints/durable-file.ts'
-import { publishedVersions } from '../../src/policy/checkpoints/versions.ts'
-import { homeAt } from '../../src/storage/home.ts'
+import type { RunId } from '../../identity/identity.ts'
+import { digestFile } from '../../policy/checkpoints/durable-file.ts'
+import { publishedVersions } from '../../policy/checkpoints/versions.ts'
+import { homeAt } from '../../storage/home.ts'
 
 export interface LastCheckpoint {
   readonly version: number

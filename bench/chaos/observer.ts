@@ -15,7 +15,7 @@ export class Observer implements Disposable {
 
   /** @param file a store that is there */
   constructor(file: string) {
-    // Not read-only: whoever opens a store after a crash may have to recover its log first.
+    // Not read-only: a process that opens a store after a crash may have to recover its log first.
     this.#database = new DatabaseSync(file, { timeout: 10_000 })
   }
 
@@ -41,7 +41,7 @@ export class Observer implements Disposable {
     return status === 'done' || status === 'stopped' || status === 'failed'
   }
 
-  /** How the run stands, and why where it has failed. */
+  /** The state of the run, and why where it has failed. */
   standing(run: string): string {
     const { status, detail } = this.#one('select status, detail from runs where id = ?', run) ?? {}
     return detail === null || detail === undefined ? String(status) : `${status}: ${detail}`
@@ -79,7 +79,7 @@ export class Observer implements Disposable {
     return new Map(rows.map(({ id, n }) => [String(id), Number(n)]))
   }
 
-  /** Under which the leases of this home's containers stand. */
+  /** Under which the leases of this home's containers are. */
   scope(): string {
     return String(this.#one('select scope from lease_scope')?.scope)
   }

@@ -1,12 +1,12 @@
 /**
- * The operator: a run that has paused itself because its disk was full is let go on when there is room again.
+ * The operator: a run that has paused itself because its disk was full is continued when there is room again.
  *
  * Invariants
  * - It orders nothing else, and nothing while the disk is short.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { diskSpace } from '../../src/storage/disk-use.ts'
-import type { TrainingSession } from '../../src/workers/training-session.ts'
+import type { TrainingSession } from '../../client/training-session.ts'
+import { diskSpace } from '../../storage/disk-use.ts'
 
 const lookEveryMs = 500
 /** What the disk has free when nothing fills it, and not when something does. */

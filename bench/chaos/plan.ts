@@ -5,8 +5,8 @@
  * - It is a function of seed, number and kinds alone.
  * - Of any two kinds neither strikes more than once more often than the other.
  */
-import { seedOf, uniforms } from '../../src/identity.ts'
-import { shuffled } from '../../src/learning/shuffled.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
+import { shuffled } from '../../learning/shuffled.ts'
 
 /** One fault to come. */
 export interface PlannedFault<Kind extends string = string> {

@@ -1,20 +1,20 @@
 /**
- * Recovery: how long after a fault was taken back until what it hurt goes on.
+ * Recovery: how long after a fault was taken back until what it hurt continues.
  *
  * Invariants
  * - It is told by work of the part that was hurt, not by what others did meanwhile: every episode that was
- *   open goes on, the run answers, the update in hand is done, the version is published.
+ *   open continues, the run answers, the update in progress is done, the version is published.
  */
 import type { FaultKind, Struck, Victim } from './faults.ts'
 import type { Histories } from './history.ts'
 import { eventually } from './waiting.ts'
 
 /** Beyond this the deployment counts as dead. */
-const patienceSeconds = 400
+const recoverySeconds = 400
 /** As long as the server looks for the worker that answered last. */
 const answerMs = 20_000
 
-/** @returns seconds since the fault was taken back. @throws ChaosFault when nothing goes on any more */
+/** @returns seconds since the fault was taken back. @throws ChaosFault when nothing continues any more */
 export async function recovery(
   victim: Victim,
   histories: Histories,
@@ -52,7 +52,7 @@ export async function recovery(
     }
   }
   await eventually(`work after ${kind}`, async () => ((await isWhole()) ? true : undefined), {
-    seconds: patienceSeconds,
+    seconds: recoverySeconds,
     signal,
   })
   return (performance.now() - struck.restored) / 1000

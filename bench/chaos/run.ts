@@ -46,7 +46,7 @@ const command = new Command('chaos')
   .addOption(
     new Option(
       '--deployments <n>',
-      'deployments that are broken side by side; whoever has recovered takes the next fault',
+      'deployments that are broken side by side; the next one that has recovered takes the next fault',
     )
       .argParser(wholeNumber)
       .default(1),

@@ -11,7 +11,7 @@ export class ChaosFault extends Error {
   override readonly name = 'ChaosFault'
 }
 
-export interface Patience {
+export interface WaitOptions {
   readonly seconds: number
   readonly everyMs?: number
   readonly signal?: AbortSignal | undefined
@@ -20,7 +20,7 @@ export interface Patience {
 /** Looks until there is a value; undefined where the time was up before. */
 export async function within<T>(
   look: () => T | undefined | Promise<T | undefined>,
-  { seconds, everyMs = 25, signal }: Patience,
+  { seconds, everyMs = 25, signal }: WaitOptions,
 ): Promise<T | undefined> {
   const until = performance.now() + 1000 * seconds
   for (;;) {
@@ -36,9 +36,9 @@ export async function within<T>(
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  patience: Patience,
+  wait: WaitOptions,
 ): Promise<T> {
-  const found = await within(look, patience)
-  if (found === undefined) throw new ChaosFault(`waited ${patience.seconds} s in vain for ${what}`)
+  const found = await within(look, wait)
+  if (found === undefined) throw new ChaosFault(`waited ${wait.seconds} s for ${what}, which did not come`)
   return found
 }

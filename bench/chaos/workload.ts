@@ -2,14 +2,14 @@
  * The workload: the runs that a deployment trains while it is broken.
  *
  * Invariants
- * - A run is a function of its seed and number; deterministic runs are those of the example as it stands.
+ * - A run is a function of its seed and number; deterministic runs are those of the tests' whole pipeline.
  * - A run ends with the last fault made in it, a deterministic one after its updates.
  */
 import { fileURLToPath } from 'node:url'
-import { loadConfig } from '../../src/config/loader.ts'
-import type { RunConfig } from '../../src/config/schema.ts'
-import { type RunId, runId } from '../../src/identity.ts'
-import { homeAt } from '../../src/storage/home.ts'
+import { loadConfig } from '../../config/loader.ts'
+import type { RunConfig } from '../../config/schema.ts'
+import { type RunId, runId } from '../../identity/identity.ts'
+import { homeAt } from '../../storage/home.ts'
 import type { Containers } from './containers.ts'
 
 export interface Workload {
@@ -24,7 +24,7 @@ export interface Workload {
   readonly updates?: number | undefined
 }
 
-/** Of an episode, that of the example too. */
+/** Of an episode, as in the whole pipeline. */
 export const turnLimit = 10
 /** Updates of a deterministic run at least; a fault may strike in each. */
 const fewestUpdates = 3
@@ -37,7 +37,7 @@ export function nameOf(number: number): RunId {
 export function configuration(workload: Workload): RunConfig {
   const { seed, number, home, containers, deterministic, updates = 0 } = workload
   return loadConfig({
-    file: fileURLToPath(new URL('../../examples/smoke.yaml', import.meta.url)),
+    file: fileURLToPath(new URL('../../test/whole-pipeline.yaml', import.meta.url)),
     set: [
       'orchestration.dispatch=server',
       `seed=${seed}`,

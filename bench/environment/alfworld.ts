@@ -11,14 +11,15 @@ import { access, mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
-import type { Figure } from '../../../bench/figure.ts'
-import { cacheFolder } from '../../cache-folder.ts'
-import { seedOf, uniforms } from '../../identity.ts'
-import { reasonOf } from '../../reason.ts'
-import { openDataset } from './dataset.ts'
-import { type GameSource, type GameState, openGame } from './engine/game.ts'
-import { generateGame } from './household/generator.ts'
-import { readSettings } from './settings.ts'
+import { openDataset } from '../../envs/alfworld/dataset.ts'
+import { type GameSource, type GameState, openGame } from '../../envs/alfworld/engine/game.ts'
+import { generateGame } from '../../envs/alfworld/household/generator.ts'
+import { readSettings } from '../../envs/alfworld/settings.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
+import { cacheFolder } from '../../machine/cache-folder.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Figure } from '../figure.ts'
 
 const gameCount = 5
 const actionsPerGame = 40
@@ -59,9 +60,7 @@ function figure(name: string, value: number, reference?: number): Figure {
 }
 
 async function pickGames(): Promise<GameSource[]> {
-  const shared =
-    process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-  const dir = path.join(shared, 'alfworld')
+  const dir = sharedData('alfworld')
   try {
     await access(dir)
   } catch {

@@ -9,17 +9,18 @@
  * - The reference is SQLite as Node brings it, in the process: tables, rows, query, close, no rule of MySQL's.
  */
 import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Figure } from '../../../bench/figure.ts'
-import type { AssistantMessage, JsonObject } from '../environment.ts'
-import { openBuiltin } from './builtin/library.ts'
-import type { DbLibrary } from './dataset.ts'
-import { openDataset } from './dataset.ts'
-import { openEmbedded } from './embedded/backend.ts'
-import type { DbItem } from './item.ts'
-import { tellOfficially } from './narration.ts'
-import { createSession } from './session.ts'
+import { openBuiltin } from '../../envs/db/builtin/library.ts'
+import type { DbLibrary } from '../../envs/db/dataset.ts'
+import { openDataset } from '../../envs/db/dataset.ts'
+import { openEmbedded } from '../../envs/db/embedded/backend.ts'
+import type { DbItem } from '../../envs/db/item.ts'
+import { tellOfficially } from '../../envs/db/narration.ts'
+import { createSession } from '../../envs/db/problem-session.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */
 const measuredMs = 3000
@@ -38,9 +39,7 @@ export async function bench(): Promise<Figure[]> {
 }
 
 async function pickItems(): Promise<DbItem[]> {
-  const shared =
-    process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-  const dir = path.join(shared, 'db')
+  const dir = sharedData('db')
   const official = existsSync(dir)
   if (!official) console.error(`no AgentBench problems in ${dir}: built-in ones are played`)
   const library: DbLibrary = official ? await openDataset(dir) : await openBuiltin('hard')

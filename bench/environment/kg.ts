@@ -7,18 +7,18 @@
  * - The reference answers each call by one query, in the process; it words nothing and remembers nothing.
  */
 import { existsSync } from 'node:fs'
-import path from 'node:path'
-import type { Figure } from '../../../bench/figure.ts'
-import type { AssistantMessage } from '../environment.ts'
-import { callsAlong, goldMessages } from './actions.ts'
-import type { SetDerivation } from './graph/derivation.ts'
-import type { Triple } from './graph/embedded.ts'
-import { openEmbeddedGraph } from './graph/embedded.ts'
-import { QueryWriter } from './graph/sparql.ts'
-import type { Question } from './question.ts'
-import { createSession } from './session.ts'
-import { officialWording } from './wording.ts'
-import { worldCupQuestions, worldCupTriples } from './world-cup.ts'
+import { callsAlong, goldMessages } from '../../envs/kg/actions.ts'
+import type { SetDerivation } from '../../envs/kg/graph/derivation.ts'
+import type { Triple } from '../../envs/kg/graph/embedded.ts'
+import { openEmbeddedGraph } from '../../envs/kg/graph/embedded.ts'
+import { QueryWriter } from '../../envs/kg/graph/sparql.ts'
+import type { Question } from '../../envs/kg/question.ts'
+import { createSession } from '../../envs/kg/question-session.ts'
+import { officialWording } from '../../envs/kg/wording.ts'
+import { worldCupQuestions, worldCupTriples } from '../../envs/kg/world-cup.testing.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */
 const measuredMs = 2000
@@ -27,9 +27,7 @@ const namespace = 'urn:kg:'
 
 /** Measures on WC2014; without it there is nothing to measure. */
 export async function bench(): Promise<Figure[]> {
-  const shared =
-    process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-  const dir = path.join(shared, 'kg', 'wc2014')
+  const dir = sharedData('kg', 'wc2014')
   if (!existsSync(dir)) {
     console.error(`no WC2014 in ${dir}: the knowledge graph is not measured`)
     return []

@@ -9,10 +9,12 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import type { Figure } from '../../../bench/figure.ts'
-import type { AssistantMessage, Task } from '../environment.ts'
-import { webshop } from './definition.ts'
-import { clickCall, searchCall } from './tools.ts'
+import type { Task } from '../../envs/environment.ts'
+import { webshop } from '../../envs/webshop/definition.ts'
+import { clickCall, searchCall } from '../../envs/webshop/tools.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */
 const measuredSeconds = 2
@@ -25,9 +27,7 @@ interface Play {
 
 /** The official small shop where its data is there, else the built-in one. */
 export async function bench(): Promise<Figure[]> {
-  const shared =
-    process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-  const dir = path.join(shared, 'webshop')
+  const dir = sharedData('webshop')
   const official = existsSync(dir)
   if (!official) console.error(`no official shop in ${dir}: the built-in one is measured`)
   const options = official ? { dataDir: dir } : { settings: { difficulty: 'hard' } }

@@ -2,20 +2,20 @@
  * A check of `doctor`: one thing that was looked at, what it is like, and what to do.
  *
  * Invariants
- * - What is not well says what to do; what was mended says what was done.
+ * - What is not well says what to do; what was repaired says what was done.
  */
 
 /** What a check found. */
 export interface Check {
   readonly name: string
   /** `wrong`: something that keeps Perdure from working, or has lost data; `warning`: merely missing or left over. */
-  readonly state: 'ok' | 'warning' | 'wrong' | 'mended'
+  readonly state: 'ok' | 'warning' | 'wrong' | 'repaired'
   readonly detail: string
   /** What to do; absent where all is well. */
   readonly advice?: string
 }
 
-const marks: Record<Check['state'], string> = { ok: '✓', warning: '!', wrong: '✗', mended: '+' }
+const marks: Record<Check['state'], string> = { ok: '✓', warning: '!', wrong: '✗', repaired: '+' }
 
 /** The results as people read them. */
 export function checkLines(checks: readonly Check[]): readonly string[] {
@@ -28,28 +28,28 @@ export function checkLines(checks: readonly Check[]): readonly string[] {
 
 /** How a home is looked at. */
 export interface Examination {
-  readonly mend: boolean
+  readonly repair: boolean
   /** Whether living processes use the home: then nothing is moved or deleted under them. */
   readonly inUse: boolean
 }
 
 /**
- * What stands in place of the mended state where nothing is to be mended.
- * @param found what is not well; its advice is what `--mend` will do
+ * The check to report where nothing is repaired.
+ * @param found what is not well; its advice is what `--repair` will do
  */
-export function unmended(found: Check, { mend, inUse }: Examination): Check {
-  if (!mend)
+export function unrepaired(found: Check, { repair, inUse }: Examination): Check {
+  if (!repair)
     return {
       ...found,
-      advice: `${found.advice ?? ''} \`perdure doctor --mend\` does what can be done.`.trim(),
+      advice: `${found.advice ?? ''} \`perdure doctor --repair\` does what can be done.`.trim(),
     }
   if (!inUse) return found
-  return { ...found, advice: 'Processes use this home: end them, then perdure doctor --mend again.' }
+  return { ...found, advice: 'Processes use this home: end them, then perdure doctor --repair again.' }
 }
 
 /** True where a home may be changed. */
-export function mayMend({ mend, inUse }: Examination): boolean {
-  return mend && !inUse
+export function mayRepair({ repair, inUse }: Examination): boolean {
+  return repair && !inUse
 }
 
 /** @example plural(2, 'file') // '2 files' */

@@ -1,4 +1,4 @@
-/** A home damaged in each way is named for what it is, mended where it can be, and told to be well afterwards. */
+/** Each kind of damage to a home is named, repaired where it can be, and reported as well afterwards. */
 import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -18,16 +18,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { configSchema } from '../../config/schema.ts'
-import { runId } from '../../identity.ts'
+import { runId } from '../../identity/identity.ts'
 import { publishCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
-import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/testing-policy.ts'
+import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/policy.testing.ts'
 import { createHome, createRunDirectory, type Home } from '../../storage/home.ts'
 import { readMetrics } from '../../storage/metrics.ts'
 import { openStore, type Store } from '../../storage/store.ts'
-import { tryLock } from '../../workers/temporal-server/file-lock.ts'
-import { serverPaths } from '../../workers/temporal-server/paths.ts'
-import { writeRecord } from '../../workers/temporal-server/record.ts'
-import { joinUsers } from '../../workers/temporal-server/users.ts'
+import { tryLock } from '../../temporal/server/file-lock.ts'
+import { serverPaths } from '../../temporal/server/paths.ts'
+import { writeRecord } from '../../temporal/server/record.ts'
+import { joinUsers } from '../../temporal/server/users.ts'
 import type { Check } from './check.ts'
 import { examineHome } from './home-checks.ts'
 
@@ -59,37 +59,37 @@ afterEach(() => {
   rmSync(home.dir, { recursive: true, force: true })
 })
 
-async function examine(mend = false): Promise<readonly Check[]> {
-  return examineHome(home.dir, { mend })
+async function examine(repair = false): Promise<readonly Check[]> {
+  return examineHome(home.dir, { repair })
 }
 
 /** What is not well, by name. */
-async function troubles(mend = false): Promise<readonly Check[]> {
-  return (await examine(mend)).filter(({ state }) => state !== 'ok')
+async function troubles(repair = false): Promise<readonly Check[]> {
+  return (await examine(repair)).filter(({ state }) => state !== 'ok')
 }
 
-/** It is named and left alone, then mended, then gone. */
-async function expectMended(found: Partial<Check>): Promise<void> {
+/** It is named and left alone, then repaired, then gone. */
+async function expectRepaired(found: Partial<Check>): Promise<void> {
   const [seen, ...others] = await troubles()
   expect(seen).toMatchObject(found)
   expect(seen?.advice ?? '').not.toBe('')
   expect(others).toEqual([])
   expect(await troubles()).toHaveLength(1)
-  expect(await troubles(true)).toMatchObject([{ name: found.name, state: 'mended' }])
+  expect(await troubles(true)).toMatchObject([{ name: found.name, state: 'repaired' }])
   expect(await troubles()).toEqual([])
 }
 
 it('a home in order has nothing to tell, and a home that is not there neither', async () => {
   expect(await troubles()).toEqual([])
-  expect(await examineHome(join(home.dir, 'none'), { mend: false })).toEqual([])
+  expect(await examineHome(join(home.dir, 'none'), { repair: false })).toEqual([])
   expect(existsSync(join(home.dir, 'none'))).toBe(false)
 })
 
 describe('a checkpoint', () => {
-  it('with a changed byte is named and moved aside, and the one before it stands in', async () => {
+  it('with a changed byte is named and moved aside, and the one before it is used instead', async () => {
     const dir = home.run(run).checkpointDir(2)
     truncateSync(join(dir, 'model.safetensors'), 100)
-    await expectMended({ name: 'run demo', state: 'wrong', detail: expect.stringContaining(dir) })
+    await expectRepaired({ name: 'run demo', state: 'wrong', detail: expect.stringContaining(dir) })
     expect(readdirSync(home.asideDir)).toEqual(['demo-checkpoint-2'])
     expect(existsSync(join(home.asideDir, 'demo-checkpoint-2', 'model.safetensors'))).toBe(true)
     expect(existsSync(dir)).toBe(false)
@@ -97,7 +97,11 @@ describe('a checkpoint', () => {
 
   it('without a manifest is named and moved aside', async () => {
     rmSync(join(home.run(run).checkpointDir(1), 'manifest.json'))
-    await expectMended({ name: 'run demo', state: 'wrong', detail: expect.stringContaining('manifest.json') })
+    await expectRepaired({
+      name: 'run demo',
+      state: 'wrong',
+      detail: expect.stringContaining('manifest.json'),
+    })
   })
 
   it('is not moved under a process that lives', async () => {
@@ -113,7 +117,7 @@ describe('a checkpoint', () => {
     }
   })
 
-  it('that is the newest and missing is named, with the one that stands in', async () => {
+  it('that is the newest and missing is named, with the one that is used instead', async () => {
     rmSync(home.run(run).checkpointDir(2), { recursive: true })
     expect(await troubles(true)).toMatchObject([
       {
@@ -125,7 +129,7 @@ describe('a checkpoint', () => {
     ])
   })
 
-  it('that is missing altogether is told', async () => {
+  it('that is missing altogether is reported', async () => {
     rmSync(home.run(run).checkpointsDir, { recursive: true })
     expect(await troubles(true)).toMatchObject([{ name: 'run demo', state: 'wrong' }])
   })
@@ -166,7 +170,7 @@ describe('metrics.jsonl', () => {
     })
     const whole = readFileSync(metricsFile, 'utf8')
     damage(metricsFile)
-    await expectMended({ name: 'run demo', state: 'warning', detail: expect.stringContaining(metricsFile) })
+    await expectRepaired({ name: 'run demo', state: 'warning', detail: expect.stringContaining(metricsFile) })
     expect(readFileSync(metricsFile, 'utf8')).toBe(whole)
   })
 
@@ -185,7 +189,11 @@ describe('metrics.jsonl', () => {
           created: 1,
         })
     })
-    await expectMended({ name: 'run demo', state: 'warning', detail: expect.stringContaining('is missing') })
+    await expectRepaired({
+      name: 'run demo',
+      state: 'warning',
+      detail: expect.stringContaining('is missing'),
+    })
     // The third is not published.
     expect(readMetrics(home.run(run).metricsFile)).toMatchObject([
       { step: 1 },
@@ -206,9 +214,9 @@ function withSchema<T>(work: (database: DatabaseSync) => T): T {
 }
 
 /** The checks that need no server, as where processes use the home. */
-async function withoutServer(mend: boolean): Promise<readonly Check[]> {
+async function withoutServer(repair: boolean): Promise<readonly Check[]> {
   const { checkRuns } = await import('./run-checks.ts')
-  return checkRuns(home, async () => true, { mend, inUse: true })
+  return checkRuns(home, async () => true, { repair, inUse: true })
 }
 
 function checkOf(checks: readonly Check[]): Check | undefined {
@@ -223,7 +231,7 @@ it('files of writers that died are named and removed', async () => {
   const { checkpointsDir, batchesDir } = home.run(run)
   mkdirSync(join(checkpointsDir, '.3.0123456789ab.partial'))
   writeFileSync(join(batchesDir, '.4.safetensors.0123456789ab.partial'), 'x')
-  await expectMended({ name: 'leftovers', state: 'warning', detail: expect.stringContaining('2 files') })
+  await expectRepaired({ name: 'leftovers', state: 'warning', detail: expect.stringContaining('2 files') })
 })
 
 describe('the store', () => {
@@ -236,7 +244,7 @@ describe('the store', () => {
     ])
   })
 
-  it('whose index is damaged is mended, and a copy of it put aside', async () => {
+  it('whose index is damaged is repaired, and a copy of it put aside', async () => {
     const entry = withSchema((database) => {
       const found = database.prepare("select * from sqlite_master where name = 'leases_of_owner'").get()
       database.exec("delete from sqlite_master where name = 'leases_of_owner'")
@@ -247,7 +255,7 @@ describe('the store', () => {
       const back = database.prepare('insert into sqlite_master values (?, ?, ?, ?, ?)')
       back.run(...['type', 'name', 'tbl_name', 'rootpage', 'sql'].map((column) => entry?.[column] ?? null))
     })
-    await expectMended({
+    await expectRepaired({
       name: 'store',
       state: 'wrong',
       detail: expect.stringContaining('missing from index'),
@@ -273,7 +281,7 @@ describe('the store', () => {
       process.kill(process.pid, 'SIGKILL')`
     expect(spawnSync(process.execPath, ['-e', script]).signal).toBe('SIGKILL')
     expect(kept.every((file) => existsSync(file))).toBe(true)
-    expect(await troubles()).toMatchObject([{ name: 'store.db-wal', state: 'mended' }])
+    expect(await troubles()).toMatchObject([{ name: 'store.db-wal', state: 'repaired' }])
     expect(await troubles()).toEqual([])
     await using store = await openStore(home.storeFile)
     expect(await store.leases.list('folder')).toMatchObject([{ id: 'x' }])
@@ -300,7 +308,7 @@ it('leases of dead owners are named and ended', async () => {
 })
 
 describe('a run', () => {
-  it('that was left in the middle is named, with how to go on', async () => {
+  it('that was left in the middle is named, with how to continue', async () => {
     await using store = await openStore(home.storeFile)
     await store.runs.setStatus(run, 'running')
     const found = (await troubles(true)).find(({ name }) => name === 'run demo')
@@ -320,24 +328,24 @@ describe("the server's", () => {
   it('record of a process that is gone is named and put right', async () => {
     mkdirSync(serverPaths(home.dir).locks, { recursive: true })
     writeRecord(serverPaths(home.dir).record, { ...ports, pid: 2 ** 22 - 1, serverVersion: '1.0.0' })
-    await expectMended({ name: 'server record', state: 'warning' })
+    await expectRepaired({ name: 'server record', state: 'warning' })
   })
 
   it('record that cannot be read is named and moved aside', async () => {
     writeFileSync(serverPaths(home.dir).record, '{"pid"')
-    await expectMended({ name: 'server record', state: 'warning' })
+    await expectRepaired({ name: 'server record', state: 'warning' })
     expect(readdirSync(home.asideDir)).toEqual(['temporal.json'])
   })
 
   it('file that is damaged is named and moved aside', async () => {
     writeFileSync(home.temporalFile, 'no database'.repeat(1000))
-    await expectMended({ name: 'temporal.db', state: 'wrong' })
+    await expectRepaired({ name: 'temporal.db', state: 'wrong' })
     expect(readdirSync(home.asideDir)).toEqual([expect.stringMatching(/^temporal-\d+\.db$/)])
   })
 
   it('file that is empty is named and moved aside', async () => {
     writeFileSync(home.temporalFile, '')
-    await expectMended({ name: 'temporal.db', state: 'wrong', detail: expect.stringContaining('empty') })
+    await expectRepaired({ name: 'temporal.db', state: 'wrong', detail: expect.stringContaining('empty') })
   })
 
   it('file with an index that is damaged is named', async () => {
@@ -365,7 +373,7 @@ describe("the server's", () => {
       serverVersion: '1.0.0',
       canDisableNews: false,
     }
-    expect(await checkServerHome(home, binary, { mend: true, inUse: false })).toContainEqual(
+    expect(await checkServerHome(home, binary, { repair: true, inUse: false })).toContainEqual(
       expect.objectContaining({
         name: 'temporal.db',
         state: 'wrong',
@@ -380,6 +388,6 @@ describe("the server's", () => {
     const file = join(users, '1-dead')
     tryLock(file)?.release()
     writeFileSync(file, '', { flag: 'a' })
-    await expectMended({ name: 'locks', state: 'warning' })
+    await expectRepaired({ name: 'locks', state: 'warning' })
   })
 })

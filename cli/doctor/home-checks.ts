@@ -2,21 +2,21 @@
  * Checks of a home directory: everything that a crash, a full disk or a copy may have left in it.
  *
  * Invariants
- * - Without `mend` nothing changes that stays.
+ * - Without `repair` no change is kept.
  * - One check that fails keeps no other from being made.
  */
 
 import { existsSync } from 'node:fs'
 import { Client, Connection } from '@temporalio/client'
-import { type RunId, workflowIdOf } from '../../identity.ts'
+import { type RunId, workflowIdOf } from '../../identity/identity.ts'
 import { type Home, homeAt } from '../../storage/home.ts'
 import { isWritable } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
-import { isNotFound } from '../../workers/call-status.ts'
-import { connect, externalServer } from '../../workers/connection.ts'
-import { homeNameOn } from '../../workers/home-name.ts'
-import { unread } from '../../workers/payload-encryption.ts'
-import { findTemporalBinary, type TemporalBinary } from '../../workers/temporal-server/binary.ts'
+import { isNotFound } from '../../temporal/call-status.ts'
+import { connect, externalServer } from '../../temporal/connection.ts'
+import { homeNameOn } from '../../temporal/home-name.ts'
+import { unread } from '../../temporal/payload-encryption.ts'
+import { findTemporalBinary, type TemporalBinary } from '../../temporal/server/binary.ts'
 import type { Check } from './check.ts'
 import { type Attendance, checkRuns, unseen } from './run-checks.ts'
 import { checkServerHome, livingUsers } from './server-checks.ts'
@@ -25,13 +25,13 @@ import { checkLeases, checkStore } from './store-checks.ts'
 /** All checks of a home; none where there is no home yet. */
 export async function examineHome(
   directory: string,
-  { mend }: { readonly mend: boolean },
+  { repair }: { readonly repair: boolean },
 ): Promise<readonly Check[]> {
   const home = homeAt(directory)
   if (!existsSync(home.dir)) return []
   const isExternal = process.env.TEMPORAL_ADDRESS !== undefined && externalServer() !== undefined
   // That it cannot be written, the check of the machine tells.
-  const examination = { mend: mend && isWritable(home.storeFile), inUse: livingUsers(home) > 0 }
+  const examination = { repair: repair && isWritable(home.storeFile), inUse: livingUsers(home) > 0 }
   const server = isExternal ? [] : await checkServerHome(home, await installedBinary(), examination)
   const store = await checkStore(home, examination)
   const isUsable =
@@ -42,7 +42,7 @@ export async function examineHome(
   const leases = await checkLeases(home, examination)
   try {
     const names = isExternal ? [await nameOnServer(home)] : []
-    // Nobody has to be asked where no process uses the server: then nobody works on any run.
+    // No server has to be asked where no process uses one: then no process works on any run.
     const runs =
       isExternal || examination.inUse
         ? await withAttendance(home.dir, (attended) => checkRuns(home, attended, examination))

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:f
 import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import type { Check } from './check.ts'
 
 const run = promisify(execFile)
@@ -99,7 +99,7 @@ function checkDisk(home: string): Check {
 }
 
 async function checkTemporal(home: string): Promise<readonly Check[]> {
-  const { externalServer } = await import('../../workers/connection.ts')
+  const { externalServer } = await import('../../temporal/connection.ts')
   try {
     const external = externalServer()
     if (external !== undefined) return [await checkExternal(home, external.address)]
@@ -110,7 +110,7 @@ async function checkTemporal(home: string): Promise<readonly Check[]> {
 }
 
 async function checkExternal(home: string, address: string): Promise<Check> {
-  const { connect } = await import('../../workers/connection.ts')
+  const { connect } = await import('../../temporal/connection.ts')
   try {
     const connection = await connect(home)
     await connection.close()
@@ -125,7 +125,7 @@ async function checkExternal(home: string, address: string): Promise<Check> {
 }
 
 async function checkBinary(): Promise<Check> {
-  const { findTemporalBinary } = await import('../../workers/temporal-server/binary.ts')
+  const { findTemporalBinary } = await import('../../temporal/server/binary.ts')
   const passedOver: string[] = []
   try {
     const binary = await findTemporalBinary((line) => passedOver.push(line))
@@ -147,8 +147,8 @@ async function checkBinary(): Promise<Check> {
 }
 
 async function checkServer(home: string): Promise<Check> {
-  const { inspectTemporal } = await import('../../workers/temporal-server/server.ts')
-  const { chooseFreePorts, searchedRange } = await import('../../workers/temporal-server/ports.ts')
+  const { inspectTemporal } = await import('../../temporal/server/server.ts')
+  const { chooseFreePorts, searchedRange } = await import('../../temporal/server/ports.ts')
   const server = await inspectTemporal(home)
   if (server?.running === true) {
     const detail = `${server.users} users on 127.0.0.1:${server.record.port}, UI on http://127.0.0.1:${server.record.uiPort}`

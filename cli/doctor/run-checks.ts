@@ -1,5 +1,5 @@
 /**
- * Checks of the runs of a home: their checkpoints, what was left half written, and whether somebody works on them.
+ * Checks of the runs of a home: their checkpoints, what was left half written, and whether a process works on them.
  *
  * Invariants
  * - A checkpoint that is not what was published is moved aside under its run and version, never deleted.
@@ -8,22 +8,22 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { hasAllMetrics, restoreMetrics } from '../../activities/run-metrics.ts'
-import type { RunId } from '../../identity.ts'
-import { isRunName } from '../../identity.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import type { RunId } from '../../identity/identity.ts'
+import { isRunName } from '../../identity/identity.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../../policy/checkpoints/checkpoint-fault.ts'
 import { publishedVersions } from '../../policy/checkpoints/versions.ts'
-import { reasonOf } from '../../reason.ts'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
-import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
+import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 
 /** Names that are shown of many. */
 const shown = 5
 
-/** Whether the workflow of a run goes on; undefined where nobody can be asked. */
+/** Whether the workflow of a run is running; undefined where no server can be asked. */
 export type Attendance = (run: RunId) => Promise<boolean | undefined>
 
 /** All checks of the runs, those of the store's runs among them. */
@@ -47,7 +47,7 @@ export async function checkRuns(
       name: `run ${id}`,
       state: 'warning',
       detail: 'was left in the middle: no process works on it',
-      advice: `perdure resume ${id} goes on with it.`,
+      advice: `\`perdure resume ${id}\` continues it.`,
     })
   }
   return checks
@@ -76,11 +76,11 @@ async function checkCheckpoints(
         detail: error.message,
         advice: `It can be moved aside; ${standIn(good, version)}.`,
       }
-      if (!mayMend(examination)) broken.push(unmended(found, examination))
+      if (!mayRepair(examination)) broken.push(unrepaired(found, examination))
       else {
         const target = moveAside(home, dir, asideName(id, version))
         const detail = `the checkpoint of version ${version} was broken and is now ${target}; ${standIn(good, version)}`
-        broken.push({ name, state: 'mended', detail })
+        broken.push({ name, state: 'repaired', detail })
       }
     }
   }
@@ -95,13 +95,13 @@ async function checkCheckpoints(
     ]
   const newest = good.at(-1)
   const isMissing = published !== undefined && newest !== undefined && !versions.includes(published)
-  // One that was moved aside has been told of.
+  // One that was moved aside has been reported.
   if (isMissing && !existsSync(join(home.asideDir, asideName(id, published))))
     broken.push({
       name,
       state: 'warning',
       detail: `the checkpoint of version ${published}, which the run published, is missing; ${standIn(good, published)}`,
-      advice: `Put a copy of ${checkpointDir(published)} back before the run goes on, or let it go on from version ${newest}.`,
+      advice: `Put a copy of ${checkpointDir(published)} back before the run continues, or let it continue from version ${newest}.`,
     })
   if (broken.length > 0) return broken
   return [{ name, state: 'ok', detail: `${plural(good.length, 'checkpoint')}, all whole` }]
@@ -114,7 +114,7 @@ function asideName(run: RunId, version: number): string {
 function standIn(good: readonly number[], version: number): string {
   const before = good.at(-1)
   return before === undefined
-    ? `nothing stands in for version ${version}: put a copy back`
+    ? `nothing replaces version ${version}: put a copy back`
     : `version ${before} is used in its place`
 }
 
@@ -126,22 +126,22 @@ async function checkMetrics(
   examination: Examination,
 ): Promise<readonly Check[]> {
   const { dir, metricsFile } = home.run(id)
-  // Between the store and the file of a run that goes on there is always a line on its way.
+  // Between the store and the file of a run in progress there is always a line on its way.
   if (examination.inUse || !existsSync(dir)) return []
   if (await hasAllMetrics(store, id, metricsFile)) return []
   const name = `run ${id}`
   const detail = existsSync(metricsFile)
     ? `${metricsFile} lacks lines that the store has, or holds others`
     : `${metricsFile} is missing`
-  if (!mayMend(examination))
+  if (!mayRepair(examination))
     return [
-      unmended(
+      unrepaired(
         { name, state: 'warning', detail, advice: 'It can be made again from the store.' },
         examination,
       ),
     ]
   await restoreMetrics(store, id, metricsFile)
-  return [{ name, state: 'mended', detail: `${detail}: it was made again from the store` }]
+  return [{ name, state: 'repaired', detail: `${detail}: it was made again from the store` }]
 }
 
 /** Files of writers that died: `.NAME.….partial` beside checkpoints and batches, `….new` beside the record. */
@@ -160,10 +160,10 @@ function checkLeftovers(home: Home, runs: readonly StoredRun[], examination: Exa
   const detail = `${plural(left.length, 'file')} half written by processes that died: ${names.join(', ')}${left.length > shown ? ', …' : ''}`
   // A living process may be writing them now.
   if (examination.inUse) return { name, state: 'ok', detail: 'not looked for while processes write' }
-  if (!mayMend(examination))
-    return unmended({ name, state: 'warning', detail, advice: 'They can be removed.' }, examination)
+  if (!mayRepair(examination))
+    return unrepaired({ name, state: 'warning', detail, advice: 'They can be removed.' }, examination)
   for (const file of left) rmSync(file, { recursive: true, force: true })
-  return { name, state: 'mended', detail: `${detail}; they were removed` }
+  return { name, state: 'repaired', detail: `${detail}; they were removed` }
 }
 
 function leftIn(folder: string, pattern: RegExp): readonly string[] {
@@ -183,7 +183,7 @@ function checkStrays({ runsDir }: Home, runs: readonly StoredRun[]): readonly Ch
       name: `run ${each}`,
       state: 'warning',
       detail: `${join(runsDir, each)} is there, and the store knows no such run`,
-      advice: 'Its checkpoints can be used as policy.from; move it away when nobody needs it.',
+      advice: 'Its checkpoints can be used as policy.from; move it away when no one needs it.',
     }))
 }
 
@@ -193,6 +193,6 @@ export function unseen(error: unknown): Check {
     name: 'runs',
     state: 'wrong',
     detail: `cannot be looked at: ${reasonOf(error)}`,
-    advice: 'Mend what it names, then look again.',
+    advice: 'Repair what it names, then check again.',
   }
 }

@@ -10,13 +10,13 @@ import { basename, join } from 'node:path'
 import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import { isWritable } from '../../storage/read-only.ts'
-import { compareVersions, type TemporalBinary } from '../../workers/temporal-server/binary.ts'
-import { tryLock } from '../../workers/temporal-server/file-lock.ts'
-import { serverPaths } from '../../workers/temporal-server/paths.ts'
-import { servesFile } from '../../workers/temporal-server/process.ts'
-import { readRecord } from '../../workers/temporal-server/record.ts'
-import { inspectTemporal, stopTemporal } from '../../workers/temporal-server/server.ts'
-import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
+import { compareVersions, type TemporalBinary } from '../../temporal/server/binary.ts'
+import { tryLock } from '../../temporal/server/file-lock.ts'
+import { serverPaths } from '../../temporal/server/paths.ts'
+import { servesFile } from '../../temporal/server/process.ts'
+import { readRecord } from '../../temporal/server/record.ts'
+import { inspectTemporal, stopTemporal } from '../../temporal/server/server.ts'
+import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 import { problemsOf } from './store-checks.ts'
 
 /** Living processes that use a home; changes nothing. */
@@ -73,9 +73,9 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
     state: 'wrong',
     detail: `is damaged: ${problems[0]}`,
     advice:
-      'Put a copy of it back, or move it aside: runs go on from their last publication with perdure resume.',
+      'Put a copy of it back, or move it aside: `perdure resume` continues runs from their last publication.',
   }
-  if (!mayMend(examination)) return unmended(found, examination)
+  if (!mayRepair(examination)) return unrepaired(found, examination)
   const stamp = Date.now()
   for (const suffix of ['-wal', '-shm'])
     if (existsSync(temporalFile + suffix))
@@ -83,8 +83,8 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
   const target = moveAside(home, temporalFile, `temporal-${stamp}.db`)
   return {
     name,
-    state: 'mended',
-    detail: `was damaged and is now ${target}; runs go on from their last publication with perdure resume`,
+    state: 'repaired',
+    detail: `was damaged and is now ${target}; \`perdure resume\` continues runs from their last publication`,
   }
 }
 
@@ -113,9 +113,9 @@ async function checkRecord(home: Home, examination: Examination): Promise<Check>
     detail: `names process ${record.pid}, which does not serve this home any more`,
     advice: 'The next command that needs the server puts it right.',
   }
-  if (!mayMend(examination)) return unmended(found, examination)
+  if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return { name, state: 'mended', detail: `named process ${record.pid}, which is gone; it says so now` }
+  return { name, state: 'repaired', detail: `named process ${record.pid}, which is gone; it says so now` }
 }
 
 function unreadable(home: Home, file: string, examination: Examination): Check {
@@ -126,10 +126,10 @@ function unreadable(home: Home, file: string, examination: Examination): Check {
     detail: `${file} cannot be read: ${readFileSync(file, 'utf8').slice(0, 40)}`,
     advice: 'It only saves work and can be moved aside.',
   }
-  if (!mayMend(examination)) return unmended(found, examination)
+  if (!mayRepair(examination)) return unrepaired(found, examination)
   return {
     name,
-    state: 'mended',
+    state: 'repaired',
     detail: `could not be read and is now ${moveAside(home, file, 'temporal.json')}`,
   }
 }
@@ -142,9 +142,9 @@ async function leftServer(home: Home, pid: number, examination: Examination): Pr
     detail: `server ${pid} was left behind by a process that was killed`,
     advice: 'The next command on this home takes it over and stops it.',
   }
-  if (!mayMend(examination)) return unmended(found, examination)
+  if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return { name, state: 'mended', detail: `server ${pid} was left behind and is stopped` }
+  return { name, state: 'repaired', detail: `server ${pid} was left behind and is stopped` }
 }
 
 function checkUsers(home: Home, examination: Examination): Check {
@@ -152,8 +152,8 @@ function checkUsers(home: Home, examination: Examination): Check {
   const { living, dead } = usersOf(home)
   if (dead.length === 0) return { name, state: 'ok', detail: `${living} in use` }
   const detail = `${plural(dead.length, 'lock')} of processes that were killed`
-  if (!examination.mend)
-    return unmended({ name, state: 'warning', detail, advice: 'They count for nothing.' }, examination)
+  if (!examination.repair)
+    return unrepaired({ name, state: 'warning', detail, advice: 'They count for nothing.' }, examination)
   for (const file of dead) rmSync(file, { force: true })
-  return { name, state: 'mended', detail: `${detail} were removed` }
+  return { name, state: 'repaired', detail: `${detail} were removed` }
 }

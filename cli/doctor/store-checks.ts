@@ -3,13 +3,13 @@
  *
  * Invariants
  * - Looking changes no row; the log that a killed process left is taken in, as by every command.
- * - Before a damaged store is mended, a copy of it is put aside.
+ * - Before a damaged store is repaired, a copy of it is put aside.
  */
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { endExpired, type LeaseKind } from '../../envs/lease.ts'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { endExpired, type LeaseKind } from '../../machine/lease.ts'
 import { type StorageFault, storageFaultOf } from '../../storage/fault.ts'
 import type { Home } from '../../storage/home.ts'
 import { lostStore } from '../../storage/lost-store.ts'
@@ -17,7 +17,7 @@ import { isCurrent } from '../../storage/migrations.ts'
 import { isWritable, openForReading } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../wording.ts'
-import { type Check, type Examination, mayMend, plural, unmended } from './check.ts'
+import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 
 const name = 'store'
 const namedProblems = 3
@@ -52,7 +52,7 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
   const detail = `${storeFile} is damaged: ${problems.slice(0, namedProblems).join('; ')}`
   const advice =
     'What can be built anew from its rows is; else put a copy back, or move it away and start again.'
-  if (!mayMend(examination)) return unmended({ name, state: 'wrong', detail, advice }, examination)
+  if (!mayRepair(examination)) return unrepaired({ name, state: 'wrong', detail, advice }, examination)
   try {
     mkdirSync(home.asideDir, { recursive: true })
     const copy = join(home.asideDir, `store-${Date.now()}.db`)
@@ -64,15 +64,15 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
       database.close()
     }
     if (problemsOf(storeFile).length === 0)
-      return { name, state: 'mended', detail: `its indices were built anew; ${copy} is as it was before` }
+      return { name, state: 'repaired', detail: `its indices were built anew; ${copy} is as it was before` }
   } catch {
-    // What cannot be mended is told below as it was found.
+    // What cannot be repaired is reported below as it was found.
   }
   return {
     name,
     state: 'wrong',
     detail,
-    advice: 'It cannot be mended: put a copy back, or move it away and start again.',
+    advice: 'It cannot be repaired: put a copy back, or move it away and start again.',
   }
 }
 
@@ -100,7 +100,7 @@ async function checkSchema(file: string, examination: Examination): Promise<Chec
     return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, file)) }
   }
   if (current) return { name: what, state: 'ok', detail: 'of this release' }
-  if (!mayMend(examination))
+  if (!mayRepair(examination))
     return {
       name: what,
       state: 'ok',
@@ -108,14 +108,14 @@ async function checkSchema(file: string, examination: Examination): Promise<Chec
     }
   const store = await openStore(file, { create: false })
   await store.close()
-  return { name: what, state: 'mended', detail: 'was of an earlier release and is of this one now' }
+  return { name: what, state: 'repaired', detail: 'was of an earlier release and is of this one now' }
 }
 
 function faultWords({ message }: StorageFault): { readonly detail: string; readonly advice: string } {
   return { detail: message, advice: 'Update Perdure, or use another home.' }
 }
 
-/** A write-ahead log that nobody has open was left by a process that was killed; opening the store takes it in. */
+/** A write-ahead log that no process has open was left by one that was killed; opening the store takes it in. */
 function checkLog(file: string, left: number, { inUse }: Examination): readonly Check[] {
   if (left === 0 || inUse || !isWritable(file)) return []
   const database = new DatabaseSync(file)
@@ -125,7 +125,7 @@ function checkLog(file: string, left: number, { inUse }: Examination): readonly 
     database.close()
   }
   const detail = `a process that was killed left ${bytes(left)} in it; they were taken in`
-  return [{ name: `${basename(file)}-wal`, state: 'mended', detail }]
+  return [{ name: `${basename(file)}-wal`, state: 'repaired', detail }]
 }
 
 function sizeOf(file: string): number {
@@ -135,7 +135,7 @@ function sizeOf(file: string): number {
 const leaseKinds: readonly LeaseKind[] = ['container', 'database', 'folder']
 
 /** Leases whose owner has stopped renewing them. */
-export async function checkLeases({ storeFile }: Home, { mend }: Examination): Promise<Check> {
+export async function checkLeases({ storeFile }: Home, { repair }: Examination): Promise<Check> {
   const what = 'leases'
   await using store = await openStore(storeFile, { create: false, access: 'read' })
   const now = Date.now()
@@ -144,17 +144,17 @@ export async function checkLeases({ storeFile }: Home, { mend }: Examination): P
   const living = `${plural(leases.length - expired.length, 'lease')} in use`
   if (expired.length === 0) return { name: what, state: 'ok', detail: living }
   const dead = `${plural(expired.length, 'lease')} of dead owners (${expired.map(({ id }) => id).join(', ')})`
-  if (!mend)
+  if (!repair)
     return {
       name: what,
       state: 'warning',
       detail: dead,
-      advice: 'The next session removes what they stand for; perdure doctor --mend ends them now.',
+      advice: 'The next session removes what they name; perdure doctor --repair ends them at once.',
     }
   for (const kind of leaseKinds) await endExpired(store.leases, kind, now)
   return {
     name: what,
-    state: 'mended',
+    state: 'repaired',
     detail: `${dead} were ended; the next session removes what they stood for`,
   }
 }

@@ -9,10 +9,10 @@ import { createReadStream } from 'node:fs'
 import path from 'node:path'
 import { constants, createGunzip, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { z } from 'zod'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { GameEntry } from './dataset.ts'
 import type { GameSource } from './engine/game.ts'
+import type { GameEntry } from './game-entry.ts'
 
 const gameLine = z.object({
   id: z.string(),

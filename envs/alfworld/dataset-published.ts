@@ -9,10 +9,11 @@ import { readFileSync } from 'node:fs'
 import { open, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { systemFailureOf } from '../../faults/system-error.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { GameEntry } from './dataset.ts'
 import type { GameSource } from './engine/game.ts'
 import { taskPlaceholder } from './engine/grammar.ts'
+import type { GameEntry } from './game-entry.ts'
 
 const gameFile = z.object({
   pddl_domain: z.string(),
@@ -64,8 +65,7 @@ async function usable(file: string): Promise<string | boolean> {
     if (!read.success) return 'it is no game of ALFWorld'
     return read.data.solvable ?? 'it does not say whether it is solvable'
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR'))
-      return false
+    if (['missing', 'not_a_directory'].includes(systemFailureOf(cause))) return false
     return cause instanceof SyntaxError ? 'it is cut short or no JSON' : String(cause)
   }
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { EnvironmentFault } from '../environment.ts'
 import { openDataset } from './dataset.ts'
 import { openGame } from './engine/game.ts'
-import { toy } from './engine/toy.ts'
+import { toy } from './engine/toy.testing.ts'
 
 let dir: string
 beforeEach(async () => {

@@ -13,17 +13,13 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { emptyFolder, unreadableFolder } from '../data-folder.ts'
 import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
+import { inUsualOrder, listedInstances } from '../listed-instances.ts'
 import { readCompactSplits } from './dataset-compact.ts'
 import { readPublishedSplits } from './dataset-published.ts'
 import type { GameSource } from './engine/game.ts'
-
-/** One game that can be read. */
-export interface GameEntry {
-  readonly id: string
-  /** @throws EnvironmentFault bad_data, naming the file */
-  read(): GameSource
-}
+import type { GameEntry } from './game-entry.ts'
 
 /** Games by split and id. */
 export interface AlfworldDataset {
@@ -42,13 +38,7 @@ const knownSplits = ['train', 'valid_train', 'valid_seen', 'valid_unseen']
 /** Opens a folder of official games. @throws EnvironmentFault bad_data where it holds none */
 export async function openDataset(dir: string): Promise<AlfworldDataset> {
   const warnings: string[] = []
-  const names = await readdir(dir).catch((cause: unknown) => {
-    throw new EnvironmentFault(
-      'bad_data',
-      `alfworld data: folder ${dir} cannot be read: give an existing folder`,
-      { cause },
-    )
-  })
+  const names = await readdir(dir).catch(unreadableFolder('alfworld', dir))
   const entries = new Map<string, Map<string, GameEntry>>()
   for await (const entry of allEntries(dir, names, warnings)) {
     const split = entry.id.slice(0, entry.id.indexOf('/'))
@@ -58,13 +48,10 @@ export async function openDataset(dir: string): Promise<AlfworldDataset> {
     entries.set(split, games)
   }
   if (entries.size === 0) {
-    const reasons = warnings.length === 0 ? '' : `: ${warnings.slice(0, 3).join('; ')}`
-    throw new EnvironmentFault(
-      'bad_data',
-      `alfworld data: ${dir} holds no games; expected <split>/<task>/<trial>/game.tw-pddl or <split>.jsonl.gz${reasons}`,
-    )
+    const expected = '<split>/<task>/<trial>/game.tw-pddl or <split>.jsonl.gz'
+    throw emptyFolder('alfworld', dir, { what: 'games', expected, warnings })
   }
-  return new Dataset(dir, entries, warnings)
+  return datasetOf(dir, inUsualOrder(entries, knownSplits), warnings)
 }
 
 async function* allEntries(
@@ -97,53 +84,22 @@ async function sharedText(dir: string, name: string): Promise<string> {
   })
 }
 
-class Dataset implements AlfworldDataset {
-  readonly splits: readonly Split[]
-  readonly warnings: readonly string[]
-  readonly #dir: string
-  readonly #entries: ReadonlyMap<string, ReadonlyMap<string, GameEntry>>
-  readonly #ids: ReadonlyMap<string, readonly string[]>
-
-  constructor(
-    dir: string,
-    entries: ReadonlyMap<string, ReadonlyMap<string, GameEntry>>,
-    warnings: readonly string[],
-  ) {
-    this.#dir = dir
-    this.#entries = entries
-    this.#ids = new Map([...entries].map(([split, games]) => [split, [...games.keys()].sort()]))
-    const found = [...entries.keys()].sort()
-    const ordered = [
-      ...knownSplits.filter((name) => entries.has(name)),
-      ...found.filter((name) => !knownSplits.includes(name)),
-    ]
-    this.splits = ordered.map((name) => ({ name, size: entries.get(name)?.size ?? 0 }))
-    this.warnings = warnings
-  }
-
-  instanceAt(split: string, index: number): InstanceId {
-    const ids = this.#ids.get(split)
-    const id = ids?.[((index % ids.length) + ids.length) % ids.length]
-    if (id === undefined) {
-      const names = this.splits.map(({ name }) => name).join(', ')
-      throw new EnvironmentFault(
-        'unknown_split',
-        `alfworld data: ${this.#dir} has no split "${split}": use ${names}`,
-      )
-    }
-    return id
-  }
-
-  source(instance: InstanceId): GameSource {
-    const split = instance.slice(0, Math.max(0, instance.indexOf('/')))
-    const entry = this.#entries.get(split)?.get(instance)
-    if (entry === undefined) {
-      const example = this.instanceAt(this.splits[0]?.name ?? '', 0)
-      throw new EnvironmentFault(
-        'unknown_instance',
-        `alfworld data: ${this.#dir} has no game "${instance.slice(0, 200)}": ids look like ${example}`,
-      )
-    }
-    return entry.read()
+function datasetOf(
+  dir: string,
+  entries: ReadonlyMap<string, ReadonlyMap<string, GameEntry>>,
+  warnings: readonly string[],
+): AlfworldDataset {
+  const ids = new Map([...entries].map(([split, games]) => [split, [...games.keys()].sort()]))
+  const { splits, instanceAt, unknown } = listedInstances(`alfworld data: ${dir}`, 'game', ids)
+  return {
+    splits,
+    warnings,
+    instanceAt,
+    source(instance) {
+      const split = instance.slice(0, Math.max(0, instance.indexOf('/')))
+      const entry = entries.get(split)?.get(instance)
+      if (entry === undefined) throw unknown(instance)
+      return entry.read()
+    },
   }
 }

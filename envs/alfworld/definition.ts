@@ -11,10 +11,10 @@ import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.t
 import type { Dialect } from './dialect.ts'
 import { householdDialect, officialDialect } from './dialect.ts'
 import { openGame } from './engine/game.ts'
+import { createSession } from './game-session.ts'
 import type { GameLibrary } from './household/library.ts'
 import { openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'
-import { createSession } from './session.ts'
 import type { HouseholdSettings } from './settings.ts'
 import { readSettings } from './settings.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
+import { sharedData } from '../../test/shared-data.ts'
 import type { Task } from '../environment.ts'
 import { alfworld } from './definition.ts'
 import { actionOf } from './demonstration.ts'
@@ -8,8 +8,7 @@ import { actionOf } from './demonstration.ts'
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
 
-const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-const data = path.join(shared, 'alfworld')
+const data = sharedData('alfworld')
 const missing = existsSync(data) ? false : `no official games in ${data}`
 
 async function turnsOf(task: Task, split: string, count: number): Promise<(number | undefined)[]> {
@@ -39,7 +38,7 @@ test('a share of the demonstrations hesitates, the others never do, and both win
   expect(shares.filter((share) => share === 0).length).toBeGreaterThan(15)
 })
 
-test('a slip fails, changes nothing, is marked as a mistake, and the expert goes on as without it', async () => {
+test('a slip fails, changes nothing, is marked as a mistake, and the expert continues as without it', async () => {
   const played = async (slips: number) => {
     const task = await alfworld.open({ settings: { difficulty: 'easy', slips } })
     return Promise.all(

@@ -5,18 +5,19 @@
  * - A demonstration wins its game; where none does, there is none.
  * - A slip changes nothing in the game, and what the expert does next is what it would have done without.
  */
-import { seedOf, uniforms } from '../../identity.ts'
-import type { AssistantMessage, Demonstration } from '../environment.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Demonstration } from '../environment.ts'
+import { calling } from '../tool-call.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import type { GameSource } from './engine/game.ts'
 import { openGame } from './engine/game.ts'
 import { createExpert } from './expert.ts'
-import { householdTools } from './tools.ts'
+import { toolName } from './game-session.ts'
 
 /** The agent's message that plays a command. */
 export function actionOf(command: string): AssistantMessage {
-  const name = householdTools[0]?.function.name ?? ''
-  return { role: 'assistant', content: '', tool_calls: [{ name, arguments: { action: command } }] }
+  return calling(toolName, { action: command })
 }
 
 /** How an expert wastes turns. */
@@ -25,7 +26,7 @@ export interface Detours {
   readonly hesitation: number
   /** Share of the games in which it hesitates at all. */
   readonly hesitantShare: number
-  /** Probability of a command that fails before one of its own, so that going on after a failure can be learnt. */
+  /** Probability of a command that fails before one of its own, so that continuing after a failure can be learnt. */
   readonly slips: number
 }
 
@@ -75,7 +76,7 @@ export function demonstrateByExpert(
   return undefined
 }
 
-/** What somebody who overlooks or mixes up something would try: a thing that is not there, a place already reached. */
+/** A plausible mistake: to take an object that is not there, or to go where the agent is already. */
 function slipOf(
   seen: readonly string[],
   here: string | undefined,

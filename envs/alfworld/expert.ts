@@ -5,7 +5,7 @@
  * - It is given observations only, never the game's state.
  * - The same observations give the same commands.
  * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
- * - Places may share a spot: where going to one does nothing, it is at hand already.
+ * - Places may share a spot: where going to one does nothing, it is within reach already.
  */
 import type { Contents, Dialect, TaskReading } from './dialect.ts'
 import { kindOf } from './dialect.ts'
@@ -106,7 +106,7 @@ class Mind {
     for (const [place, things] of this.#contents) {
       const lamp = things.find((name) => kindOf(name) === lampKind)
       if (lamp === undefined) continue
-      // Lit and in hand at the lamp's place, and still not won: this expert knows no more.
+      // Lit and held at the lamp's place, and still not won: this expert knows no more.
       return this.#goTo(place) ?? (this.#lit ? undefined : this.#use(lamp))
     }
     return this.#explore(lampKind)
@@ -155,7 +155,7 @@ class Mind {
       const alike = this.#places.filter((other) => kindOf(other) === kind).length
       const cost = (place === this.#at ? 0 : 1) + (this.#dialect.closable(kind) ? 1 : 0)
       const value = (rank < 0 ? unlikely : decay ** rank) / alike / Math.max(cost, 1)
-      // A place that was found closed and stands at hand is opened first.
+      // A place that was found closed and is within reach is opened first.
       const here = place === this.#at ? value + 1 : value
       if (best === undefined || here > best.value) best = { place, value: here }
     }

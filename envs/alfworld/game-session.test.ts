@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { AssistantMessage, Environment } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Environment } from '../environment.ts'
 import { alfworld } from './definition.ts'
 import { actionOf } from './demonstration.ts'
 
@@ -23,6 +24,13 @@ test('a game begins with one system message and one user message that holds the 
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user'])
   expect(messages[1]?.content).toBe(info.observation)
   expect(messages[1]?.content).toMatch(/^You see .*\nTask: /)
+})
+
+test('the tool is named and shaped as AgentBench has it', async () => {
+  const { tools } = await started({})
+  expect(tools.map(({ function: { name, parameters } }) => [name, parameters.required])).toEqual([
+    ['take_action', ['action']],
+  ])
 })
 
 test('commands reach the game as written: case matters', async () => {

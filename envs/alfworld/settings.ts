@@ -6,8 +6,8 @@
  * - A range that is given wins over the one of the difficulty.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { promptSetting, settingsOf } from '../task-settings.ts'
 
 /** Kinds of errands, as ALFWorld has them. */
 export const errands = ['place', 'light', 'clean', 'heat', 'cool', 'two'] as const
@@ -40,10 +40,7 @@ const settingsSchema = z.strictObject({
     .default([...errands])
     .describe('Kinds of errands of generated games, taken in turn.'),
   showAdmissible: z.boolean().default(false).describe('Whether answers list the commands that work now.'),
-  prompt: z
-    .enum(['short', 'full'])
-    .default('short')
-    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  prompt: promptSetting,
   demonstrations: z
     .enum(['expert', 'walkthrough'])
     .default('expert')
@@ -71,7 +68,7 @@ const settingsSchema = z.strictObject({
     .max(1)
     .default(0)
     .describe(
-      'Probability of a command that fails before one of the expert: how to go on is imitated, the slip is not.',
+      'Probability of a command that fails before one of the expert: how to continue is imitated, the slip is not.',
     ),
 })
 
@@ -98,12 +95,11 @@ export interface HouseholdSettings {
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): HouseholdSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (!result.success)
-    throw new EnvironmentFault('bad_settings', `settings of alfworld: ${z.prettifyError(result.error)}`, {
-      cause: result.error,
-    })
-  const { difficulty, rooms, receptacles, objects, ...rest } = result.data
+  const { difficulty, rooms, receptacles, objects, ...rest } = settingsOf(
+    'alfworld',
+    settingsSchema,
+    settings,
+  )
   const home = homes[difficulty]
   return {
     ...rest,

@@ -11,7 +11,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { unreadableFolder } from '../data-folder.ts'
 import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
+import { listedInstances } from '../listed-instances.ts'
 
 /** The categories of the multi-turn part, which are the splits. */
 export const categories = ['base', 'miss_func', 'miss_param', 'long_context'] as const
@@ -46,9 +48,7 @@ const answerSchema = z.object({ id: z.string(), ground_truth: z.array(z.unknown(
 
 /** Opens a folder in the published layout, v3 or v4. @throws EnvironmentFault bad_data, naming file and line */
 export async function openDataset(dir: string): Promise<BfclDataset> {
-  const names = await readdir(dir).catch((cause: unknown) => {
-    throw new EnvironmentFault('bad_data', `bfcl data: folder ${dir} cannot be read`, { cause })
-  })
+  const names = await readdir(dir).catch(unreadableFolder('bfcl', dir))
   const instances = new Map<string, string[]>()
   const warnings: string[] = []
   for (const category of categories) {
@@ -79,19 +79,8 @@ function datasetOf(
   instances: ReadonlyMap<string, readonly string[]>,
   warnings: readonly string[],
 ): BfclDataset {
-  return {
-    splits: [...instances].map(([name, ids]) => ({ name, size: ids.length })),
-    warnings,
-    instanceAt(split, index) {
-      const ids = instances.get(split)
-      const id = ids?.[index % ids.length]
-      if (id !== undefined) return id
-      throw new EnvironmentFault(
-        'unknown_split',
-        `there is no split "${split}": use ${[...instances.keys()].join(', ')}`,
-      )
-    },
-  }
+  const { splits, instanceAt } = listedInstances('bfcl data', 'problem', instances)
+  return { splits, warnings, instanceAt }
 }
 
 async function readLines<T>(file: string, schema: z.ZodType<T>): Promise<T[]> {

@@ -11,8 +11,9 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '../../cache-folder.ts'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { codeOf } from '../../faults/system-error.ts'
+import { cacheFolder } from '../../machine/cache-folder.ts'
 import { EnvironmentFault } from '../environment.ts'
 
 const run = promisify(execFile)
@@ -62,9 +63,7 @@ async function findPython(named: string | undefined): Promise<string> {
       if (major > oldestPython[0] || (major === oldestPython[0] && minor >= oldestPython[1])) return command
       found.push(`${command} is Python ${major}.${minor}`)
     } catch (cause) {
-      found.push(
-        `${command}: ${cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'not found' : reasonOf(cause)}`,
-      )
+      found.push(`${command}: ${codeOf(cause) === 'ENOENT' ? 'not found' : reasonOf(cause)}`)
     }
   }
   throw new EnvironmentFault(

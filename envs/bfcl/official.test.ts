@@ -4,13 +4,14 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sharedData } from '../../test/shared-data.ts'
 import type { Task } from '../environment.ts'
 import { type ReplayedLine, replayLines } from '../replay.ts'
 import { bfcl } from './definition.ts'
 import { install } from './installation.ts'
 
-const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-const versions = ['v3', 'v4'].map((version) => path.join(shared, 'bfcl', version))
+const versions = ['v3', 'v4'].map((version) => sharedData('bfcl', version))
+const missing = versions.some((dir) => !existsSync(dir))
 /** `PERDURE_BFCL_ALL=1` compares every instance, which takes a minute or two. */
 const every = (process.env.PERDURE_BFCL_ALL ?? '') === '' ? 25 : 1
 
@@ -63,7 +64,7 @@ describe.skipIf(typeof installation === 'string')('the official package', () => 
     )
   })
 
-  test.skipIf(!existsSync(shared))('the one question whose answer does not fit it is named', async () => {
+  test.skipIf(missing)('the one question whose answer does not fit it is named', async () => {
     const [v3 = '', v4 = ''] = versions
     expect((await bfcl.open({ dataDir: v3 })).warnings).toEqual([
       expect.stringContaining('multi_turn_base_154'),

@@ -5,8 +5,8 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { settingsOf } from '../task-settings.ts'
 import { promptForms } from './prompt.ts'
 
 const settingsSchema = z.strictObject({
@@ -25,9 +25,5 @@ export type BfclSettings = z.output<typeof settingsSchema>
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): BfclSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (result.success) return result.data
-  throw new EnvironmentFault('bad_settings', `settings of bfcl: ${z.prettifyError(result.error)}`, {
-    cause: result.error,
-  })
+  return settingsOf('bfcl', settingsSchema, settings)
 }

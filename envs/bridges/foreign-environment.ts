@@ -22,10 +22,10 @@
  */
 import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
+import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'
 import { openedSchema } from './protocol.ts'
-import { createForeignSession, type Deadlines, defaultDeadlines } from './session.ts'
 
 /** What a foreign environment says of itself, and how it is started. */
 export interface ForeignEnvironment extends Omit<EnvironmentDefinition, 'open'> {

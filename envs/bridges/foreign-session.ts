@@ -6,14 +6,9 @@
  * - A crash, a missed deadline or an answer that is none is a `session_lost` fault; the next reset starts anew.
  */
 import { z } from 'zod'
-import type {
-  AssistantMessage,
-  Environment,
-  InstanceId,
-  Observation,
-  StepResult,
-  ToolSpec,
-} from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { ToolSpec } from '../../messages/tool.ts'
+import type { Environment, InstanceId, Observation, StepResult } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { LineProcess } from './line-process.ts'
 import type { ProcessPool } from './process-pool.ts'

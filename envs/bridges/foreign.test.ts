@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { AssistantMessage, Environment, Task } from '../environment.ts'
+import { isAlive } from '../../machine/process.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Environment, Task } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
 import { foreignEnvironment } from './foreign-environment.ts'
 
@@ -77,17 +78,6 @@ async function using<T>(run: (environment: Environment) => Promise<T>): Promise<
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  // What has ended may still wait for its parent.
-  const status = `/proc/${pid}/status`
-  return !existsSync(status) || !/State:\s+Z/.test(readFileSync(status, 'utf8'))
-}
-
 test('splits, messages, tools and endings come from the process', () =>
   using(async (environment) => {
     expect(task.splits).toEqual([
@@ -144,7 +134,7 @@ describe('a process that', () => {
       if (!(fault instanceof EnvironmentFault)) throw fault
       expect(fault.message).toMatch(/did not answer "step" within 3 s; its last words: child \d+/)
       const grandchild = Number(/child (\d+)/.exec(fault.message)?.[1])
-      await vi.waitFor(() => expect(isAlive(grandchild)).toBe(false))
+      await vi.waitFor(() => expect(isAlive({ pid: grandchild })).toBe(false))
     }))
 
   test('reports a fault keeps its kind, and is not lost', () =>
@@ -178,7 +168,7 @@ test('a closed task leaves no process, not even one that hangs', async () => {
   const pending = environment.step(call('hang')).catch((fault: unknown) => fault)
   await other.close()
   expect(await pending).toMatchObject({ kind: 'session_lost' })
-  expect(isAlive(Number(info.pid))).toBe(false)
+  expect(isAlive({ pid: Number(info.pid) })).toBe(false)
   await environment.close()
   await expect(environment.reset('test/0')).rejects.toMatchObject({ kind: 'session_lost' })
 })
@@ -189,7 +179,7 @@ test('a session that is closed while its process is at work gives up the process
   const pending = environment.step(call('hang')).catch((fault: unknown) => fault)
   await environment.close()
   expect(await pending).toMatchObject({ kind: 'session_lost' })
-  expect(isAlive(Number(info.pid))).toBe(false)
+  expect(isAlive({ pid: Number(info.pid) })).toBe(false)
 })
 
 test('a command that cannot be started is said by its name', async () => {

@@ -6,12 +6,13 @@
  * - A process that misses a deadline, is asked before it has answered, or writes what is no answer or too long
  *   is killed, and all that it started with it.
  * - Memory is bounded: of standard error only the last words are kept, of standard output one line.
- * - What the process said last on standard error stands in the fault.
+ * - What the process said last on standard error is in the fault.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
+import { codeOf } from '../../faults/system-error.ts'
 import { EnvironmentFault } from '../environment.ts'
 import { replySchema } from './protocol.ts'
 
@@ -47,7 +48,7 @@ interface Waiting {
   readonly reject: (fault: EnvironmentFault) => void
 }
 
-/** Starts a process; that it cannot be started is told by its first request. */
+/** Starts a process; that it cannot be started is reported by its first request. */
 export function startLineProcess(command: ProcessCommand): LineProcess {
   return new ChildLineProcess(command)
 }
@@ -75,7 +76,7 @@ class ChildLineProcess implements LineProcess {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-lastWordsLimit)
     })
-    // What breaks a pipe is told by the end of the process.
+    // What breaks a pipe is reported by the end of the process.
     child.stdin?.on('error', () => undefined)
   }
 
@@ -86,7 +87,7 @@ class ChildLineProcess implements LineProcess {
   async request<T>(method: string, params: object, schema: z.ZodType<T>, deadlineMs: number): Promise<T> {
     if (this.#fault !== undefined) throw this.#fault
     if (this.#waiting !== undefined)
-      // Whoever asked before has given up waiting.
+      // The caller that asked before has given up waiting.
       throw this.#lose(`was still at work when it was asked "${method}"`)
     const id = ++this.#lastId
     const line = await this.#ask(id, `${JSON.stringify({ id, method, params })}\n`, method, deadlineMs)
@@ -140,13 +141,13 @@ class ChildLineProcess implements LineProcess {
       const line = this.#parts.join('')
       this.#parts = []
       this.#length = 0
-      if (this.#waiting === undefined) this.#lose(`wrote a line that nobody asked for: ${excerpt(line)}`)
+      if (this.#waiting === undefined) this.#lose(`wrote a line without a request: ${excerpt(line)}`)
       else this.#waiting.resolve(line)
       if (end + 1 < text.length) this.#lose(`wrote more than one line: ${excerpt(text.slice(end + 1))}`)
     }
   }
 
-  /** Gives the process up; the first reason stands. */
+  /** Gives the process up; the first reason is kept. */
   #lose(reason: string, cause?: unknown): EnvironmentFault {
     if (this.#fault === undefined) {
       const words = this.#lastWords.trim()
@@ -162,9 +163,9 @@ class ChildLineProcess implements LineProcess {
     this.#fault ??= new EnvironmentFault('session_lost', `${this.#name} was ended`)
     this.#waiting?.reject(this.#fault)
     this.#child.stdin?.end()
-    const patience = new AbortController()
-    await Promise.race([this.#closed, delay(leaveMs, undefined, { signal: patience.signal }).catch(() => {})])
-    patience.abort()
+    const leaving = new AbortController()
+    await Promise.race([this.#closed, delay(leaveMs, undefined, { signal: leaving.signal }).catch(() => {})])
+    leaving.abort()
     this.#kill()
     await this.#closed
   }
@@ -177,7 +178,7 @@ class ChildLineProcess implements LineProcess {
       if (process.platform === 'win32') this.#child.kill('SIGKILL')
       else process.kill(-pid, 'SIGKILL')
     } catch (cause) {
-      if (!(cause instanceof Error && 'code' in cause && cause.code === 'ESRCH')) throw cause
+      if (codeOf(cause) !== 'ESRCH') throw cause
     }
     this.#child.stdout?.destroy()
     this.#child.stderr?.destroy()

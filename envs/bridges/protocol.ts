@@ -14,8 +14,10 @@
  * - Whatever the process answers is checked against these schemas before it is used.
  */
 import { z } from 'zod'
-import type { AssistantMessage, StepResult, ToolSpec } from '../environment.ts'
-import { argumentsText } from '../exact-arguments.ts'
+import { argumentsText } from '../../messages/exact-arguments.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { ToolSpec } from '../../messages/tool.ts'
+import type { StepResult } from '../environment.ts'
 
 const facts = z.record(z.string(), z.json())
 const message = z.discriminatedUnion('role', [

@@ -9,8 +9,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { emptyFolder, unreadableFolder } from '../data-folder.ts'
 import type { InstanceId, Split } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { listedInstances } from '../listed-instances.ts'
 import type { DbItem, Goal, TableData } from './item.ts'
 import { reprOfFloat, reprOfText } from './narration.ts'
 
@@ -43,11 +44,7 @@ const entrySchema = z.object({
 
 /** Opens a folder of official problems. @throws EnvironmentFault bad_data where it holds none */
 export async function openDataset(dir: string): Promise<DbLibrary> {
-  const names = await readdir(dir).catch((cause: unknown) => {
-    throw new EnvironmentFault('bad_data', `db data: folder ${dir} cannot be read: give an existing folder`, {
-      cause,
-    })
-  })
+  const names = await readdir(dir).catch(unreadableFolder('db', dir))
   const warnings: string[] = []
   const splits = new Map<string, ReadonlyMap<InstanceId, DbItem>>()
   for (const name of names.filter((file) => /\.jsonl?$/.test(file)).sort()) {
@@ -59,12 +56,11 @@ export async function openDataset(dir: string): Promise<DbLibrary> {
     const items = await readSplit(path.join(dir, name), stem, warnings)
     if (items.size > 0) splits.set(stem, items)
   }
-  if (splits.size === 0)
-    throw new EnvironmentFault(
-      'bad_data',
-      `db data: ${dir} holds no problems; expected dev.jsonl, standard.jsonl${warnings.length === 0 ? '' : `: ${warnings.slice(0, 3).join('; ')}`}`,
-    )
-  return new Dataset(dir, splits, warnings)
+  if (splits.size === 0) {
+    const expected = 'dev.jsonl, standard.jsonl'
+    throw emptyFolder('db', dir, { what: 'problems', expected, warnings })
+  }
+  return libraryOf(dir, splits, warnings)
 }
 
 async function readSplit(
@@ -211,44 +207,22 @@ function questionOf({
   ].join('')
 }
 
-class Dataset implements DbLibrary {
-  readonly splits: readonly Split[]
-  readonly warnings: readonly string[]
-  readonly #dir: string
-  readonly #items: ReadonlyMap<string, ReadonlyMap<InstanceId, DbItem>>
-  readonly #ids: ReadonlyMap<string, readonly InstanceId[]>
-
-  constructor(
-    dir: string,
-    items: ReadonlyMap<string, ReadonlyMap<InstanceId, DbItem>>,
-    warnings: readonly string[],
-  ) {
-    this.#dir = dir
-    this.#items = items
-    this.#ids = new Map([...items].map(([split, entries]) => [split, [...entries.keys()]]))
-    this.splits = [...this.#ids].map(([name, ids]) => ({ name, size: ids.length }))
-    this.warnings = warnings
-  }
-
-  instanceAt(split: string, index: number): InstanceId {
-    const ids = this.#ids.get(split)
-    const id = ids?.[((index % ids.length) + ids.length) % ids.length]
-    if (id === undefined)
-      throw new EnvironmentFault(
-        'unknown_split',
-        `db data: ${this.#dir} has no split "${split}": use ${[...this.#ids.keys()].join(', ')}`,
-      )
-    return id
-  }
-
-  item(instance: InstanceId): DbItem {
-    const split = instance.slice(0, Math.max(0, instance.lastIndexOf('/')))
-    const item = this.#items.get(split)?.get(instance)
-    if (item === undefined)
-      throw new EnvironmentFault(
-        'unknown_instance',
-        `db data: ${this.#dir} has no problem "${instance.slice(0, 80)}": ids look like ${this.instanceAt(this.splits[0]?.name ?? '', 0)}`,
-      )
-    return item
+function libraryOf(
+  dir: string,
+  items: ReadonlyMap<string, ReadonlyMap<InstanceId, DbItem>>,
+  warnings: readonly string[],
+): DbLibrary {
+  const ids = new Map([...items].map(([split, entries]) => [split, [...entries.keys()]]))
+  const { splits, instanceAt, unknown } = listedInstances(`db data: ${dir}`, 'problem', ids)
+  return {
+    splits,
+    warnings,
+    instanceAt,
+    item(instance) {
+      const split = instance.slice(0, Math.max(0, instance.lastIndexOf('/')))
+      const item = items.get(split)?.get(instance)
+      if (item === undefined) throw unknown(instance)
+      return item
+    },
   }
 }

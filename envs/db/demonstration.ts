@@ -4,21 +4,18 @@
  * Invariants
  * - A demonstration solves its problem; where the task was a change, "done" is committed.
  */
-import type { AssistantMessage, Demonstration, InstanceId, JsonObject } from '../environment.ts'
+import type { Demonstration, InstanceId } from '../environment.ts'
+import { calling } from '../tool-call.ts'
 import type { Problem } from './builtin/problem.ts'
-import { commitTool, executeTool } from './tools.ts'
+import { commitTool, executeTool } from './problem-session.ts'
 
 /** What an expert does who knows the statement. */
 export function demonstrate(instance: InstanceId, { statement, answers }: Problem): Demonstration {
   return {
     instance,
     actions: [
-      called(executeTool, { query: statement }),
-      called(commitTool, { answers: answers === undefined ? ['done'] : [...answers] }),
+      calling(executeTool, { query: statement }),
+      calling(commitTool, { answers: answers === undefined ? ['done'] : [...answers] }),
     ],
   }
-}
-
-function called(name: string, args: JsonObject): AssistantMessage {
-  return { role: 'assistant', content: '', tool_calls: [{ name, arguments: args }] }
 }

@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
-import type { AssistantMessage, Environment, Task } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { databaseServerMissing, startDatabaseServer } from '../../test/database-server.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Environment, Task } from '../environment.ts'
 import { db } from './definition.ts'
 
-const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-const dir = path.join(shared, 'db')
+const dir = sharedData('db')
 const server =
   existsSync(dir) && databaseServerMissing() === undefined ? await startDatabaseServer() : undefined
 const url = server?.url

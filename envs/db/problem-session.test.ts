@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { AssistantMessage, Environment, Task } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Environment, Task } from '../environment.ts'
 import { db } from './definition.ts'
-import { hostileStatements } from './hostile-statements.ts'
+import { hostileStatements } from './hostile-statements.testing.ts'
 
 function called(name: string, args: object): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: args as never }] }
@@ -96,7 +97,7 @@ test('every reset has a database of its own', async () => {
   expect((await other.step(query('SELECT * FROM mine'))).info).toHaveProperty('error')
 })
 
-test.each(hostileStatements)('a hostile statement harms nobody: %s', async (_, sql) => {
+test.each(hostileStatements)('a hostile statement harms no other session: %s', async (_, sql) => {
   const neighbour = await session('train/3')
   const environment = await session('train/4')
   const { messages, reward, done } = await environment.step(query(sql))

@@ -6,8 +6,8 @@
  * - A password in a URL is never part of a message.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { promptSetting, settingsOf } from '../task-settings.ts'
 
 const settingsSchema = z.strictObject({
   url: z
@@ -21,10 +21,7 @@ const settingsSchema = z.strictObject({
     .enum(['easy', 'normal', 'hard'])
     .default('normal')
     .describe('Built-in problems: sizes of tables and kinds of questions.'),
-  prompt: z
-    .enum(['short', 'full'])
-    .default('short')
-    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  prompt: promptSetting,
   deadlineSeconds: z.number().min(0.01).max(600).default(5).describe('Time that a statement may take.'),
   rows: z.int().min(1).max(100_000).default(1000).describe('Rows of a result that are read at most.'),
 })
@@ -35,10 +32,5 @@ export type Difficulty = DbSettings['difficulty']
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): DbSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (!result.success)
-    throw new EnvironmentFault('bad_settings', `settings of db: ${z.prettifyError(result.error)}`, {
-      cause: result.error,
-    })
-  return result.data
+  return settingsOf('db', settingsSchema, settings)
 }

@@ -1,7 +1,9 @@
 /** Environments in short form: what holds for every one of them. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { AssistantMessage, JsonObject, Message, Task } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import type { AssistantMessage, Message } from '../../messages/message.ts'
+import type { Task } from '../environment.ts'
 import { defineEnvironment, win } from './define.ts'
 
 const say = (name: string, given: unknown): AssistantMessage => ({
@@ -147,7 +149,7 @@ describe('a session', () => {
     expect(await session.step({ role: 'assistant', content: '42' })).toMatchObject({ reward: 0 })
   })
 
-  test('a reward that is no number is the fault of the environment, and trying again would not mend it', async () => {
+  test('a reward that is no number is the fault of the environment, and a retry would not repair it', async () => {
     const broken = defineEnvironment('broken', {
       start: () => ({ prompt: 'Go.' }),
       tools: (tool) => ({

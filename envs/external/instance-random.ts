@@ -4,7 +4,7 @@
  * Invariants
  * - It comes from the names of environment and instance alone, never from a clock or a process.
  */
-import { seedOf, uniforms } from '../../identity.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { InstanceId } from '../environment.ts'
 
 /** Randomness of one instance. */

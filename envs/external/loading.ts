@@ -11,22 +11,19 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { z } from 'zod'
-import { reasonOf } from '../../reason.ts'
+import { Fault } from '../../faults/fault.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import type { EnvironmentDefinition } from '../environment.ts'
 import { environments as builtIn } from '../registry.ts'
 import { shareThisPerdure } from './sharing.ts'
 
 /** An environment of one's own cannot be used as it is. */
-export class ExternalFault extends Error {
+export class ExternalFault extends Fault<
+  'not_loaded' | 'no_environment' | 'bad_environment' | 'unknown_environment' | 'name_taken'
+> {
   override readonly name = 'ExternalFault'
-  readonly kind: 'not_loaded' | 'no_environment' | 'bad_environment' | 'unknown_environment' | 'name_taken'
   /** A process keeps what a module did when it was first imported. */
-  readonly permanent = true
-
-  constructor(kind: ExternalFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-  }
+  protected static override readonly permanentKinds = 'all'
 }
 
 const text = z.string().min(1)

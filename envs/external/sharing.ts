@@ -9,7 +9,7 @@ import { extname } from 'node:path'
 
 let shared = false
 
-/** From now on `perdure` is the running Perdure, whoever imports it. */
+/** Makes `perdure` resolve to the running Perdure, for every importer. */
 export function shareThisPerdure(): void {
   if (shared) return
   shared = true

@@ -8,38 +8,41 @@
  */
 import { z } from 'zod'
 import { isSuccess } from '../../learning/reward.ts'
-import type {
-  AssistantMessage,
-  Demonstration,
-  InstanceId,
-  JsonObject,
-  Split,
-  Task,
-  TaskOptions,
-  ToolCall,
-} from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { ToolCall } from '../../messages/tool.ts'
+import type { Demonstration, InstanceId, Split, Task, TaskOptions } from '../environment.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { DefinedEnvironment, DefinedSplits, DefinedTool, FirstWords, ToolsOf } from './define.ts'
+import { settingsOf } from '../task-settings.ts'
+import { ToolSession } from '../tool-session.ts'
+import { type RuleParts, rulesOf } from './defined-rules.ts'
+import type {
+  DefinedEnvironment,
+  DefinedSplits,
+  DefinedTool,
+  FirstWords,
+  ParametersByTool,
+  ToolsOf,
+} from './definition.ts'
 import { instanceRandom } from './instance-random.ts'
-import { DefinedSession, type SessionParts, specsOf } from './session.ts'
 
 const endless: DefinedSplits<never> = { train: Number.POSITIVE_INFINITY, test: Number.POSITIVE_INFINITY }
 
 /** A short form whose tools are made. */
 type Definition<
   State extends FirstWords,
-  Parameters extends Readonly<Record<string, z.ZodObject>>,
+  Parameters extends ParametersByTool,
   Item,
   Settings extends z.ZodObject,
 > = Omit<DefinedEnvironment<State, Parameters, Item, Settings>, 'tools' | 'turnLimit'> & {
-  readonly tools: ToolsOf<State, Readonly<Record<string, z.ZodObject>>>
+  readonly tools: ToolsOf<State, ParametersByTool>
   readonly turnLimit: number
 }
 
 /** Opens the task. @throws EnvironmentFault `bad_settings`, `bad_data` */
 export async function openDefinedTask<
   State extends FirstWords,
-  Parameters extends Readonly<Record<string, z.ZodObject>>,
+  Parameters extends ParametersByTool,
   Item,
   Settings extends z.ZodObject,
 >(
@@ -52,10 +55,9 @@ export async function openDefinedTask<
   const splits = Object.entries(listed).map(([split, entries]) => sized(name, split, entries))
   // The state that a tool is given is the one that `start` of the same definition returned.
   const tools = definition.tools as unknown as Readonly<Record<string, DefinedTool<FirstWords>>>
-  const parts: SessionParts = {
+  const rules = rulesOf({
     name,
     tools,
-    specs: specsOf(tools),
     start: async (instance) => {
       const { split, index } = locate(splits, instance)
       const entries = listed[split]
@@ -69,19 +71,19 @@ export async function openDefinedTask<
         random: instanceRandom(name, instance),
       })
     },
-    answer: definition.answer as SessionParts['answer'],
-    close: definition.close as SessionParts['close'],
-  }
+    answer: definition.answer as RuleParts['answer'],
+    close: definition.close as RuleParts['close'],
+  })
   return {
     splits,
     instanceAt(split, index) {
       const { size } = known(splits, split)
       return `${split}/${size === Number.POSITIVE_INFINITY ? index : index % size}`
     },
-    create: async () => new DefinedSession(parts),
+    create: async () => new ToolSession(rules),
     ...(definition.expert === undefined
       ? {}
-      : { demonstrate: (instance) => demonstrate(definition, new DefinedSession(parts), instance) }),
+      : { demonstrate: (instance) => demonstrate(definition, new ToolSession(rules), instance) }),
     close: async () => undefined,
   }
 }
@@ -93,11 +95,7 @@ function readSettings<Settings extends z.ZodObject>(
 ): z.output<Settings> {
   const settings = schema ?? z.strictObject({})
   const strict = settings._zod.def.catchall === undefined ? settings.strict() : settings
-  const result = strict.safeParse(given ?? {})
-  if (result.success) return result.data as z.output<Settings>
-  throw new EnvironmentFault('bad_settings', `settings of ${name}: ${z.prettifyError(result.error)}`, {
-    cause: result.error,
-  })
+  return settingsOf(name, strict, given) as z.output<Settings>
 }
 
 async function splitsOf<Item, Settings extends z.ZodObject>(
@@ -146,17 +144,14 @@ function locate(splits: readonly Split[], instance: InstanceId): { split: string
 }
 
 async function demonstrate<State extends FirstWords, Item, Settings extends z.ZodObject>(
-  {
-    expert,
-    turnLimit,
-  }: Pick<Definition<State, Readonly<Record<string, z.ZodObject>>, Item, Settings>, 'expert' | 'turnLimit'>,
-  session: DefinedSession,
+  { expert, turnLimit }: Pick<Definition<State, ParametersByTool, Item, Settings>, 'expert' | 'turnLimit'>,
+  session: ToolSession<FirstWords>,
   instance: InstanceId,
 ): Promise<Demonstration | undefined> {
   if (expert === undefined) return undefined
   try {
     await session.reset(instance)
-    const play = expert(session.state as State)
+    const play = expert(session.play as State)
     const actions: AssistantMessage[] = []
     let reward = 0
     let wish = play.next('')

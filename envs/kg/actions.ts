@@ -5,7 +5,8 @@
  * - A call refers only to variables that earlier calls have made, or it is no gold list.
  * - In messages, entities have the names that the agent has read, where they have one.
  */
-import type { AssistantMessage } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { calling } from '../tool-call.ts'
 import type { Question } from './question.ts'
 import type { KgCall } from './tools.ts'
 import { isToolName, toolArguments } from './tools.ts'
@@ -75,8 +76,7 @@ export function callsAlong(paths: readonly { entity: string; relations: readonly
 /** The message that makes a call. */
 export function messageOf({ tool, first, second }: KgCall): AssistantMessage {
   const [firstName, secondName] = toolArguments[tool]
-  const given = { [firstName]: first, ...(secondName === undefined ? {} : { [secondName]: second }) }
-  return { role: 'assistant', content: '', tool_calls: [{ name: tool, arguments: given }] }
+  return calling(tool, { [firstName]: first, ...(secondName === undefined ? {} : { [secondName]: second }) })
 }
 
 /** The messages of an agent that makes the gold calls and answers; undefined without gold. */

@@ -48,7 +48,7 @@ const questionSchema = z
     qid: z.string().optional(),
     question: z.string(),
     entities: z.union([z.array(z.string()), z.record(z.string(), z.string())]),
-    // Of another form they are somebody's own, and there is no gold.
+    // In another form they are the user's own, and there is no gold.
     relations: z.unknown().optional(),
     actions: z.array(z.string()).optional(),
     answers: z.array(scalar).min(1).optional(),
@@ -146,7 +146,7 @@ function goldAlong(entities: readonly string[], given: unknown): KgCall[] | unde
   )
 }
 
-/** The objects of a file, each with where it stands. */
+/** The objects of a file, each with where it is. */
 async function* itemsOf(file: string, warnings: Warnings): AsyncGenerator<{ place: string; item: unknown }> {
   if (file.endsWith('.jsonl')) {
     for await (const [place, line] of linesOf(file)) {

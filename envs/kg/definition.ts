@@ -18,7 +18,7 @@ import type { QuestionLibrary } from './library.ts'
 import { openLibrary } from './library.ts'
 import { systemPrompt } from './prompt.ts'
 import type { Question } from './question.ts'
-import { createSession } from './session.ts'
+import { createSession } from './question-session.ts'
 import type { KgSettings } from './settings.ts'
 import { readSettings } from './settings.ts'
 import type { Wording } from './wording.ts'
@@ -103,7 +103,7 @@ function openTask(
     async demonstrate(instance: InstanceId) {
       const actions = goldMessages(library.question(instance))
       if (actions === undefined) return undefined
-      // Gold that the graph at hand does not bear out teaches nothing.
+      // Gold that the given graph does not support teaches nothing.
       const session = await create()
       await session.reset(instance)
       let reward = 0

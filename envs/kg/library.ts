@@ -5,7 +5,7 @@
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import type { InstanceId, Split } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { listedInstances } from '../listed-instances.ts'
 import type { Question } from './question.ts'
 
 export interface QuestionLibrary {
@@ -31,27 +31,13 @@ export function openLibrary(splits: ReadonlyMap<string, readonly Question[]>): Q
         return named
       }),
     )
+  const { splits: listed, instanceAt, unknown } = listedInstances('kg', 'question', ids)
   return {
-    splits: [...ids].map(([name, { length }]) => ({ name, size: length })),
-    instanceAt(split, index) {
-      const named = ids.get(split)
-      const id = named?.[((index % named.length) + named.length) % named.length]
-      if (id === undefined)
-        throw new EnvironmentFault(
-          'unknown_split',
-          `kg has no split "${split.slice(0, 80)}": use ${[...ids.keys()].join(', ')}`,
-        )
-      return id
-    },
+    splits: listed,
+    instanceAt,
     question(instance) {
       const question = byId.get(instance)
-      if (question === undefined) {
-        const [example] = byId.keys()
-        throw new EnvironmentFault(
-          'unknown_instance',
-          `kg has no question "${instance.slice(0, 80)}": ids look like ${example}`,
-        )
-      }
+      if (question === undefined) throw unknown(instance)
       return question
     },
   }

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { Store } from 'oxigraph'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sharedData } from '../../test/shared-data.ts'
 import type { StepResult, Task } from '../environment.ts'
 import { goldMessages, makesVariable, parseAction, parseActions, variableIndex } from './actions.ts'
 import { kg } from './definition.ts'
@@ -11,15 +12,14 @@ import type { EndpointOptions } from './graph/endpoint.ts'
 import { openEndpoint } from './graph/endpoint.ts'
 import type { Ontology } from './graph/ontology.ts'
 import type { Question } from './question.ts'
-import { createSession } from './session.ts'
+import { createSession } from './question-session.ts'
 import { officialWording } from './wording.ts'
-import { worldCupQuestions, worldCupTriples } from './world-cup.ts'
+import { worldCupQuestions, worldCupTriples } from './world-cup.testing.ts'
 
 // Thousands of questions are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 600_000 })
 
-const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-const dir = path.join(shared, 'kg')
+const dir = sharedData('kg')
 const worldCup = path.join(dir, 'wc2014')
 
 /** WC2014 as a data folder. */

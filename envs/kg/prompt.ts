@@ -1,5 +1,5 @@
 /**
- * What the agent is told of the knowledge graph and its tools, version 1.
+ * What the agent reads about the knowledge graph and its tools, version 1.
  *
  * Invariants
  * - The texts of a version never change: a policy that was trained on one is evaluated on the same.

@@ -6,8 +6,8 @@
  * - Kinds that are given win over those of the difficulty.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { promptSetting, settingsOf } from '../task-settings.ts'
 import { isSafeName } from './graph/sparql.ts'
 
 /** Kinds of generated questions. */
@@ -32,10 +32,7 @@ const settingsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('Kinds of generated questions, taken in turn; by default those of the difficulty.'),
-  prompt: z
-    .enum(['short', 'full'])
-    .default('short')
-    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  prompt: promptSetting,
   endpoint: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -44,7 +41,7 @@ const settingsSchema = z.strictObject({
     .string()
     .refine(isSafeName, 'has characters that no IRI has')
     .default('http://rdf.freebase.com/ns/')
-    .describe('What stands before every entity and relation at the endpoint.'),
+    .describe('What is before every entity and relation at the endpoint.'),
   timeoutSeconds: z.number().positive().max(100).default(30).describe('Deadline of a query at the endpoint.'),
   maxRows: z
     .int()
@@ -74,12 +71,11 @@ export interface KgSettings {
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): KgSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (!result.success)
-    throw new EnvironmentFault('bad_settings', `settings of kg: ${z.prettifyError(result.error)}`, {
-      cause: result.error,
-    })
-  const { difficulty, kinds, prompt, endpoint, namespace, timeoutSeconds, maxRows } = result.data
+  const { difficulty, kinds, prompt, endpoint, namespace, timeoutSeconds, maxRows } = settingsOf(
+    'kg',
+    settingsSchema,
+    settings,
+  )
   return {
     kinds: kinds ?? kindsOf[difficulty],
     setHops: difficulty === 'hard' ? 2 : 1,

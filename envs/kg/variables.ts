@@ -6,7 +6,7 @@
  * - `#k` is always a variable; any other text is an entity, first of the question, then of the graph.
  * - What cannot be carried out is told with what could be instead.
  */
-import type { JsonObject } from '../environment.ts'
+import { type Answer, refused } from '../agent-tool.ts'
 import { variableIndex } from './actions.ts'
 import type { Derivation, SetDerivation } from './graph/derivation.ts'
 import { lengthOf } from './graph/derivation.ts'
@@ -20,16 +20,6 @@ export interface Variable {
   readonly set: Derivation
   /** Of its members, where the graph tells. */
   readonly type: string | undefined
-}
-
-/** What came of a call. */
-export interface CallResult {
-  readonly text: string
-  /** False where the call could not be carried out. */
-  readonly done: boolean
-  /** True where the graph was asked too much, so that further calls would keep the agent waiting. */
-  readonly stops: boolean
-  readonly info?: JsonObject
 }
 
 /** A call that the agent got wrong, in words for it. */
@@ -72,22 +62,23 @@ export class Variables {
   }
 
   /** Carries a call out. @throws EnvironmentFault where the graph is out of reach */
-  async play(call: KgCall): Promise<CallResult> {
+  async play(call: KgCall): Promise<Answer> {
     try {
-      return { done: true, stops: false, ...(await this.#carryOut(call)) }
+      return await this.#carryOut(call)
     } catch (cause) {
-      const costly = cause instanceof CostlyQuestion
-      if (!(cause instanceof Mistake) && !costly) throw cause
-      return { text: this.#wording.problem(`${call.tool}: ${cause.message}`), done: false, stops: costly }
+      const isCostly = cause instanceof CostlyQuestion
+      if (!(cause instanceof Mistake) && !isCostly) throw cause
+      const answer = refused(this.#wording.problem(`${call.tool}: ${cause.message}`))
+      return isCostly ? { ...answer, stops: 'Not carried out, because of the call before it.' } : answer
     }
   }
 
-  async #carryOut({ tool, first, second }: KgCall): Promise<{ text: string; info?: JsonObject }> {
+  async #carryOut({ tool, first, second }: KgCall): Promise<Answer> {
     switch (tool) {
       case 'get_relations':
-        return { text: this.#wording.list(await this.#relationsOf(this.#setOf(first))) }
+        return { reply: this.#wording.list(await this.#relationsOf(this.#setOf(first))) }
       case 'get_attributes':
-        return { text: this.#wording.list(await this.#attributesOf(this.#variable(first).set)) }
+        return { reply: this.#wording.list(await this.#attributesOf(this.#variable(first).set)) }
       case 'get_neighbors': {
         const of = this.#setOf(first)
         const known = await this.#relationsOf(of)
@@ -121,13 +112,13 @@ export class Variables {
     }
   }
 
-  #add(set: Derivation, type: string | undefined): { text: string; info: JsonObject } {
+  #add(set: Derivation, type: string | undefined): Answer {
     if (lengthOf(set) > longestDerivation)
       throw new Mistake('too many steps lead to this variable. Start again from an entity.')
     const size = this.#graph.sizeOf(set)
     const index = this.#variables.push({ set, type }) - 1
     return {
-      text: set.kind === 'count' ? this.#wording.number(index) : this.#wording.variable(index, type),
+      reply: set.kind === 'count' ? this.#wording.number(index) : this.#wording.variable(index, type),
       info: { variable: `#${index}`, ...(size === undefined ? {} : { size }) },
     }
   }

@@ -3,15 +3,17 @@
  * the scripts that items name.
  *
  * Invariants
- * - An id is `<json path relative to the folder>#<position>`, positions as they stand in the file.
+ * - An id is `<json path relative to the folder>#<position>`, positions as they are in the file.
  * - An item or file that cannot be used is named in `warnings` and left out; the rest is offered.
  * - Nothing outside of `scripts/` is read as a script.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { reasonOf } from '../../reason.ts'
-import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { emptyFolder, unreadableFolder } from '../data-folder.ts'
+import type { InstanceId, Split } from '../environment.ts'
+import { inUsualOrder, listedInstances } from '../listed-instances.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 
 /** Items by split and id. */
@@ -50,13 +52,10 @@ export async function openDataset(dir: string): Promise<OsDataset> {
     }
   }
   if (items.size === 0) {
-    const reasons = warnings.length === 0 ? '' : `: ${warnings.slice(0, 3).join('; ')}`
-    throw new EnvironmentFault(
-      'bad_data',
-      `os data: ${dir} holds no items; expected data/dev.json or train_…/training.json, and scripts/${reasons}`,
-    )
+    const expected = 'data/dev.json or train_…/training.json, and scripts/'
+    throw emptyFolder('os', dir, { what: 'items', expected, warnings })
   }
-  return new Dataset(dir, items, warnings)
+  return datasetOf(dir, inUsualOrder(items, knownSplits), warnings)
 }
 
 /** `data/dev.json` is dev, `data/<n>/…` std, `train…/…` train; any other file is a split of its own folder. */
@@ -70,11 +69,9 @@ function splitOf(file: string): string {
 
 /** Paths with `/`, relative to the folder, in order. */
 async function itemFiles(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
-    throw new EnvironmentFault('bad_data', `os data: folder ${dir} cannot be read: give an existing folder`, {
-      cause,
-    })
-  })
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true }).catch(
+    unreadableFolder('os', dir),
+  )
   return entries
     .filter((entry) => entry.isFile() && /\.jsonl?$/.test(entry.name))
     .map((entry) => path.relative(dir, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
@@ -121,47 +118,24 @@ function scriptFor(scripts: ReadonlyMap<string, string>, file: string, name: str
   return undefined
 }
 
-class Dataset implements OsDataset {
-  readonly splits: readonly Split[]
-  readonly warnings: readonly string[]
-  readonly #dir: string
-  readonly #ids: ReadonlyMap<string, readonly InstanceId[]>
-  readonly #items: ReadonlyMap<InstanceId, OsItem>
-
-  constructor(
-    dir: string,
-    items: ReadonlyMap<string, ReadonlyMap<InstanceId, OsItem>>,
-    warnings: readonly string[],
-  ) {
-    this.#dir = dir
-    this.#ids = new Map([...items].map(([split, entries]) => [split, [...entries.keys()]]))
-    this.#items = new Map([...items.values()].flatMap((entries) => [...entries]))
-    const found = [...items.keys()].sort()
-    const ordered = [
-      ...knownSplits.filter((name) => items.has(name)),
-      ...found.filter((name) => !knownSplits.includes(name)),
-    ]
-    this.splits = ordered.map((name) => ({ name, size: items.get(name)?.size ?? 0 }))
-    this.warnings = warnings
-  }
-
-  instanceAt(split: string, index: number): InstanceId {
-    const ids = this.#ids.get(split)
-    const id = ids?.[((index % ids.length) + ids.length) % ids.length]
-    if (id !== undefined) return id
-    const names = this.splits.map(({ name }) => name).join(', ')
-    throw new EnvironmentFault('unknown_split', `os data: ${this.#dir} has no split "${split}": use ${names}`)
-  }
-
-  item(instance: InstanceId): OsItem {
-    const split = this.splits.find(({ name }) => instance.startsWith(`${name}/`))?.name
-    const bare = split === undefined ? undefined : instance.slice(split.length + 1)
-    const item = this.#items.get(instance) ?? (bare === undefined ? undefined : this.#items.get(bare))
-    if (item !== undefined) return item
-    const example = this.instanceAt(this.splits[0]?.name ?? '', 0)
-    throw new EnvironmentFault(
-      'unknown_instance',
-      `os data: ${this.#dir} has no item "${instance.slice(0, 200)}": ids look like ${example}`,
-    )
+function datasetOf(
+  dir: string,
+  splits: ReadonlyMap<string, ReadonlyMap<InstanceId, OsItem>>,
+  warnings: readonly string[],
+): OsDataset {
+  const ids = new Map([...splits].map(([split, entries]) => [split, [...entries.keys()]]))
+  const items = new Map([...splits.values()].flatMap((entries) => [...entries]))
+  const listed = listedInstances(`os data: ${dir}`, 'item', ids)
+  return {
+    splits: listed.splits,
+    warnings,
+    instanceAt: listed.instanceAt,
+    item(instance) {
+      const split = listed.splits.find(({ name }) => instance.startsWith(`${name}/`))?.name
+      const bare = split === undefined ? undefined : instance.slice(split.length + 1)
+      const item = items.get(instance) ?? (bare === undefined ? undefined : items.get(bare))
+      if (item === undefined) throw listed.unknown(instance)
+      return item
+    },
   }
 }

@@ -4,28 +4,26 @@
  * Invariants
  * - What is answered is what the last script prints; nothing else of the grader's knowledge is in it.
  */
-import type { AssistantMessage, Demonstration, InstanceId } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Demonstration, InstanceId } from '../environment.ts'
+import { calling } from '../tool-call.ts'
 import { containerAssignment } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import type { OsItem } from './item.ts'
 
 /** The agent's message that runs a script. */
 export function runs(script: string): AssistantMessage {
-  return calls('bash_action', { script })
+  return calling('bash_action', { script })
 }
 
 /** The agent's message that answers. */
 export function answers(answer: string): AssistantMessage {
-  return calls('answer_action', { answer })
+  return calling('answer_action', { answer })
 }
 
 /** The agent's message that says the work is done. */
 export function finishes(thought: string): AssistantMessage {
-  return calls('finish_action', { thought })
-}
-
-function calls(name: string, given: Readonly<Record<string, string>>): AssistantMessage {
-  return { role: 'assistant', content: '', tool_calls: [{ name, arguments: given }] }
+  return calling('finish_action', { thought })
 }
 
 /**

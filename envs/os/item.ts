@@ -13,7 +13,7 @@ import { z } from 'zod'
 export const languages = ['bash', 'python', 'c', 'c++'] as const
 export type Language = (typeof languages)[number]
 
-/** A script, its text at hand. */
+/** A script with its text. */
 export interface Script {
   readonly language: Language
   readonly code: string

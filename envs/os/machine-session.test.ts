@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answers, finishes, runs } from './demonstration.ts'
 import type { Assignment, Submission } from './machine.ts'
-import { createSession, shown } from './session.ts'
+import { createSession, scriptLimit, shown } from './machine-session.ts'
 
 /** An assignment that wants the answer 42, on a machine that echoes its scripts. */
 function recorded(): { assignment: Assignment; log: string[] } {
@@ -74,6 +74,26 @@ describe('a session', () => {
     expect(await session.step({ role: 'assistant', content: 'hm' })).toMatchObject({ invalid: true })
     expect((await session.step(runs('false'))).invalid).toBeUndefined()
     await session.close()
+  })
+
+  test('a script with a NUL or of unusual length is answered in words', async () => {
+    const { assignment } = recorded()
+    const session = createSession({ assignmentOf: () => assignment, prompt: 'short' })
+    await session.reset('x')
+    const told = async (script: string) => (await session.step(runs(script))).messages[0]?.content
+    expect(await told('echo \0')).toMatch(/NUL/)
+    expect(await told('x'.repeat(scriptLimit))).toMatch(/^The output/)
+    expect(await told('x'.repeat(scriptLimit + 1))).toMatch(/too long/)
+    await session.close()
+  })
+
+  test('the tools are those of AgentBench, each with one required string', () => {
+    const { tools } = createSession({ assignmentOf: () => recorded().assignment, prompt: 'short' })
+    expect(tools.map(({ function: { name, parameters } }) => [name, parameters.required])).toEqual([
+      ['bash_action', ['script']],
+      ['answer_action', ['answer']],
+      ['finish_action', ['thought']],
+    ])
   })
 })
 

@@ -4,7 +4,9 @@
  * Invariants
  * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
  */
-import type { OsTool } from './tools.ts'
+
+/** The tools, named as AgentBench has them. */
+export type OsTool = 'bash_action' | 'answer_action' | 'finish_action'
 
 const short = 'Do the task on this Linux machine, then call answer_action or finish_action.'
 

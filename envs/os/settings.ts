@@ -6,8 +6,8 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { promptSetting, settingsOf } from '../task-settings.ts'
 import { needs } from './item.ts'
 
 /** How much a generated problem asks for. */
@@ -29,10 +29,7 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default([...subjects])
     .describe('What generated problems are about.'),
-  prompt: z
-    .enum(['short', 'full'])
-    .default('short')
-    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  prompt: promptSetting,
   threads: z.int().min(1).max(64).default(2).describe('Threads that the shells of generated problems share.'),
   scriptSeconds: z
     .number()
@@ -58,9 +55,5 @@ export type OsSettings = z.output<typeof settingsSchema>
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): OsSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (result.success) return result.data
-  throw new EnvironmentFault('bad_settings', `settings of os: ${z.prettifyError(result.error)}`, {
-    cause: result.error,
-  })
+  return settingsOf('os', settingsSchema, settings)
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AnswerStream } from './answer-stream.ts'
+import { frame } from './frame.testing.ts'
 import { createFrameReader } from './frames.ts'
-import { frame } from './testing-frame.ts'
 
 const word = 'c0ffee'
 
@@ -44,7 +44,7 @@ describe('the answer of a command', () => {
     expect(stream.end().text).toBe(`begun\n${word} `)
   })
 
-  test('at most the limit is kept of any output, and that more came is told', () => {
+  test('at most the limit is kept of any output, and that more came is reported', () => {
     const stream = fed(Buffer.from(`${'x'.repeat(5000)}\n${word} 0 0\n`), [1000, 4990, 5004], 100)
     const output = stream.end()
     expect(output.text).toBe('x'.repeat(100))
@@ -53,7 +53,7 @@ describe('the answer of a command', () => {
   })
 })
 
-test('frames are told apart in whatever pieces they come', () => {
+test('frames are distinguished in whatever pieces they come', () => {
   const bytes = Buffer.concat([frame(1, 'out'), frame(2, 'wrong'), frame(1, ''), frame(1, ' more')])
   for (let size = 1; size <= bytes.length; size++) {
     const heard = { stdout: '', stderr: '' }

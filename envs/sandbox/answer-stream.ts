@@ -2,7 +2,7 @@
  * What a command says on one of its streams, up to the line that answers it.
  *
  * Invariants
- * - The answer is found in whatever pieces it comes; all that stands before it is output, and nothing else.
+ * - The answer is found in whatever pieces it comes; all that is before it is output, and nothing else.
  */
 import { KeptOutput } from './kept-output.ts'
 

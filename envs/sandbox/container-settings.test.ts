@@ -6,7 +6,8 @@ import type { Capability } from './sandbox.ts'
 const lease = { id: 'perdure-1', scope: 'h1', owner: 'o1' }
 const least = { image: 'debian', user: '1000' }
 
-describe('what the engine is told of a container', () => {
+describe('the settings of a container', () => {
+  // [LIMITS-1]
   test('everything is denied or limited where the specification names nothing', () => {
     const { HostConfig, ...settings } = containerSettings(least, lease)
     expect(HostConfig).toMatchObject({
@@ -34,6 +35,7 @@ describe('what the engine is told of a container', () => {
     })
   })
 
+  // [LIMITS-2]
   test.each([
     'DAC_READ_SEARCH',
     'SYS_PTRACE',
@@ -48,6 +50,7 @@ describe('what the engine is told of a container', () => {
     expect(() => containerSettings(spec, lease)).toThrow(expect.objectContaining({ kind: 'bad_settings' }))
   })
 
+  // [INSPECTOR-2]
   test('an inspector has user and capabilities of what it inspects, and its own of nothing', () => {
     const spec = { ...least, capabilities: ['KILL'], setuid: true } as const
     const { User, HostConfig } = inspectorSettings({ image: 'debian' }, lease, { spec, id: 'machine' })
@@ -63,6 +66,7 @@ describe('what the engine is told of a container', () => {
     expect(plain.HostConfig).toMatchObject({ CapAdd: [], SecurityOpt: ['no-new-privileges'] })
   })
 
+  // [LIMITS-3] [DISK-WATCH-3]
   test('the file system is writable only up to a size, which no single file passes', () => {
     const { HostConfig } = containerSettings({ ...least, diskBytes: 1000 }, lease)
     expect(HostConfig?.ReadonlyRootfs).toBe(false)

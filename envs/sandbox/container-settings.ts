@@ -1,13 +1,13 @@
 /**
- * What the engine is told of a container: everything denied but what its specification names.
+ * The settings of a container: everything is denied except what its specification names.
  *
  * Invariants
- * - No network, no capability that is not named, no new privileges, no device, no swap, no socket of the
+ * - [LIMITS-1] No network, no capability that is not named, no new privileges, no device, no swap, no socket of the
  *   engine; processes, memory, cores, open files and every writable place are limited.
- * - A capability that reaches beyond the container can be named by no specification, and where programs may
- *   take their owner's rights (`setuid`), those rights hold no capability but the named ones.
- * - The file system is read-only unless the specification gives it a size.
- * - A container ends and is removed by the engine when the connection of its maker ends.
+ * - [LIMITS-2] A capability that reaches beyond the container can be named by no specification, and where programs
+ *   may take their owner's rights (`setuid`), those rights hold no capability but the named ones.
+ * - [LIMITS-3] The file system is read-only unless the specification gives it a size.
+ * - [LIMITS-4] A container ends and is removed by the engine when the connection of its maker ends.
  */
 import { posix } from 'node:path'
 import type Docker from 'dockerode'
@@ -25,7 +25,7 @@ const defaults = {
   hostname: 'sandbox',
 } as const
 
-/** Labels by which containers are found, whoever made them. */
+/** Labels by which containers of all processes are found. */
 export const labels = {
   /** Scope of the leases. */
   scope: 'perdure.scope',

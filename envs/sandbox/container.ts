@@ -8,18 +8,19 @@
  */
 import type { Duplex, Readable } from 'node:stream'
 import type Docker from 'dockerode'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import type { LeaseHolder } from '../../machine/lease.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { LeaseHolder } from '../lease.ts'
 import { entriesOf, requireInside, tarOf } from './archive.ts'
+import { ContainerLife, type LifeParts, remove } from './container-life.ts'
 import { containerSettings, type Ownership } from './container-settings.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
 import { runThroughEngine } from './engine-exec.ts'
 import { inspectorSettings, inspectorSpec } from './inspector.ts'
-import type { Container, ContainerEnded, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
-import { linkShell, type ShellLink } from './shell-link.ts'
+import type { Container, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
+import { linkShell } from './shell-link.ts'
 import { interruptSignal } from './shell-script.ts'
 import { Standstill } from './standstill.ts'
 import { watchedDisk } from './watched-disk.ts'
@@ -40,6 +41,8 @@ const startDeadlineMs = 30_000
 /** Processes stop in milliseconds, and on a busy machine when each has had its turn. */
 const standstillMs = 30_000
 const defaultCopyBytes = 2 ** 20
+/** What a command gives that finds the container ended: the status of a process that was killed. */
+const ofEnded: ExecResult = { exitCode: 137, stdout: '', stderr: '', timedOut: false, truncated: false }
 
 /** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
 export function startContainer(maker: Maker, spec: ContainerSpec): Promise<Container> {
@@ -103,216 +106,145 @@ async function notStarted(engine: Engine, spec: ContainerSpec, id: string, made:
   )
 }
 
-interface Parts {
+interface Parts extends Omit<LifeParts, 'engine'> {
   readonly maker: Maker
   readonly spec: ContainerSpec
-  readonly id: string
-  readonly made: number
-  readonly docker: Docker.Container
-  readonly shell: ShellLink
   /** Of the shell, as the container's processes have it. */
   readonly pid: number
-  readonly isLost: () => boolean
   /** Settles when it says far too much while it was asked nothing. */
   readonly whenFlooded: Promise<void>
 }
 
-function createContainer({
-  maker,
-  spec,
-  id,
-  made,
-  docker,
-  shell,
-  pid,
-  isLost,
-  whenFlooded,
-}: Parts): Container {
-  const { engine, leases } = maker
-  let ended: ContainerEnded | undefined
-  let removal: Promise<void> | undefined
-  let given = true
-  let released: Promise<void> | undefined
-  /** Why it was ended, where that was another's failure. */
-  let lost: unknown
-  const whenReleased = Promise.withResolvers<void>()
-
-  /** Ends the container for what the agent did. */
-  function end(why: ContainerEnded): void {
-    ended ??= why
-    close()
-  }
-
-  function close(): void {
-    // The engine waits with a removal for who reads slowly.
-    shell.close()
-    removal ??= remove(docker)
-    // The agent's own slowness is no fault of the command in hand; release tries once more.
-    removal.catch(() => undefined)
-  }
-  void whenFlooded.then(() => end('killed'))
-
-  function requireUsable(): void {
-    if (!given) throw new EnvironmentFault('session_lost', `container ${id} was released`)
-    if (lost !== undefined) throw engineFault(lost, `watching the disk of container ${id}`)
-    if (isLost())
-      throw new EnvironmentFault('session_lost', `the lease of container ${id} expired before it was renewed`)
-  }
-
-  /** After the connection has ended: whose doing it was. @throws EnvironmentFault */
-  async function settleEnding(): Promise<void> {
-    if (ended === undefined && shell.closed) {
-      requireUsable()
-      ended = await endingOf(engine, id, made)
-    }
-  }
-
-  const inspectors = new Set<Promise<Container>>()
+function createContainer(parts: Parts): Container {
+  const { maker, spec, id, docker, shell } = parts
+  const { engine, leases, disks } = maker
+  const life = new ContainerLife({ ...parts, engine })
   const standstill = new Standstill(docker)
+  const inspectors = new Set<Promise<Container>>()
+  const whenReleased = Promise.withResolvers<void>()
+  let released: Promise<void> | undefined
+  void parts.whenFlooded.then(() => life.end('killed'))
 
   /**
-   * A second container that looks at this one, which stands still until that is released.
-   * @returns undefined where this one cannot be stopped
+   * A second container that looks at this one, which is stopped until that is released.
+   * @returns undefined where this one cannot be stopped within the time
    */
-  async function look(wanted: InspectorSpec, patienceMs: number): Promise<Container | undefined> {
-    const goOn = await standstill.hold(patienceMs)
-    if (goOn === undefined) return undefined
+  async function look(wanted: InspectorSpec, withinMs: number): Promise<Container | undefined> {
+    const resume = await standstill.hold(withinMs)
+    if (resume === undefined) return undefined
     try {
-      requireUsable()
+      life.requireUsable()
       const starting = start(maker, inspectorSpec(wanted, spec), (lease) =>
         inspectorSettings(wanted, lease, { spec, id }),
       )
       inspectors.add(starting)
-      return releasing(await starting, goOn)
+      return releasing(await starting, resume)
     } catch (error) {
-      await goOn()
+      await resume()
       throw error
     }
   }
 
   const disk = watchedDisk({
-    docker,
-    spec,
-    pid,
+    ...{ docker, spec, pid: parts.pid, whenClosed: shell.whenClosed, look },
     isStill: () => standstill.isHeld,
-    whenClosed: shell.whenClosed,
-    look,
-    end,
-    lose(fault) {
-      lost ??= fault
-      close()
-    },
+    end: (why) => life.end(why),
+    lose: (fault) => life.fail(fault),
   })
 
-  /** Returns when what was done so far is known to be within the limits of the disk, or has ended the container. */
-  async function settleDisk(): Promise<void> {
-    if (ended !== undefined || disk === undefined) return
-    await maker.disks.settle(disk)
-    if (ended === undefined && lost !== undefined) requireUsable()
+  /** Executes what the agent may do anything with. */
+  function command(what: string, execute: () => Promise<ExecResult>): Promise<ExecResult> {
+    return life.guarded(what, async () => {
+      await life.settleEnding()
+      if (life.ended !== undefined) return life.withEnding(ofEnded)
+      if (disk !== undefined) disks.begin(disk)
+      const result = await execute()
+      await life.settleEnding()
+      if (disk !== undefined && life.ended === undefined) {
+        // Then what was done so far is known to be within the limits of the disk, or has ended the container.
+        await disks.settle(disk)
+        life.requireUnfailed()
+      }
+      return life.withEnding(result)
+    })
   }
 
-  const gone = (): ExecResult => ({
-    exitCode: 137,
-    stdout: '',
-    stderr: '',
-    timedOut: false,
-    truncated: false,
-    ...(ended === undefined ? {} : { ended }),
-  })
-
-  async function guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
-    requireUsable()
+  async function release(): Promise<void> {
+    standstill.abandon()
+    shell.close()
+    for (const starting of await Promise.allSettled(inspectors))
+      if (starting.status === 'fulfilled') await starting.value.release()
     try {
-      return await work()
+      await life.remove()
+      if (disk !== undefined) await disks.end(disk)
+      whenReleased.resolve()
     } catch (error) {
-      if (error instanceof RangeError) throw error
-      throw engineFault(error, `${what} container ${id}`)
+      released = undefined
+      maker.log(`container ${id} could not be removed, which is left to the reaper: ${reasonOf(error)}`)
     }
+    // What has no lease is removed by the next process that looks.
+    await leases.drop(id)
   }
 
-  const container: Container = {
+  return {
     id,
     whenReleased: whenReleased.promise,
     get alive() {
-      return ended === undefined && given && !shell.closed && !isLost()
+      return life.alive
     },
     get ended() {
-      return ended
+      return life.ended
     },
 
     exec: (script, options) =>
-      guarded('a command in', async () => {
-        await settleEnding()
-        if (ended !== undefined) return gone()
-        if (disk !== undefined) maker.disks.begin(disk)
-        const { answer, lost: silent } = await shell.ask(script, options)
-        if (silent) end('killed')
-        await settleEnding()
-        await settleDisk()
-        return ended === undefined ? answer : { ...answer, ended }
+      command('a command in', async () => {
+        const { answer, lost } = await shell.ask(script, options)
+        if (lost) life.end('killed')
+        return answer
       }),
 
-    run: (command, options = {}) =>
-      guarded('a program in', async () => {
-        await settleEnding()
-        if (ended !== undefined) return gone()
-        if (disk !== undefined) maker.disks.begin(disk)
-        const result = await runThroughEngine(engine, docker, command, options, () => end('killed'))
-        await settleEnding()
-        await settleDisk()
-        return ended === undefined ? result : { ...result, ended }
-      }),
+    run: (program, options = {}) =>
+      command('a program in', () =>
+        runThroughEngine(engine, docker, program, options, () => life.end('killed')),
+      ),
 
     copyIn: (files) =>
-      guarded('copying into', async () => {
+      life.guarded('copying into', async () => {
         await docker.putArchive(tarOf(files), { path: '/' })
       }),
 
     copyOut: (path, { bytes = defaultCopyBytes } = {}) =>
-      guarded('copying out of', async () => {
-        requireInside(path)
-        try {
-          const tar = (await docker.getArchive({ path })) as Readable
-          return await entriesOf(tar, path.slice(path.lastIndexOf('/') + 1), bytes)
-        } catch (error) {
-          // A missing container has the same status, and the client the same words for it.
-          if (statusOf(error) === 404 && /could not find the file|no such file/i.test(String(error)))
-            return undefined
-          throw error
-        }
-      }),
+      life.guarded('copying out of', () => copyOut(docker, path, bytes)),
 
     inspector: (inspector) =>
-      guarded('inspecting', async () => {
+      life.guarded('inspecting', async () => {
         const looking = await look(inspector, standstillMs)
         if (looking !== undefined) return looking
         // One that cannot be stopped in time cannot be looked at, by its own doing.
-        end('killed')
+        life.end('killed')
         throw new EnvironmentFault('session_lost', `container ${id} could not be stopped to be looked at`)
       }),
 
     release() {
-      given = false
-      released ??= (async () => {
-        standstill.abandon()
-        shell.close()
-        for (const starting of await Promise.allSettled(inspectors))
-          if (starting.status === 'fulfilled') await starting.value.release()
-        try {
-          await (removal?.catch(() => remove(docker)) ?? remove(docker))
-          if (disk !== undefined) await maker.disks.end(disk)
-          whenReleased.resolve()
-        } catch (error) {
-          released = undefined
-          maker.log(`container ${id} could not be removed, which is left to the reaper: ${reasonOf(error)}`)
-        }
-        // What has no lease is removed by the next process that looks.
-        await leases.drop(id)
-      })()
+      life.leave()
+      released ??= release()
       return released
     },
   }
-  return container
+}
+
+/** @returns undefined for what is not there */
+async function copyOut(docker: Docker.Container, path: string, bytes: number) {
+  requireInside(path)
+  try {
+    const tar = (await docker.getArchive({ path })) as Readable
+    return await entriesOf(tar, path.slice(path.lastIndexOf('/') + 1), bytes)
+  } catch (error) {
+    // A missing container has the same status, and the client the same words for it.
+    if (statusOf(error) === 404 && /could not find the file|no such file/i.test(String(error)))
+      return undefined
+    throw error
+  }
 }
 
 /** The same container, with more to do when it is released. */
@@ -325,18 +257,4 @@ function releasing(container: Container, andThen: () => Promise<void>): Containe
       },
     },
   }) as Container
-}
-
-/** Removes a container with what runs in it and returns when it is gone; one that is gone is no error. */
-export async function remove(docker: Docker.Container): Promise<void> {
-  try {
-    await docker.remove({ force: true, v: true })
-  } catch (error) {
-    if (!isGone(error)) throw error
-    // Somebody else may be at it, and what is half removed is still listed.
-    if (statusOf(error) === 409)
-      await docker.wait({ condition: 'removed' }).catch((late: unknown) => {
-        if (!isGone(late)) throw late
-      })
-  }
 }

@@ -14,9 +14,9 @@ import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createProcessLeases, holdLeases, type LeaseStore } from '../../machine/lease.ts'
+import { leaseFolder, reapFolders } from '../../machine/leased-folder.ts'
 import { EnvironmentFault } from '../environment.ts'
-import { createProcessLeases, holdLeases, type LeaseStore } from '../lease.ts'
-import { leaseFolder, reapFolders } from '../leased-folder.ts'
 import type { Sandbox } from './sandbox.ts'
 
 const run = promisify(execFile)

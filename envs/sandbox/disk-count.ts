@@ -1,11 +1,11 @@
 /**
- * What a container has on its disk, told exactly by an inspector while the container stands still.
+ * What a container has on its disk, counted exactly by an inspector while the container is stopped.
  *
  * Invariants
  * - Counted are the blocks and the names of everything that is not the image's own, as inode and change time
  *   tell; files that have no name any more but are open, mapped or run; and the files of the engine's that can
  *   be written.
- * - What cannot be counted is told as that (`undefined`), never as nothing: folders that cannot be read or whose
+ * - What cannot be counted is reported as that (`undefined`), never as nothing: folders that cannot be read or whose
  *   paths are too long, processes that hide their files, descriptors on their way through a socket.
  * - No program of the container takes part, and no link in it is followed.
  */

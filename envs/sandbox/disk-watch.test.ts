@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../../test/container-engine.ts'
+import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../test/container-engine.ts'
 import { DiskGauge } from './disk-gauge.ts'
 import { openSandbox } from './open.ts'
 import type { ContainerSpec, Sandbox } from './sandbox.ts'
@@ -33,7 +33,7 @@ describe.skipIf(missing !== undefined)('what a container writes', () => {
   let engine: TestEngine
   let sandbox: Sandbox
 
-  // A disk of the engine's own, so that all that is on it is told, whoever else writes on this machine.
+  // A disk of the engine's own, so that its content is known, and other programs of this machine do not write to it.
   beforeAll(async () => {
     disk = mkdtempSync(join(tmpdir(), 'perdure-disk-'))
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', disk])
@@ -83,6 +83,7 @@ describe.skipIf(missing !== undefined)('what a container writes', () => {
     ['between commands', 'hundreds of thousands of empty files'],
   ]
 
+  // [DISK-WATCH-1] [DISK-WATCH-2]
   test.each(cases)(
     '%s, %s end it near its limit, and no neighbour',
     async (where, what) => {

@@ -2,10 +2,11 @@
  * Watches what containers write, on engines that cannot limit it (overlay2 on ext4 has no quota).
  *
  * Invariants
- * - From its first command on a container is watched, during commands and between them, until it has ended.
- * - One that may have passed its limit, for bytes or names, is stopped and counted; where it has, or cannot be
- *   counted, it is over. It goes on only after a count below its limit.
- * - A single file never passes the limit (RLIMIT_FSIZE).
+ * - [DISK-WATCH-1] From its first command on a container is watched, during commands and between them, until it has
+ *   ended.
+ * - [DISK-WATCH-2] One that may have passed its limit, for bytes or names, is stopped and counted; where it has, or
+ *   cannot be counted, it is over. It continues only after a count below its limit.
+ * - [DISK-WATCH-3] A single file never passes the limit (RLIMIT_FSIZE).
  */
 import type { DiskUse } from './disk-count.ts'
 import type { DiskGauge } from './disk-gauge.ts'
@@ -33,7 +34,7 @@ export interface Watched {
   /** Whether it is stopped already, and cannot grow. */
   readonly still: boolean
   /**
-   * Counts what it has, while it stands still, and ends it where that is over.
+   * Counts what it has, while it is stopped, and ends it where that is over.
    * @param isOver hears what there is; undefined where that cannot be counted
    * @throws EnvironmentFault
    */
@@ -81,7 +82,7 @@ export function createDiskWatch(gauge: DiskGauge): DiskWatch {
     try {
       ledger.read(await gauge.read(first).catch(() => gauge.read(first)))
     } catch (fault) {
-      // Without a gauge none can go on.
+      // Without a gauge none can continue.
       const all = [...watched]
       watched.clear()
       await Promise.all(all.map((container) => container.unwatched(fault)))
@@ -92,7 +93,7 @@ export function createDiskWatch(gauge: DiskGauge): DiskWatch {
       if (isSuspect(container)) await count(container)
   }
 
-  /** One round after the other; all who ask during one get the next. */
+  /** One round after the other; all that ask during one get the next. */
   function next(): Promise<void> {
     if (running === undefined) {
       running = play().finally(() => {

@@ -1,8 +1,8 @@
 /**
- * Why a container ended: by what ran in it, or by somebody outside.
+ * Why a container ended: by what ran in it, or from outside.
  *
  * Invariants
- * - The agent is blamed only where the engine tells that the container died and that nobody killed it
+ * - The agent is blamed only where the engine reports that the container died and was not killed
  *   from outside; what cannot be told is an infrastructure failure.
  */
 import type { Readable } from 'node:stream'
@@ -24,7 +24,7 @@ const interruptNames = new Set([interruptSignal, 'USR1', '10'])
 /** Events are told by the second, and clocks differ. */
 const slackSeconds = 5
 /** The connection of a container ends a moment before the engine tells of its death. */
-const patienceSeconds = 5
+const deathWaitSeconds = 5
 /** Memory that ran out earlier took a command, and not the container. */
 const oomSeconds = 1
 
@@ -51,7 +51,7 @@ async function lifeOf(engine: Engine, id: string, since: number): Promise<z.infe
   try {
     const stream = (await engine.docker.getEvents({
       since: Math.floor(since / 1000) - slackSeconds,
-      until: Math.ceil(Date.now() / 1000) + patienceSeconds,
+      until: Math.ceil(Date.now() / 1000) + deathWaitSeconds,
       filters: { container: [id] },
     })) as Readable
     const events: z.infer<typeof event>[] = []

@@ -3,14 +3,13 @@
  *
  * Invariants
  * - A missing engine is said at once, with its address and what to do.
- * - Every call has a deadline for its answer, and every answer that comes in pieces one for its end, whoever makes
- *   the call; connections to a shell or a program last as long as that does.
+ * - Every call of every caller has a deadline for its answer, and every answer in pieces has one for its end; connections to a shell or a program last as long as that does.
  * - Every error of the engine leaves as an EnvironmentFault: a container that is gone is `session_lost`,
  *   everything else `backend`.
  */
 import { Readable } from 'node:stream'
 import type Docker from 'dockerode'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 
 export interface Engine {

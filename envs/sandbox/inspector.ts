@@ -1,14 +1,14 @@
 /**
- * The inspector: a container for graders that looks at another one, which stands still meanwhile.
+ * The inspector: a container for graders that looks at another one, which is stopped meanwhile.
  *
  * Invariants
- * - Its programs, libraries and configuration are those of its own image; of the inspected container it sees
- *   the processes, and the files under `/proc/1/root`.
- * - It has the user and the capabilities of the inspected container, and no more: a check may run what the agent
- *   has made, and that can do there only what it could do before. For the same user with the same
+ * - [INSPECTOR-1] Its programs, libraries and configuration are those of its own image; of the inspected container it
+ *   sees the processes, and the files under `/proc/1/root`.
+ * - [INSPECTOR-2] It has the user and the capabilities of the inspected container, and no more: a check may run what
+ *   the agent has made, and that can do there only what it could do before. For the same user with the same
  *   capabilities the kernel needs no capability to open `/proc/1/root`.
- * - It has no network, its file system is read-only unless its specification gives it a size, and the inspected
- *   container is paused: nothing that the agent has started can run while it looks.
+ * - [INSPECTOR-3] It has no network, its file system is read-only unless its specification gives it a size, and the
+ *   inspected container is paused: nothing that the agent has started can run while it looks.
  */
 import type Docker from 'dockerode'
 import { containerSettings, type Ownership } from './container-settings.ts'
@@ -29,7 +29,7 @@ export function inspectorSettings(
     HostConfig: {
       ...settings.HostConfig,
       PidMode: `container:${inspected.id}`,
-      // Process 1 is that of the inspected container, and it stands still: this one reaps its own.
+      // Process 1 is that of the inspected container, and it is stopped: this one reaps its own.
       Init: false,
     },
   }

@@ -13,7 +13,7 @@ import { farewell } from './janitor.ts'
 
 /** The engine still makes what it was asked for last; on a busy machine that takes seconds. */
 const quietMs = 15_000
-const patienceMs = 120_000
+const longestMs = 120_000
 const periodMs = 500
 
 const [owner = '', address] = process.argv.slice(2)
@@ -22,7 +22,7 @@ if ((await text(process.stdin)) !== farewell) {
   const { removeContainersOf } = await import('./reaper.ts')
   const began = Date.now()
   let active = began
-  while (Date.now() - active < quietMs && Date.now() - began < patienceMs) {
+  while (Date.now() - active < quietMs && Date.now() - began < longestMs) {
     try {
       if ((await removeContainersOf(await connectEngine(address), owner)) > 0) active = Date.now()
     } catch {

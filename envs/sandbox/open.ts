@@ -2,11 +2,11 @@
  * Opens a sandbox on a container engine.
  *
  * Invariants
- * - What nobody owns is looked for when a sandbox is opened, and periodically while it is open.
+ * - Containers without an owner are looked for when a sandbox is opened, and periodically while it is open.
  * - `close` leaves no container of this sandbox, no lease and no timer.
  */
-import { reasonOf } from '../../reason.ts'
-import { createProcessLeases, holdLeases, type LeaseStore, reapingPeriodMs } from '../lease.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { createProcessLeases, holdLeases, type LeaseStore, reapingPeriodMs } from '../../machine/lease.ts'
 import { type Maker, startContainer } from './container.ts'
 import { DiskGauge } from './disk-gauge.ts'
 import { createDiskWatch } from './disk-watch.ts'
@@ -52,7 +52,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     })
     return reaping
   }
-  const complainOfReaper = complain('containers that nobody owns could not be looked for')
+  const complainOfReaper = complain('containers without an owner could not be looked for')
   const timer = setInterval(() => void reap().catch(complainOfReaper), reapingPeriodMs)
   timer.unref()
   reap().catch(complainOfReaper)

@@ -30,6 +30,7 @@ function counting() {
 }
 
 describe('the warm pool', () => {
+  // [WARM-POOL-1]
   test('a container is handed out once, and as many as are wanted are kept ready', async () => {
     const { made, start } = counting()
     const pool = createPool(start, () => undefined)
@@ -43,6 +44,7 @@ describe('the warm pool', () => {
     await pool.close()
   })
 
+  // [WARM-POOL-1]
   test('one that has ended while it waited is never handed out', async () => {
     const { made, start } = counting()
     const pool = createPool(start, () => undefined)
@@ -54,6 +56,7 @@ describe('the warm pool', () => {
     await pool.close()
   })
 
+  // [WARM-POOL-2]
   test('no more are started at a time than help', async () => {
     const { start, most } = counting()
     const pool = createPool(start, () => undefined)
@@ -64,6 +67,7 @@ describe('the warm pool', () => {
     await pool.close()
   })
 
+  // [WARM-POOL-3]
   test('after close nothing is started, and nothing that was ready is left', async () => {
     const { made, start } = counting()
     const pool = createPool(start, () => undefined)
@@ -73,7 +77,7 @@ describe('the warm pool', () => {
     await expect(pool.acquire(spec)).rejects.toMatchObject({ name: 'EnvironmentFault', kind: 'backend' })
   })
 
-  test('a start that fails is told, and who waits for a container hears it', async () => {
+  test('a start that fails is reported, and what waits for a container hears it', async () => {
     const told: string[] = []
     const pool = createPool(
       () => Promise.reject(new Error('no room')),

@@ -2,17 +2,17 @@
  * The warm pool: containers that are ready before they are asked for.
  *
  * Invariants
- * - A container is handed out once; one that has ended while it waited is never handed out.
- * - As many as are wanted are kept ready, and no more than `startsAtOnce` are started at a time.
- * - After `close` nothing is started, and nothing that was ready is left.
+ * - [WARM-POOL-1] A container is handed out once; one that has ended while it waited is never handed out.
+ * - [WARM-POOL-2] As many as are wanted are kept ready, and no more than `startsAtOnce` are started at a time.
+ * - [WARM-POOL-3] After `close` nothing is started, and nothing that was ready is left.
  */
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { Container, ContainerSpec } from './sandbox.ts'
 
 /** Starting a container keeps a core busy; more at once only delay each other. */
 const startsAtOnce = 4
-/** After a failed start of a container that nobody waits for. */
+/** After a failed start of a container that no session waits for. */
 const retryMs = 5_000
 
 export interface Pool {
@@ -32,7 +32,7 @@ interface Shelf {
   notBefore: number
 }
 
-/** @param start makes a container that `close` of the pool, or who acquired it, releases */
+/** @param start makes a container that `close` of the pool, or its user, releases */
 export function createPool(
   start: (spec: ContainerSpec) => Promise<Container>,
   log: (line: string) => void,

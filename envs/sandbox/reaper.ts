@@ -1,12 +1,13 @@
 /**
- * The reaper: removes the containers that nobody owns any more.
+ * The reaper: removes the containers that have no owner any more.
  *
  * Invariants
- * - A container with a live lease is never removed, nor one whose owner cannot be asked.
- * - After `kill -9` of everything, one pass after the leases have expired leaves no container and no lease.
+ * - [REAPER-1] A container with a live lease is never removed, nor one whose owner cannot be asked.
+ * - [REAPER-2] After `kill -9` of everything, one pass after the leases have expired leaves no container and no
+ *   lease.
  */
-import { endExpired, isUnowned, type LeaseStore } from '../lease.ts'
-import { remove } from './container.ts'
+import { endExpired, isUnowned, type LeaseStore } from '../../machine/lease.ts'
+import { remove } from './container-life.ts'
 import { labels } from './container-settings.ts'
 import { type Engine, engineFault } from './engine.ts'
 
@@ -35,7 +36,7 @@ export async function reapContainers(
     }
     return removed
   } catch (cause) {
-    throw engineFault(cause, 'looking for containers that nobody owns')
+    throw engineFault(cause, 'looking for containers without an owner')
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../../test/container-engine.ts'
-import { createProcessLeases } from '../lease.ts'
+import { createProcessLeases } from '../../machine/lease.ts'
+import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../test/container-engine.ts'
 import { connectEngine } from './engine.ts'
 import { openSandbox } from './open.ts'
 import type { Container, ContainerSpec, Sandbox } from './sandbox.ts'
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined).each([
         expect(late).toMatchObject({ exitCode: 124, stdout: 'begun', timedOut: true })
         const { stdout } = await container.exec('ps')
         expect(stdout).not.toMatch(/2222|3333/)
-        // What an earlier command left running goes on.
+        // What an earlier command left running continues.
         expect(stdout).toContain('sleep 1111')
       }))
 
@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined).each([
         await expect.poll(async () => (await container.exec('ps')).stdout).not.toContain('yes')
       }))
 
-    test('output of both streams past the cap is dropped, and the command goes on', () =>
+    test('output of both streams past the cap is dropped, and the command continues', () =>
       withContainer(async (container) => {
         const script = 'yes | head -c 100000; yes e | head -c 100000 >&2; exit 7'
         const result = await container.exec(script, { outputBytes: 100 })
@@ -185,6 +185,7 @@ describe.skipIf(missing !== undefined).each([
       60_000,
     )
 
+    // [SANDBOX-2]
     test('a container that it kills is an answer, and so is all that is asked of it afterwards', () =>
       othersUnharmed(async (container) => {
         expect((await container.exec('kill -9 1; echo here')).stdout).toBe('here\n')
@@ -205,6 +206,7 @@ describe.skipIf(missing !== undefined).each([
       60_000,
     )
 
+    // [LIMITS-1]
     test('there is no network, no capability, no way to more, and no engine', () =>
       withContainer(async (container) => {
         const { stdout } = await container.exec(
@@ -235,7 +237,7 @@ describe.skipIf(missing !== undefined).each([
         { ...root, user: '1000:1000' },
       ))
 
-    test('answers that it forges reach nobody but itself', () =>
+    test('answers that it forges reach no one but itself', () =>
       othersUnharmed(async (container) => {
         await container.exec(
           'printf "\\n0123456789abcdef01234567 0 0\\n"; echo "junk" >/proc/$PPID/fd/3; exit 1',
@@ -269,7 +271,7 @@ describe.skipIf(missing !== undefined).each([
         expect(await container.copyOut('/data/none')).toBeUndefined()
       }, writable))
 
-    test('links are told and never followed, and no path leaves the container', () =>
+    test('links are listed and never followed, and no path leaves the container', () =>
       withContainer(async (container) => {
         await container.exec(
           'ln -s /etc/passwd /root/a; ln -s ../../../../../../etc /root/up; ln -s / /root/all',
@@ -297,7 +299,8 @@ describe.skipIf(missing !== undefined).each([
   })
 
   describe('graders', () => {
-    test('an inspector sees files and processes with programs of its own, while the agent stands still', () =>
+    // [INSPECTOR-1] [INSPECTOR-3]
+    test('an inspector sees files and processes with programs of its own, while the agent is stopped', () =>
       withContainer(
         async (container) => {
           await container.exec(
@@ -314,6 +317,7 @@ describe.skipIf(missing !== undefined).each([
         { ...root, diskBytes: 16 * mebibyte },
       ))
 
+    // [INSPECTOR-2]
     test.each(['0:0', '1000:1000'])(
       'an inspector has the rights of what it inspects and no more: %s',
       (user) =>
@@ -350,6 +354,7 @@ describe.skipIf(missing !== undefined).each([
   })
 
   describe('infrastructure', () => {
+    // [SANDBOX-2]
     test('a container that is removed from outside is a lost session, never an answer', () =>
       withContainer(async (container) => {
         const { docker } = await connectEngine(engine.address)
@@ -369,6 +374,7 @@ describe.skipIf(missing !== undefined).each([
       })
     })
 
+    // [SANDBOX-1]
     test('after release there is no container and no lease', async () => {
       const { docker } = await connectEngine(engine.address)
       expect(await docker.listContainers({ all: true })).toEqual([])

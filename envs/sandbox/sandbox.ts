@@ -2,12 +2,12 @@
  * The sandbox: containers that an agent may wreck, and nothing else.
  *
  * Invariants
- * - A container serves one session; it is removed after it, never handed on.
- * - What an agent does in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault; what
- *   the engine or the network does is an EnvironmentFault, never an answer.
- * - No container outlives its owner by more than a minute: it ends with the connection of the process that made
- *   it, which has a janitor for what was not running. What is left even so is found by its labels and removed
- *   when its lease has expired.
+ * - [SANDBOX-1] A container serves one session; it is removed after it, never handed on.
+ * - [SANDBOX-2] What an agent does in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault;
+ *   what the engine or the network does is an EnvironmentFault, never an answer.
+ * - [SANDBOX-3] No container outlives its owner by more than a minute: it ends with the connection of the process
+ *   that made it, which has a janitor for what was not running. What is left even so is found by its labels and
+ *   removed when its lease has expired.
  */
 
 /**
@@ -103,7 +103,7 @@ export interface FileIn {
   readonly gid?: number
 }
 
-/** What was found in a container; links are told and never followed. */
+/** What was found in a container; links are listed and never followed. */
 export interface EntryOut {
   /** Relative to the folder that was asked for; the name of what was asked for where it is no folder. */
   readonly path: string
@@ -121,7 +121,7 @@ export interface EntryOut {
 export interface Container {
   /** Its name at the engine, which is its lease. */
   readonly id: string
-  /** False once it has ended, by whomever, or was released. */
+  /** False once it has ended, for any reason, or was released. */
   readonly alive: boolean
   /** Settles when it was released. */
   readonly whenReleased: Promise<void>

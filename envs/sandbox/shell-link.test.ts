@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
+import { frame } from './frame.testing.ts'
 import { linkShell } from './shell-link.ts'
-import { frame } from './testing-frame.ts'
 
 type Stream = 'stdout' | 'stderr'
 
@@ -50,7 +50,7 @@ function createInterrupt() {
   return { asked: asked.promise, send: sent.resolve, interrupt }
 }
 
-test('a container that floods while it is asked nothing is told once it has said too much', async () => {
+test('a container that floods while it is asked nothing is reported once it has said too much', async () => {
   const shell = new Shell()
   const { interrupt } = createInterrupt()
   const flooded = Promise.withResolvers<void>()

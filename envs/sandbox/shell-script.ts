@@ -4,20 +4,20 @@
  * Invariants
  * - Each command is answered on both streams by a line that holds the request's own word, which no command
  *   before it could know.
- * - When the shell is interrupted (SIGUSR1), everything that is younger than the command in hand is killed,
+ * - When the shell is interrupted (SIGUSR1), everything that is younger than the command in progress is killed,
  *   daemons included. That needs no new process, so it works where the limit of processes is reached.
  * - The out-of-memory killer takes a command before it takes the shell.
  *
  * A command starts with the signals INT and QUIT ignored where the image has no bash (POSIX, 2.11).
  */
 
-/** The signal that ends the command in hand; nothing else sends it. */
+/** The signal that ends the command in progress; nothing else sends it. */
 export const interruptSignal = 'SIGUSR1'
 
 /**
  * Sent once. Commands get what were the shell's own streams; the shell itself says nothing but answers.
  * Killing takes three passes: what was being born during the first is stopped by the second. Then the dead
- * are waited for, but for the shell's own two children: until init has buried them, nothing new may fit in.
+ * are waited for, but for the shell's own two children: until init has reaped them, nothing new may fit in.
  */
 export const prologue = `exec 3>&1 4>&2 >/dev/null 2>&1
 interrupts=0 running= before=

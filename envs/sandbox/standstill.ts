@@ -2,13 +2,13 @@
  * The standstill of a container: its processes are frozen while it is looked at.
  *
  * Invariants
- * - One looks at a time; the next waits until the container goes on.
+ * - One looks at a time; the next waits until the container is resumed.
  * - A freeze that does not come about at once is tried again: on a busy machine the processes have to be given a
  *   core before they can stop, and the engine waits for them only briefly.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import { EngineLate, engineFault, isGone, statusOf } from './engine.ts'
 
 const retryMs = 100
@@ -21,22 +21,22 @@ export class Standstill {
     this.#docker = docker
   }
 
-  /** Whether it stands still, or is about to. */
+  /** Whether it is stopped, or about to be. */
   get isHeld(): boolean {
     return this.#held !== undefined
   }
 
   /**
    * Stops the container.
-   * @param patienceMs after which one that does not stop is given up
-   * @returns lets it go on, may be called twice; undefined for one that cannot be stopped
+   * @param withinMs after which one that does not stop is given up
+   * @returns what resumes it, and may be called twice; undefined for one that cannot be stopped
    * @throws EnvironmentFault
    */
-  async hold(patienceMs: number): Promise<(() => Promise<void>) | undefined> {
+  async hold(withinMs: number): Promise<(() => Promise<void>) | undefined> {
     while (this.#held !== undefined) await this.#held.promise
     const mine = Promise.withResolvers<void>()
     this.#held = mine
-    const goOn = async () => {
+    const resume = async () => {
       if (this.#held !== mine) return
       try {
         await this.#resume()
@@ -45,23 +45,23 @@ export class Standstill {
       }
     }
     try {
-      if (await this.#pause(patienceMs)) return goOn
+      if (await this.#pause(withinMs)) return resume
     } catch (error) {
-      await goOn()
+      await resume()
       throw error
     }
-    await goOn()
+    await resume()
     return undefined
   }
 
-  /** Forgets a container that goes: who waits for it is let go on. */
+  /** Forgets a container that goes: what waits for it continues. */
   abandon(): void {
     this.#held?.resolve()
     this.#held = undefined
   }
 
-  async #pause(patienceMs: number): Promise<boolean> {
-    const until = Date.now() + patienceMs
+  async #pause(withinMs: number): Promise<boolean> {
+    const until = Date.now() + withinMs
     for (;;) {
       try {
         await this.#docker.pause()

@@ -2,7 +2,7 @@
  * The disk of one container as its watch sees it.
  *
  * Invariants
- * - A container that is over its limit, or cannot be counted, is ended while it stands still: it writes nothing more.
+ * - A container that is over its limit, or cannot be counted, is ended while it is stopped: it writes nothing more.
  * - One that ends while it is counted has not become uncountable: its own end tells whose doing that was.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -23,7 +23,7 @@ export interface DiskOwner {
   /** Settles when the container's connection has ended. */
   readonly whenClosed: Promise<void>
   /** @returns undefined where it cannot be stopped in time */
-  look(spec: InspectorSpec, patienceMs: number): Promise<Container | undefined>
+  look(spec: InspectorSpec, withinMs: number): Promise<Container | undefined>
   /** Ends it for what the agent did. */
   end(why: 'out_of_disk'): void
   /** Ends it for another's failure. */

@@ -12,7 +12,7 @@
  * - There are at most `shared + 2 * mostOwned` threads; those without a session end when more than `shared` are there.
  */
 import { EnvironmentFault } from '../environment.ts'
-import type { SessionScript } from './session.ts'
+import type { SessionScript, Threads, Wish } from './session.ts'
 import { ThreadSession } from './session.ts'
 import type { Asker, ThreadModule } from './thread.ts'
 import { Thread } from './thread.ts'
@@ -28,10 +28,7 @@ export interface PoolOptions extends ThreadModule {
 /** Threads that slow sessions have to themselves at once. */
 const mostOwned = 10
 
-/** Why a session looks for a thread: it begins, it was displaced, or only an own thread will do. */
-export type Wish = 'first' | 'displaced' | 'alone'
-
-export class ThreadPool<Request, Reply> {
+export class ThreadPool<Request, Reply> implements Threads<Request, Reply> {
   readonly #options: PoolOptions
   readonly #waiters: (() => void)[] = []
   #threads: Thread<Request, Reply>[] = []

@@ -7,10 +7,21 @@
  * - A loss is its own only where it ran alone, or out of time: what a shared thread could not do is done once more in
  *   a thread of its own.
  */
+import { CallFailed } from '../../machine/thread-calls.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { ThreadPool, Wish } from './pool.ts'
-import type { Ending, Thread } from './thread.ts'
-import { Displaced, RequestFailed, ThreadEnded } from './thread.ts'
+import type { Asker, Ending, Thread } from './thread.ts'
+import { Displaced, ThreadEnded } from './thread.ts'
+
+/** Why a session looks for a thread: it begins, it was displaced, or only an own thread will do. */
+export type Wish = 'first' | 'displaced' | 'alone'
+
+/** Where a session finds a thread. */
+export interface Threads<Request, Reply> {
+  /** @throws EnvironmentFault session_lost when there are none any more */
+  place(session: Asker, wish: Wish): Promise<Thread<Request, Reply>>
+  /** The session has nothing in the thread any more. */
+  leave(thread: Thread<Request, Reply>, session: Asker): void
+}
 
 /** What a session asks for its upkeep. */
 export interface SessionScript<Request, Reply> {
@@ -37,15 +48,15 @@ export interface Kept<Request> {
 const upkeepMs = 60_000
 
 export class ThreadSession<Request, Reply> {
-  readonly #pool: ThreadPool<Request, Reply>
+  readonly #threads: Threads<Request, Reply>
   readonly #script: SessionScript<Request, Reply>
   readonly #kept: Kept<Request>[] = []
   #thread: Thread<Request, Reply> | undefined
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  constructor(pool: ThreadPool<Request, Reply>, script: SessionScript<Request, Reply>) {
-    this.#pool = pool
+  constructor(threads: Threads<Request, Reply>, script: SessionScript<Request, Reply>) {
+    this.#threads = threads
     this.#script = script
   }
 
@@ -119,10 +130,10 @@ export class ThreadSession<Request, Reply> {
           if (!isMade) throw lostFault(error.message)
           return { kind: 'ended', ending: error.ending }
         } else if (error instanceof ThreadEnded) wish = 'alone'
-        else if (error instanceof RequestFailed && !wasAlone) wish = 'alone'
-        else if (error instanceof RequestFailed && isMade)
+        else if (error instanceof CallFailed && !wasAlone) wish = 'alone'
+        else if (error instanceof CallFailed && isMade)
           throw new EnvironmentFault('backend', error.message, { cause: error })
-        else throw error instanceof RequestFailed ? lostFault(error.message) : error
+        else throw error instanceof CallFailed ? lostFault(error.message) : error
       }
     }
   }
@@ -136,7 +147,7 @@ export class ThreadSession<Request, Reply> {
     this.#thread = undefined
     if (thread === undefined) return
     thread.tell(this.#script.close, upkeepMs)
-    this.#pool.leave(thread, this)
+    this.#threads.leave(thread, this)
   }
 
   /** The thread that it is in, where it is made first if need be. */
@@ -145,14 +156,14 @@ export class ThreadSession<Request, Reply> {
     const there = this.#thread
     if (there !== undefined && !there.ended) return there
     if (there !== undefined) this.#leave()
-    const thread = await this.#pool.place(this, wish)
+    const thread = await this.#threads.place(this, wish)
     this.#thread = thread
     if (this.#closed) throw closedFault()
     await thread.ask(this, this.#script.open, upkeepMs)
     for (const { request, allowedMs } of this.#kept) {
       const reply = await thread.ask(this, request, allowedMs)
       if (this.#script.isMadeAgain?.(reply) === false)
-        throw new RequestFailed('what was done before came to something else')
+        throw new CallFailed('what was done before came to something else')
     }
     return thread
   }

@@ -9,8 +9,9 @@
  * - A thread that belongs to one session takes no request of another. An idle thread keeps no process alive.
  */
 import { Worker } from 'node:worker_threads'
+import { codeOf } from '../../faults/system-error.ts'
+import { ThreadCalls, type ThreadLoss } from '../../machine/thread-calls.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { Post } from './serve.ts'
 
 /** Who asks: a session, known by itself. */
 export type Asker = object
@@ -39,10 +40,9 @@ export class Displaced extends Error {
   readonly kind = 'displaced'
 }
 
-/** The thread answered that it could not do it. */
-export class RequestFailed extends Error {
-  override readonly name = 'RequestFailed'
-  readonly kind = 'request_failed'
+/** What such a thread answers. */
+export type AnsweringMethods<Request, Reply> = {
+  readonly answer: { readonly request: Request; readonly reply: Reply }
 }
 
 /** How a thread is started. */
@@ -71,6 +71,7 @@ interface Job<Request, Reply> {
 
 export class Thread<Request, Reply> {
   readonly #worker: Worker
+  readonly #calls: ThreadCalls<AnsweringMethods<Request, Reply>>
   readonly #waiting: Job<Request, Reply>[] = []
   readonly #onChange: () => void
   #running: Job<Request, Reply> | undefined
@@ -95,12 +96,15 @@ export class Thread<Request, Reply> {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
     })
-    this.#worker.on('message', (post: Post<Reply>) => this.#hear(post))
-    this.#worker.on('error', (cause: Error & { readonly code?: string }) =>
-      this.end(cause.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out of memory' : 'broken', cause),
-    )
-    this.#worker.on('exit', () => this.end('broken'))
-    this.#worker.unref()
+    this.#calls = new ThreadCalls(this.#worker, {
+      onReady: () => {
+        this.#ready = true
+        this.#stopTimers()
+        this.#next()
+        this.#onChange()
+      },
+      onLoss: (loss) => this.#lose(loss),
+    })
     this.#deadline = setTimeout(() => this.end('broken', new Error('it did not start in time')), startMs)
     this.#deadline.unref()
   }
@@ -159,7 +163,7 @@ export class Thread<Request, Reply> {
   /**
    * Asks; the answer comes when all before it are answered.
    * @param allowedMs how long the thread may work on it
-   * @throws Displaced, ThreadEnded, RequestFailed
+   * @throws Displaced, ThreadEnded, CallFailed
    */
   ask(asker: Asker, request: Request, allowedMs: number): Promise<Reply> {
     if (this.#ended) return Promise.reject(new Displaced('the thread has ended'))
@@ -218,6 +222,7 @@ export class Thread<Request, Reply> {
           cause,
         })
     for (const { reject } of waiting) reject(closed ?? unusable ?? new Displaced('the thread has ended'))
+    this.#calls.fail(new Displaced('the thread has ended'))
     this.#terminated = this.#worker.terminate()
     this.#onChange()
   }
@@ -227,19 +232,23 @@ export class Thread<Request, Reply> {
     await this.#terminated
   }
 
-  #hear(post: Post<Reply>): void {
+  #lose(loss: ThreadLoss): Error {
+    const cause = 'cause' in loss ? loss.cause : undefined
+    this.end(codeOf(cause) === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out of memory' : 'broken', cause)
+    return new Displaced('the thread has ended')
+  }
+
+  async #work(job: Job<Request, Reply>): Promise<void> {
+    const outcome = await this.#calls.call('answer', job.request).then(
+      (reply) => () => job.resolve(reply),
+      (fault) => () => job.reject(fault),
+    )
+    // What ended the thread has settled its requests.
     if (this.#ended) return
-    if (post.kind === 'ready') {
-      this.#ready = true
-      this.#stopTimers()
-    } else {
-      const running = this.#running
-      this.#running = undefined
-      this.#stopTimers()
-      if (running?.asker !== undefined) this.#lastMs = performance.now() - this.#began
-      if (post.kind === 'reply') running?.resolve(post.reply)
-      else running?.reject(new RequestFailed(post.message))
-    }
+    this.#running = undefined
+    this.#stopTimers()
+    if (job.asker !== undefined) this.#lastMs = performance.now() - this.#began
+    outcome()
     this.#next()
     this.#onChange()
   }
@@ -264,7 +273,7 @@ export class Thread<Request, Reply> {
       sliceMs,
     )
     this.#deadline = setTimeout(() => this.#ifUnanswered(job, () => this.end('out of time')), job.allowedMs)
-    this.#worker.postMessage(job.request)
+    void this.#work(job)
   }
 
   /** An answer that came while this process was busy is heard before its time is called up. */

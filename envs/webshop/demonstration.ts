@@ -4,7 +4,8 @@
  * Invariants
  * - A demonstration earns the full reward; where the expert does not, there is none.
  */
-import type { AssistantMessage, Demonstration, Environment, InstanceId } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { Demonstration, Environment, InstanceId } from '../environment.ts'
 import { createExpert } from './expert.ts'
 
 /** Turns after which an instance is given up: those of a training episode. */

@@ -2,20 +2,21 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { AssistantMessage, Environment, StepResult } from '../environment.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { sharedData } from '../../test/shared-data.ts'
+import type { Environment, StepResult } from '../environment.ts'
 import { replayLines } from '../replay.ts'
 import { webshop } from './definition.ts'
 import type { GoalLibrary } from './goal-library.ts'
 import { openOfficialShop } from './official.ts'
 import { termsOf } from './search/analyzer.ts'
-import { createSession } from './session.ts'
+import { createSession } from './shop-session.ts'
 import { clickCall, searchCall } from './tools.ts'
 
 // The whole shop is read and indexed: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-const shared = process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../shared/data')
-const dir = path.join(shared, 'webshop')
+const dir = sharedData('webshop')
 const missing = existsSync(dir) ? false : `no official shop in ${dir}`
 
 const step = z.object({

@@ -5,8 +5,8 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
+import { promptSetting, settingsOf } from '../task-settings.ts'
 
 export const difficulties = ['easy', 'normal', 'hard'] as const
 export type Difficulty = (typeof difficulties)[number]
@@ -22,10 +22,7 @@ const settingsSchema = z.strictObject({
     .enum(['official', 'brief'])
     .optional()
     .describe("Texts of pages: the original's, or few words. By default brief for generated goals only."),
-  prompt: z
-    .enum(['short', 'full'])
-    .default('short')
-    .describe('System message: one sentence, or the whole instruction for models that know no such task.'),
+  prompt: promptSetting,
   showAttributes: z
     .boolean()
     .default(false)
@@ -42,9 +39,5 @@ export type WebshopSettings = z.infer<typeof settingsSchema>
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): WebshopSettings {
-  const result = settingsSchema.safeParse(settings ?? {})
-  if (result.success) return result.data
-  throw new EnvironmentFault('bad_settings', `settings of webshop: ${z.prettifyError(result.error)}`, {
-    cause: result.error,
-  })
+  return settingsOf('webshop', settingsSchema, settings)
 }

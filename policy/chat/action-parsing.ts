@@ -7,8 +7,11 @@
  * - A call is taken only when it is complete: one JSON object with a name, closed by its tag.
  * - Parsing what a template rendered gives the message back (contents without an opening tag of their own).
  */
-import type { AssistantMessage, JsonObject, JsonValue, ToolCall } from '../../envs/environment.ts'
-import { partOf, readExactly, withExactArguments } from '../../envs/exact-arguments.ts'
+
+import { partOf, readExactly, withExactArguments } from '../../messages/exact-arguments.ts'
+import type { JsonObject, JsonValue } from '../../messages/json.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import type { ToolCall } from '../../messages/tool.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
 /** What can be wrong with an action. */
@@ -105,7 +108,7 @@ type ReadCall =
   | { readonly call: ToolCall; readonly end: number }
   | { readonly problem: ActionProblemKind; readonly end: number }
 
-/** Reads the call that starts at a place; `end` is where reading goes on. */
+/** Reads the call that starts at a place; `end` is where reading continues. */
 function readCall(text: string, start: number): ReadCall {
   const begin = skipBlanks(text, start)
   const scanned = scanObject(text, begin)

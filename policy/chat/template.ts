@@ -1,13 +1,14 @@
 /**
- * The contract of a chat template: how messages become text, with the template's own part told apart.
+ * The contract of a chat template: how messages become text, with the template's own part distinguished.
  *
  * Invariants
  * - What an environment or an agent wrote is never trusted, so it can hold no control token.
  */
-import type { AssistantMessage, Message, ToolSpec } from '../../envs/environment.ts'
+import type { AssistantMessage, Message } from '../../messages/message.ts'
+import type { ToolSpec } from '../../messages/tool.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
 
-/** How the context stands before a turn: nothing yet, an ended message, or an action that was cut. */
+/** How the context is before a turn: nothing yet, an ended message, or an action that was cut. */
 export type ContextEnd = 'empty' | 'closed' | 'cut'
 
 export interface ChatTemplate {
@@ -17,7 +18,7 @@ export interface ChatTemplate {
   readonly otherEnds: readonly string[]
   /** Added tokens that the tokenizer must have. */
   readonly controls: readonly string[]
-  /** What stands between an action's content and its calls. */
+  /** What is between an action's content and its calls. */
   readonly separator: string
   /** New messages up to and with the prompt for the next action; `tools` are listed where given. */
   turnParts(

@@ -1,7 +1,8 @@
 /**
  * Tool calls as text, in the Hermes form: `<tool_call>{"name":…,"arguments":{…}}</tool_call>`.
  */
-import type { JsonValue, ToolCall } from '../../envs/environment.ts'
+import type { JsonValue } from '../../messages/json.ts'
+import type { ToolCall } from '../../messages/tool.ts'
 
 export const callOpening = '<tool_call>'
 export const callClosing = '</tool_call>'

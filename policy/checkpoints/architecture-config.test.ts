@@ -59,6 +59,7 @@ describe('parseArchitecture', () => {
     )
   })
 
+  // [ARCHITECTURE-1]
   test.each<[string, object, string]>([
     [
       'scaled positions',
@@ -98,6 +99,7 @@ describe('parseArchitecture', () => {
     )
   })
 
+  // [ARCHITECTURE-2]
   test('what is written is read back as the same architecture', () => {
     const architecture = read({ ...minimal, head_dim: 32, num_key_value_heads: 2, tie_word_embeddings: true })
     expect(parseArchitecture(renderArchitecture(architecture), 'config.json')).toEqual(architecture)

@@ -2,9 +2,10 @@
  * `config.json` as Hugging Face writes it for Llama-style decoders.
  *
  * Invariants
- * - What this policy cannot compute (scaled or partial rotary positions, biases, other activations,
+ * - [ARCHITECTURE-1] What this policy cannot compute (scaled or partial rotary positions, biases, other activations,
  *   sliding windows, other model families) is refused by key and value, never ignored.
- * - What is written is read by Hugging Face's `LlamaForCausalLM` and gives the same architecture back.
+ * - [ARCHITECTURE-2] What is written is read by Hugging Face's `LlamaForCausalLM` and gives the same architecture
+ *   back.
  */
 import { z } from 'zod'
 import type { Architecture } from '../transformer/architecture.ts'

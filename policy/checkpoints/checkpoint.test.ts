@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
 import { nameBeside, writeDurably } from './durable-file.ts'
-import { tinyArchitecture, tinyWeights } from './testing-policy.ts'
+import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
 
 function filled(value: number): Map<string, Float32Array> {
@@ -51,12 +51,14 @@ describe('publishCheckpoint', () => {
     ])
   })
 
+  // [CHECKPOINT-4]
   test('the same content gives the same bytes', async () => {
     await publishCheckpoint(join(root, '1'), contentOf(1))
     await publishCheckpoint(join(root, 'again'), contentOf(1))
     expect(await allBytes(join(root, '1'))).toEqual(await allBytes(join(root, 'again')))
   })
 
+  // [CHECKPOINT-2]
   test('a complete checkpoint is never overwritten', async () => {
     const dir = checkpointDir(root, 1)
     await publishCheckpoint(dir, contentOf(1))
@@ -64,6 +66,7 @@ describe('publishCheckpoint', () => {
     expect((await readCheckpoint(dir)).weights).toEqual(filled(1))
   })
 
+  // [CHECKPOINT-1] [DURABLE-1]
   test('of several publishers at once exactly one wins and nothing partial stays', async () => {
     const dir = checkpointDir(root, 1)
     const published = await Promise.all([1, 2, 3].map(() => publishCheckpoint(dir, contentOf(1))))
@@ -80,6 +83,7 @@ describe('publishCheckpoint', () => {
     expect(await readCheckpoint(dir, { optimizer: true })).toEqual(contentOf(1))
   })
 
+  // [DURABLE-2]
   test('what a killed publisher left behind is removed once it is old', async () => {
     const [old, fresh] = ['.7.aaaaaaaaaaaa.partial', '.8.bbbbbbbbbbbb.partial']
     for (const name of [old, fresh]) await mkdir(join(root, name))
@@ -88,6 +92,7 @@ describe('publishCheckpoint', () => {
     expect((await readdir(root)).sort()).toEqual([fresh, '1'])
   })
 
+  // [DURABLE-2]
   test('what a publisher left that has died is removed at once, what one writes that lives is not', async () => {
     const publishing = spawnSync(process.execPath, ['--input-type=module', '-e', nameBesideIn(root)])
     const living = nameBeside(join(root, '8'))
@@ -100,7 +105,17 @@ describe('publishCheckpoint', () => {
     expect((await readdir(root)).sort()).toEqual([basename(living), '1'])
   })
 
-  test('a folder that goes while it is written to is a fault that writing again mends', async () => {
+  test('what names its writer as earlier releases did is distinguished in the same way', async () => {
+    const [, machine] = /([0-9a-f]{8})-[^-]+-[0-9a-f]{12}\.partial$/.exec(nameBeside(root)) ?? []
+    const [living, dead] = [process.pid, 999_999_999].map(
+      (pid) => `.7.${machine}-${pid}-aaaaaaaaaaaa.partial`,
+    )
+    for (const name of [living, dead]) await mkdir(join(root, String(name)))
+    await publishCheckpoint(join(root, '1'), contentOf(1))
+    expect((await readdir(root)).sort()).toEqual([living, '1'])
+  })
+
+  test('a folder that goes while it is written to is a fault that a second write repairs', async () => {
     await expect(writeDurably(join(root, 'gone', 'file'), ['text'])).rejects.toMatchObject({
       kind: 'io',
       permanent: false,
@@ -127,6 +142,7 @@ function nameBesideIn(folder: string): string {
 }
 
 describe('a reader', () => {
+  // [CHECKPOINT-3]
   test('refuses any checkpoint with one byte flipped, naming checkpoint and file', async () => {
     const dir = checkpointDir(root, 1)
     await publishCheckpoint(dir, contentOf(1))
@@ -177,6 +193,7 @@ describe('a reader', () => {
 })
 
 describe('latestGoodCheckpoint', () => {
+  // [VERSIONS-1] [VERSIONS-2]
   test('passes over broken and unfinished ones and says why', async () => {
     for (const version of [2, 9, 10, 11])
       await publishCheckpoint(checkpointDir(root, version), contentOf(version))
@@ -196,6 +213,7 @@ describe('latestGoodCheckpoint', () => {
     expect((await latestGoodCheckpoint(root, 1)).found).toBeUndefined()
   })
 
+  // [VERSIONS-1]
   test('one that cannot be read at the moment is not passed over', async () => {
     for (const version of [2, 3]) await publishCheckpoint(checkpointDir(root, version), contentOf(version))
     const model = join(root, '3', 'model.safetensors')

@@ -1,19 +1,21 @@
 /**
  * A checkpoint: a folder that holds one version of a policy.
  *
- * Layout: `model.safetensors`, `optimizer.safetensors` (where training goes on from it), `config.json`,
+ * Layout: `model.safetensors`, `optimizer.safetensors` (where training continues from it), `config.json`,
  * `tokenizer.json`, `state.json`, and `manifest.json` with the name, size and SHA-256 of each other file.
  *
  * Invariants
- * - A checkpoint exists when its manifest does; under its final name the folder is complete from the start.
- * - Publishing twice keeps the first: a complete checkpoint is never overwritten.
- * - No byte that differs from what was published is ever used: a reader names the file and the checkpoint.
- * - The same content gives the same bytes.
+ * - [CHECKPOINT-1] A checkpoint exists when its manifest does; under its final name the folder is complete from the
+ *   start.
+ * - [CHECKPOINT-2] Publishing twice keeps the first: a complete checkpoint is never overwritten.
+ * - [CHECKPOINT-3] No byte that differs from what was published is ever used: a reader names the file and the
+ *   checkpoint.
+ * - [CHECKPOINT-4] The same content gives the same bytes.
  */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import type { JsonObject } from '../../envs/environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
 import { CheckpointFault, writingFault } from './checkpoint-fault.ts'

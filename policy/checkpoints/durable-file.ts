@@ -2,14 +2,15 @@
  * Files that exist whole or not at all.
  *
  * Invariants
- * - Under its final name a file is complete and on disk: it is written beside, flushed, then renamed.
+ * - [DURABLE-1] Under its final name a file is complete and on disk: it is written beside, flushed, then renamed.
  * - What a writer reports as size and checksum is of the very bytes it wrote.
- * - What a writer that was killed leaves is known by its name, and removed by the next one.
+ * - [DURABLE-2] What a writer that was killed leaves is known by its name, and removed by the next one.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { isAlive, readProcess, thisProcess, writtenProcess } from '../../machine/process.ts'
 import { CheckpointFault, fileFault, writingFault } from './checkpoint-fault.ts'
 
 /** Size and SHA-256 (lower-case hex) of a file's bytes. */
@@ -26,7 +27,7 @@ const machine = createHash('sha256').update(hostname()).digest('hex').slice(0, 8
 
 /** A name in the same folder that no other writer uses and no reader looks for; it tells who writes. */
 export function nameBeside(path: string): string {
-  const writer = `${machine}-${process.pid}-${randomBytes(6).toString('hex')}`
+  const writer = `${machine}-${writtenProcess(thisProcess())}-${randomBytes(6).toString('hex')}`
   return join(dirname(path), `.${basename(path)}.${writer}.partial`)
 }
 
@@ -36,7 +37,7 @@ export function nameBeside(path: string): string {
  */
 const abandonedAfterMs = 24 * 60 * 60 * 1000
 
-const partialName = /^\..*?(?:\.([0-9a-f]{8})-(\d+)-[0-9a-f]{12}|\.[0-9a-f]{12})\.partial$/
+const partialName = /^\..*?(?:\.([0-9a-f]{8})-([0-9a-z]+)-[0-9a-f]{12}|\.[0-9a-f]{12})\.partial$/
 
 /** Removes what writers that died have left in a folder. */
 export async function removeAbandoned(folder: string): Promise<void> {
@@ -44,24 +45,19 @@ export async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const match = partialName.exec(name)
     if (match === null) continue
-    const [, where, pid] = match
+    const [, where, writer] = match
     const path = join(folder, name)
     // Another process may have finished or removed it meanwhile.
     const found = await stat(path).catch(() => undefined)
     if (found === undefined) continue
-    const isLeft = found.mtimeMs < before || (where === machine && !lives(Number(pid)))
+    const isLeft = found.mtimeMs < before || (where === machine && hasEnded(writer))
     if (isLeft) await rm(path, { recursive: true, force: true })
   }
 }
 
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // A process of another user cannot be signalled, but it is there.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
+function hasEnded(writer = ''): boolean {
+  const process = readProcess(writer)
+  return process !== undefined && !isAlive(process)
 }
 
 /** Makes renames and new names in a folder survive a power cut. */

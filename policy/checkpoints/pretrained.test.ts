@@ -48,6 +48,7 @@ async function writeShards(first: Iterable<[string, Tensor]>, map: Record<string
 }
 
 describe('readPretrained', () => {
+  // [PRETRAINED-1]
   test('widens BF16 weights to Float32', async () => {
     await writeSafetensors(join(dir, 'model.safetensors'), tensors)
     const { weights, tokenizer } = await readPretrained(dir)
@@ -63,6 +64,7 @@ describe('readPretrained', () => {
     expect((await readPretrained(dir)).weights.size).toBe(tensors.size)
   })
 
+  // [PRETRAINED-4]
   test('a shard name that leads elsewhere is refused', async () => {
     await mkdir(join(dir, 'x'))
     await writeShards([], { 'model.norm.weight': '../other.safetensors' })
@@ -74,6 +76,7 @@ describe('readPretrained', () => {
     await expect(readPretrained(dir)).rejects.toThrow('"model.norm.weight" is not in model-1.safetensors')
   })
 
+  // [PRETRAINED-3]
   test('a tensor without a place in the architecture means another model', async () => {
     const bias = new Map<string, Tensor>([
       ...tensors,

@@ -3,10 +3,12 @@
  * `model.safetensors`, or its shards with `model.safetensors.index.json`.
  *
  * Invariants
- * - The files are only read; BF16 and F16 weights are widened exactly to Float32.
- * - A checkpoint of a run is checked against its manifest, and goes on in the chat format that it learnt.
- * - A tensor that the architecture has no place for means that another model is in the folder: refused.
- * - Shard names lead nowhere outside the folder.
+ * - [PRETRAINED-1] The files are only read; BF16 and F16 weights are widened exactly to Float32.
+ * - [PRETRAINED-2] A checkpoint of a run is checked against its manifest, and continues in the chat format that it
+ *   learnt.
+ * - [PRETRAINED-3] A tensor that the architecture has no place for means that another model is in the folder:
+ *   refused.
+ * - [PRETRAINED-4] Shard names lead nowhere outside the folder.
  */
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'

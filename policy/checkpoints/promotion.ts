@@ -2,7 +2,7 @@
  * Promotion: the mark on the version that users of a run's policy take.
  *
  * Invariants
- * - The mark is whole or absent: it is written beside and renamed.
+ * - [PROMOTION-1] The mark is whole or absent: it is written beside and renamed.
  * - It names a version; which checkpoints are kept because of it is decided where they are deleted.
  */
 import { join } from 'node:path'

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint } from './checkpoint.ts'
+import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { promotionFile, readPromotion, writePromotion } from './promotion.ts'
 import { readWithMoments, restoreCheckpoint } from './restoring.ts'
-import { tinyArchitecture, tinyWeights } from './testing-policy.ts'
 import { checkpointDir, latestGoodCheckpoint } from './versions.ts'
 
 function filled(value: number): Map<string, Float32Array> {
@@ -39,8 +39,9 @@ describe('restoreCheckpoint', () => {
     expect((await latestGoodCheckpoint(root)).found?.version).toBe(3)
   })
 
+  // [RESTORE-1] [RESTORE-2]
   test('restoring twice gives the same version, and no checkpoint of other work is overwritten', async () => {
-    // A trainer that outlived its run left a version that nobody has heard of.
+    // A trainer that outlived its run left an unreported version.
     await publishCheckpoint(checkpointDir(root, 3), contentOf(3))
     const asked = { to: 1, from: 2 }
     expect([await restoreCheckpoint(root, asked), await restoreCheckpoint(root, asked)]).toEqual([4, 4])
@@ -62,6 +63,7 @@ describe('restoreCheckpoint', () => {
 describe('a promotion', () => {
   const promotion = { version: 2, time: '2026-01-02T03:04:05.000Z', by: 'ada' }
 
+  // [PROMOTION-1]
   test('is what was last written, and absent before', async () => {
     expect(await readPromotion(root)).toBeUndefined()
     await writePromotion(root, { ...promotion, version: 1 })

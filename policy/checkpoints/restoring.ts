@@ -2,8 +2,8 @@
  * Restoring: an earlier version's weights and optimizer under a new version number.
  *
  * Invariants
- * - The new number is above the current one, and no checkpoint of other work is overwritten.
- * - Restoring twice gives the same version.
+ * - [RESTORE-1] The new number is above the current one, and no checkpoint of other work is overwritten.
+ * - [RESTORE-2] Restoring twice gives the same version.
  */
 import {
   type CheckpointContent,
@@ -31,7 +31,7 @@ export async function restoreCheckpoint(
     const there = await stateAt(dir)
     const { restored, after } = there?.facts ?? {}
     if (restored === to && after === from) return version
-    // A trainer that outlived its run may have left a version that nobody has heard of.
+    // A trainer that outlived its run may have left an unreported version.
     if (there !== undefined) continue
     const content = await readWithMoments(checkpointDir(root, to))
     const facts = { ...content.state.facts, restored: to, after: from }

@@ -48,6 +48,7 @@ describe('writeSafetensors', () => {
     expect(read.metadata).toEqual({ step: '3' })
   })
 
+  // [TENSORS-1]
   test('the same tensors give the same bytes whatever order the map has', async () => {
     const [one, two] = [join(folder, 'one'), join(folder, 'two')]
     const digest = await writeSafetensors(one, sample, { b: '1', a: '2' })
@@ -67,6 +68,7 @@ describe('writeSafetensors', () => {
     await expect(readFile(file)).rejects.toThrow('ENOENT')
   })
 
+  // [TENSORS-3]
   test('files written here are read without copying', async () => {
     const file = join(folder, 'views')
     await writeSafetensors(file, sample)
@@ -92,7 +94,11 @@ describe('parseSafetensors believes nothing', () => {
     ['offsets beyond the data', fileOf(x({}), 4), 'spans bytes 0 to 8 of the data, which holds 4'],
     ['offsets in reverse', fileOf(x({ data_offsets: [8, 0] }), 8), 'spans bytes 8 to 0'],
     ['a shape that needs other bytes', fileOf(x({ shape: [3] }), 8), 'needs 12 bytes as F32, but spans 8'],
-    ['data that nobody claims', fileOf(x({}), 9), 'tensors end at byte 8 of the data, but the file holds 9'],
+    [
+      'data that no tensor claims',
+      fileOf(x({}), 9),
+      'tensors end at byte 8 of the data, but the file holds 9',
+    ],
     ['a hole', fileOf(x({ data_offsets: [4, 12] }), 12), 'begins at byte 4 of the data, expected 0'],
     [
       'an overlap',
@@ -111,6 +117,7 @@ describe('parseSafetensors believes nothing', () => {
     expect(faultOf(bytes).message).toContain(message)
   })
 
+  // [TENSORS-2]
   test('any bytes are either read or refused with a CheckpointFault', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.json(), (bytes, json) => {

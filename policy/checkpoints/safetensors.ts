@@ -2,10 +2,10 @@
  * Safetensors files: named tensors behind a JSON header (huggingface/safetensors, format 0.4).
  *
  * Invariants
- * - The same tensors and metadata give the same bytes, whatever order the map has.
- * - A reader believes nothing: every length, type, shape and offset is checked against the file before
- *   it is used, and tensors tile the data without holes or overlaps.
- * - Tensors are views over the bytes read wherever alignment permits; files written here always do.
+ * - [TENSORS-1] The same tensors and metadata give the same bytes, whatever order the map has.
+ * - [TENSORS-2] A reader believes nothing: every length, type, shape and offset is checked against the file before it
+ *   is used, and tensors tile the data without holes or overlaps.
+ * - [TENSORS-3] Tensors are views over the bytes read wherever alignment permits; files written here always do.
  */
 import { CheckpointFault } from './checkpoint-fault.ts'
 import { type FileDigest, readWhole, writeDurably } from './durable-file.ts'

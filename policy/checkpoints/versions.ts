@@ -2,9 +2,9 @@
  * The versions of a policy: a folder with one checkpoint per version, named by its number.
  *
  * Invariants
- * - The latest good checkpoint is complete and valid in every byte; each newer one that was passed over
+ * - [VERSIONS-1] The latest good checkpoint is complete and valid in every byte; each newer one that was passed over
  *   is reported with its reason. One that cannot be read at the moment is not passed over.
- * - Names that are no version (partial writes, strange files) are never looked at.
+ * - [VERSIONS-2] Names that are no version (partial writes, strange files) are never looked at.
  */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { uniforms } from '../../identity.ts'
+import { uniforms } from '../../identity/identity.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { randomWeights } from '../sampler/random-weights.ts'
 import type { Architecture } from '../transformer/architecture.ts'
@@ -191,15 +191,15 @@ describe('the embedded engine', () => {
     await engine.close()
   })
 
-  /** The threads of an engine, in the order of their first message, with the messages of a type that each got. */
-  function watchThreads(type: string): () => Map<Worker, number> {
+  /** The threads of an engine, in the order of their first message, with the calls of a method that each got. */
+  function watchThreads(method: string): () => Map<Worker, number> {
     const posts = vi.spyOn(Worker.prototype, 'postMessage')
     onTestFinished(() => posts.mockRestore())
     return () => {
       const counts = new Map<Worker, number>()
       for (const [at, thread] of (posts.mock.contexts as Worker[]).entries()) {
-        const [message] = posts.mock.calls[at] as [{ type: string }]
-        counts.set(thread, (counts.get(thread) ?? 0) + (message.type === type ? 1 : 0))
+        const [message] = posts.mock.calls[at] as [{ method?: string }]
+        counts.set(thread, (counts.get(thread) ?? 0) + (message.method === method ? 1 : 0))
       }
       return counts
     }

@@ -8,15 +8,10 @@
  * - After `close` every request fails with `closed`, and the thread is gone.
  */
 import type { Worker } from 'node:worker_threads'
+import { ThreadCalls } from '../../machine/thread-calls.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
-import {
-  type Answer,
-  type FromWorker,
-  faultOf,
-  type ToWorker,
-  type WorkerOptions,
-} from './embedded-messages.ts'
+import type { SamplingMethods, WorkerOptions } from './embedded-messages.ts'
 import {
   type Engine,
   EngineFault,
@@ -25,18 +20,12 @@ import {
   type SamplingRequest,
 } from './engine.ts'
 
-interface Pending {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (fault: Error) => void
-}
-
-/** A thread that runs or ran, and what it still has to answer. */
+/** A thread that runs or ran. */
 interface Thread {
   readonly worker: Worker
-  readonly pending: Map<number, Pending>
+  readonly calls: ThreadCalls<SamplingMethods>
   /** All versions of the engine are loaded. */
-  ready: Promise<void>
-  dead: boolean
+  readonly ready: Promise<void>
 }
 
 export class EngineThread implements Engine {
@@ -44,7 +33,6 @@ export class EngineThread implements Engine {
   readonly #dirs = new Map<number, string>()
   readonly #loading = new Map<number, Promise<void>>()
   #thread: Thread | undefined
-  #lastId = 0
   #open = 0
   #closed = false
 
@@ -73,8 +61,8 @@ export class EngineThread implements Engine {
 
   async unload(version: number): Promise<void> {
     if (!this.#dirs.delete(version)) return
-    if (this.#thread === undefined || this.#thread.dead || this.#closed) return
-    await this.#ask(this.#thread, (id) => ({ type: 'unload', id, version }))
+    if (this.#thread === undefined || this.#thread.calls.isLost || this.#closed) return
+    await this.#thread.calls.call('unload', version)
   }
 
   async sample(request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens> {
@@ -87,21 +75,20 @@ export class EngineThread implements Engine {
   }
 
   release(cacheKey: string): void {
-    if (this.#thread !== undefined && !this.#thread.dead) post(this.#thread, { type: 'release', cacheKey })
+    this.#thread?.calls.tell('release', cacheKey)
   }
 
   /** Counters since the thread started. */
   async statistics(): Promise<EngineStatistics> {
-    const answer = await this.#ask(this.#running(), (id) => ({ type: 'statistics', id }))
-    return (answer as Extract<Answer, { statistics: EngineStatistics }>).statistics
+    return await this.#running().calls.call('statistics', undefined)
   }
 
   async close(): Promise<void> {
     this.#closed = true
     const thread = this.#thread
     this.#thread = undefined
-    if (thread === undefined || thread.dead) return
-    bury(thread, closedFault())
+    if (thread === undefined || thread.calls.isLost) return
+    thread.calls.fail(closedFault())
     await endComputingThread(thread.worker)
   }
 
@@ -111,25 +98,21 @@ export class EngineThread implements Engine {
     const thread = this.#running()
     await thread.ready
     signal?.throwIfAborted()
-    const answer = await this.#ask(
-      thread,
-      (id) => ({ type: 'sample', id, request: portable(request) }),
-      signal,
-    )
-    return (answer as Extract<Answer, { result: SampledTokens }>).result
+    const own = portable(request)
+    return await thread.calls.call('sample', own, { signal, transfer: [own.context.buffer as ArrayBuffer] })
   }
 
   async #load(version: number, checkpointDir: string): Promise<void> {
     const thread = this.#running()
     await thread.ready
-    await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
+    await thread.calls.call('load', { version, checkpointDir })
     this.#dirs.set(version, checkpointDir)
   }
 
   /** The thread, a new one where the last has died. @throws EngineFault closed */
   #running(): Thread {
     if (this.#closed) throw closedFault()
-    if (this.#thread === undefined || this.#thread.dead) this.#thread = this.#start()
+    if (this.#thread === undefined || this.#thread.calls.isLost) this.#thread = this.#start()
     return this.#thread
   }
 
@@ -140,60 +123,29 @@ export class EngineThread implements Engine {
       workerData: this.#options,
       name: 'policy engine',
     })
-    const thread: Thread = { worker, pending: new Map(), ready: Promise.resolve(), dead: false }
-    worker.on('message', ({ answers }: FromWorker) => {
-      for (const answer of answers) settle(thread, answer)
+    const calls = new ThreadCalls<SamplingMethods>(worker, {
+      faults: [EngineFault, CheckpointFault],
+      onLoss: (loss) =>
+        'cause' in loss
+          ? crashFault(String(loss.cause), loss.cause)
+          : crashFault(`its thread ended with code ${loss.exitCode}`),
     })
-    worker.on('error', (cause) => bury(thread, crashFault(String(cause), cause)))
-    worker.on('messageerror', (cause) => bury(thread, crashFault(String(cause), cause)))
-    worker.on('exit', (code) => bury(thread, crashFault(`its thread ended with code ${code}`)))
-    worker.unref()
-    thread.ready = this.#reload(thread)
-    thread.ready.catch(() => {}) // the thread died on the way; whoever waits for it is told
+    const thread: Thread = { worker, calls, ready: this.#reload(calls) }
+    thread.ready.catch(() => {}) // the thread was lost on the way; its callers learn of it
     return thread
   }
 
-  async #reload(thread: Thread): Promise<void> {
+  async #reload(calls: ThreadCalls<SamplingMethods>): Promise<void> {
     await Promise.all(
       [...this.#dirs].map(async ([version, checkpointDir]) => {
         try {
-          await this.#ask(thread, (id) => ({ type: 'load', id, version, checkpointDir }))
+          await calls.call('load', { version, checkpointDir })
         } catch (fault) {
           if (!(fault instanceof CheckpointFault)) throw fault
-          this.#dirs.delete(version) // its checkpoint is gone: who asks for it learns that it is not loaded
+          this.#dirs.delete(version) // its checkpoint is gone: requests for it fail as not loaded
         }
       }),
     )
-  }
-
-  #ask(thread: Thread, message: (id: number) => ToWorker, signal?: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      if (thread.dead) {
-        reject(this.#closed ? closedFault() : crashFault('its thread ended'))
-        return
-      }
-      const id = ++this.#lastId
-      const abort = (): void => {
-        forget(thread, id)
-        post(thread, { type: 'cancel', id })
-        reject(signal?.reason)
-      }
-      const done = (): void => signal?.removeEventListener('abort', abort)
-      thread.pending.set(id, {
-        resolve: (answer) => {
-          done()
-          resolve(answer)
-        },
-        reject: (fault) => {
-          done()
-          reject(fault)
-        },
-      })
-      // A thread with work keeps the process alive, an idle one does not.
-      if (thread.pending.size === 1) thread.worker.ref()
-      signal?.addEventListener('abort', abort, { once: true })
-      post(thread, message(id))
-    })
   }
 }
 
@@ -202,33 +154,6 @@ function portable(request: SamplingRequest): SamplingRequest {
   const { cacheKey, context, borders, version, maxNewTokens, temperature, stopTokens, seed } = request
   const own = { cacheKey, context: context.slice(), borders, version, maxNewTokens, temperature, stopTokens }
   return { ...own, seed, background: request.background ?? false }
-}
-
-function post(thread: Thread, message: ToWorker): void {
-  const transfer = message.type === 'sample' ? [message.request.context.buffer as ArrayBuffer] : []
-  thread.worker.postMessage(message, transfer)
-}
-
-function settle(thread: Thread, answer: Answer): void {
-  const pending = thread.pending.get(answer.id)
-  if (pending === undefined) return // cancelled meanwhile
-  forget(thread, answer.id)
-  if ('fault' in answer) pending.reject(faultOf(answer.fault))
-  else pending.resolve(answer)
-}
-
-function forget(thread: Thread, id: number): void {
-  thread.pending.delete(id)
-  if (thread.pending.size === 0) thread.worker.unref()
-}
-
-/** Fails all that a thread still owes. */
-function bury(thread: Thread, fault: EngineFault): void {
-  thread.dead = true
-  const owed = [...thread.pending.values()]
-  thread.pending.clear()
-  thread.worker.unref()
-  for (const pending of owed) pending.reject(fault)
 }
 
 export function notLoadedFault(version: number): EngineFault {

@@ -7,6 +7,7 @@
  * - An exact engine gives the same bytes for the same request, whatever else is in flight or cached.
  * - Caches only save work: dropping one at any time changes no result beyond float rounding.
  */
+import { Fault } from '../../faults/fault.ts'
 
 /** One action to sample. */
 export interface SamplingRequest {
@@ -67,14 +68,9 @@ export interface Engine {
 }
 
 /** The engine could not sample. */
-export class EngineFault extends Error {
+export class EngineFault extends Fault<
+  'version_not_loaded' | 'context_too_long' | 'closed' | 'crashed' | 'backend'
+> {
   override readonly name = 'EngineFault'
-  readonly kind: 'version_not_loaded' | 'context_too_long' | 'closed' | 'crashed' | 'backend'
-  readonly permanent: boolean
-
-  constructor(kind: EngineFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-    this.permanent = kind === 'context_too_long'
-  }
+  protected static override readonly permanentKinds: readonly EngineFault['kind'][] = ['context_too_long']
 }

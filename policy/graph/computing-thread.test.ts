@@ -23,7 +23,7 @@ const computing = `
 import { parentPort } from 'node:worker_threads'
 const { endWhenAsked } = await import(${sibling('./computing-thread.ts')})
 const { Graph } = await import(${sibling('./graph.ts')})
-const { createSession, tensor } = await import(${sibling('./runtime.ts')})
+const { createInferenceSession, tensor } = await import(${sibling('./runtime.ts')})
 endWhenAsked()
 const side = 1200
 const graph = new Graph()
@@ -31,7 +31,7 @@ const x = graph.input('x', [side, side])
 let y = x
 for (let i = 0; i < 8; i++) y = graph.operation('MatMul', [y, x], [side, side])
 graph.output('y', y)
-const session = await createSession(graph.encode(), { threads: 1 })
+const session = await createInferenceSession(graph.encode(), { threads: 1 })
 const feeds = { x: tensor('float32', new Float32Array(side * side), [side, side]) }
 for (;;) {
   parentPort.postMessage('runs')
@@ -39,9 +39,10 @@ for (;;) {
 }`
 
 /** The exit code of a process that does this while three threads compute. */
-function codeOf(what: string): number | null {
-  const module = join(folder, 'computing.mjs')
-  writeFileSync(module, computing)
+function codeOf(what: string, source = computing): number | null {
+  writeFileSync(join(folder, 'computing.mjs'), computing)
+  const module = join(folder, 'thread.mjs')
+  writeFileSync(module, source)
   const program = join(folder, 'program.mjs')
   writeFileSync(
     program,
@@ -59,10 +60,24 @@ ${what}`,
   return status
 }
 
-it('a thread that is asked to end does so between two graphs (I1)', () => {
+it('a thread that is asked to end does so between two graphs [THREAD-1]', () => {
   expect(codeOf('await Promise.all(threads.map(endComputingThread)); process.exitCode = 3')).toBe(3)
 })
 
-it('a process that exits while graphs run keeps its exit code and aborts nothing (I2)', () => {
+/** Computes in a thread of its own, and reports its graphs. */
+const delegating = `
+import { parentPort } from 'node:worker_threads'
+const { endWhenAsked, startComputingThread } = await import(${sibling('./computing-thread.ts')})
+endWhenAsked()
+const thread = startComputingThread(new URL('./computing.mjs', import.meta.url), {})
+thread.on('message', (message) => parentPort.postMessage(message))`
+
+it('a thread that has threads of its own ends after them [THREAD-1]', () => {
+  expect(codeOf('await Promise.all(threads.map(endComputingThread)); process.exitCode = 3', delegating)).toBe(
+    3,
+  )
+})
+
+it('a process that exits while graphs run keeps its exit code and aborts nothing [THREAD-2]', () => {
   expect(codeOf('process.exit(130)')).toBe(130)
 })

@@ -5,10 +5,10 @@
  * that aborts the whole process.
  *
  * Invariants
- * - I1 A computing thread ends between two graphs, because it was asked to; it is never torn down inside one.
- * - I2 A process that exits while graphs run keeps its exit code and aborts nothing.
+ * - [THREAD-1] A computing thread ends between two graphs, because it was asked to; it is never torn down inside one.
+ * - [THREAD-2] A process that exits while graphs run keeps its exit code and aborts nothing.
  */
-import { parentPort, Worker, type WorkerOptions } from 'node:worker_threads'
+import { isMainThread, parentPort, Worker, type WorkerOptions } from 'node:worker_threads'
 import './telemetry.ts'
 
 /** No message of an engine or a trainer is a plain text. */
@@ -19,7 +19,7 @@ const living = new Set<Worker>()
 
 /** Starts a thread whose module calls `endWhenAsked`. */
 export function startComputingThread(module: URL, options: WorkerOptions): Worker {
-  if (living.size === 0) process.on('exit', replaceProcess)
+  if (living.size === 0 && isMainThread) process.on('exit', replaceProcess)
   const thread = new Worker(module, options)
   living.add(thread)
   thread.once('exit', () => {
@@ -39,10 +39,15 @@ export async function endComputingThread(thread: Worker): Promise<void> {
   await ended
 }
 
-/** To be called by the module of a computing thread. Messages are delivered between two graphs. */
+/**
+ * To be called by the module of a computing thread. Messages are delivered between two graphs. The threads that it
+ * started end before it, because they would be torn down with it.
+ */
 export function endWhenAsked(): void {
-  parentPort?.on('message', (message: unknown) => {
-    if (message === endMessage) process.exit()
+  parentPort?.on('message', async (message: unknown) => {
+    if (message !== endMessage) return
+    await Promise.all([...living].map(endComputingThread))
+    process.exit()
   })
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { gradients } from './differentiation.ts'
 import { Graph, GraphFault } from './graph.ts'
 import { distinctRows, linear, logProbabilities, rmsNorm, swiGlu } from './operations.ts'
-import { createSession, RuntimeFault, type Tensor, tensor } from './runtime.ts'
+import { createInferenceSession, RuntimeFault, type Tensor, tensor } from './runtime.ts'
 
 function affine(): Graph {
   const graph = new Graph()
@@ -12,7 +12,7 @@ function affine(): Graph {
 }
 
 async function run(graph: Graph, feeds: Record<string, Tensor>): Promise<Readonly<Record<string, Tensor>>> {
-  const session = await createSession(graph.encode(), { threads: 1 })
+  const session = await createInferenceSession(graph.encode(), { threads: 1 })
   try {
     return await session.run(feeds)
   } finally {
@@ -65,7 +65,7 @@ describe('Graph', () => {
 
 describe('runtime', () => {
   test('an output given as a tensor is written in place', async () => {
-    const session = await createSession(affine().encode(), { threads: 1 })
+    const session = await createInferenceSession(affine().encode(), { threads: 1 })
     const y = floats([0, 0], 1, 2)
     await session.run({ x: floats([1, 2], 1, 2) }, { y })
     expect(y.data).toEqual(Float32Array.of(2, 3))
@@ -73,8 +73,8 @@ describe('runtime', () => {
   })
 
   test('a model or a run that the runtime refuses is a fault that says so', async () => {
-    await expect(createSession(Uint8Array.of(1, 2, 3), { threads: 1 })).rejects.toThrow(RuntimeFault)
-    const session = await createSession(affine().encode(), { threads: 1 })
+    await expect(createInferenceSession(Uint8Array.of(1, 2, 3), { threads: 1 })).rejects.toThrow(RuntimeFault)
+    const session = await createInferenceSession(affine().encode(), { threads: 1 })
     await expect(session.run({ x: floats([1], 1) })).rejects.toMatchObject({
       name: 'RuntimeFault',
       kind: 'run',

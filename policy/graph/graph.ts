@@ -2,9 +2,9 @@
  * A graph of tensor operations, built in TypeScript and encoded as an ONNX model.
  *
  * Usage. `input` declares what a run is fed (weights too: they are inputs, so a new policy version needs
- * no new session); `operation` adds one operator and returns its result, `operations` one with several
+ * no new inference session); `operation` adds one operator and returns its result, `operations` one with several
  * results; `scalar`, `integers` and `constant` store small tensors; `output` names a result; `encode`
- * gives the bytes for `createSession` of `runtime.ts`. The caller states each result's dimensions: a
+ * gives the bytes for `createInferenceSession` of `runtime.ts`. The caller states each result's dimensions: a
  * number, or a name such as 'batch' for a size known only at run time. A matrix of weights lies as
  * `[out, in]` and is applied with `linear` of `layers.ts` (`Gemm` with `transB`). Operators of ONNX Runtime's own
  * (FusedMatMul, RotaryEmbedding, …) take `domain: microsoft`. Gradients: a differentiable operation
@@ -16,13 +16,14 @@
  *     const w = graph.input('w', [32, 64])
  *     const y = graph.operation('Gemm', [x, w], ['rows', 32], { attributes: { transB: 1 } })
  *     graph.output('y', y)
- *     const session = await createSession(graph.encode(), { threads: 1 })
+ *     const session = await createInferenceSession(graph.encode(), { threads: 1 })
  *
  * Invariants
  * - Names are made by a counter: the same calls give the same bytes.
  * - Equal constants are stored once.
  * - A name given to an output costs no copy: the operator writes the output itself.
  */
+import { Fault } from '../../faults/fault.ts'
 import {
   type Attribute,
   type Dimension,
@@ -72,14 +73,8 @@ export interface GradientRecord {
 }
 
 /** A graph was put together wrongly; always a mistake in the code that builds it. */
-export class GraphFault extends Error {
+export class GraphFault extends Fault<'duplicate_name' | 'shape' | 'no_gradient'> {
   override readonly name = 'GraphFault'
-  readonly kind: 'duplicate_name' | 'shape' | 'no_gradient'
-
-  constructor(kind: GraphFault['kind'], message: string) {
-    super(message)
-    this.kind = kind
-  }
 }
 
 interface Node {

@@ -2,16 +2,17 @@
  * Running graphs: the one module that imports onnxruntime-node.
  *
  * Invariants
- * - A session is a function of its feeds: the same feeds and thread count give the same bytes.
+ * - An inference session is a function of its feeds: the same feeds and thread count give the same bytes.
  * - An output given as a tensor is written in place, and still copied: the binding (1.30) copies every
  *   output into a new array, given or not. So large results cost, and graphs should return little.
  *
  * `run` computes on the calling thread and returns when the result is there: callers that must stay
  * responsive run it in a worker thread.
  */
+import { Fault } from '../../faults/fault.ts'
 import './telemetry.ts'
-import { InferenceSession, Tensor as RuntimeTensor } from 'onnxruntime-node'
-import { reasonOf } from '../../reason.ts'
+import { InferenceSession as RuntimeSession, Tensor as RuntimeTensor } from 'onnxruntime-node'
+import { reasonOf } from '../../faults/reason.ts'
 import type { ElementType } from './onnx-model.ts'
 
 /** Typed array of each element type. */
@@ -31,17 +32,11 @@ export interface Tensor<Type extends ElementType = ElementType> {
 }
 
 /** The runtime refused a model or a run. */
-export class RuntimeFault extends Error {
+export class RuntimeFault extends Fault<'model' | 'run'> {
   override readonly name = 'RuntimeFault'
-  readonly kind: 'model' | 'run'
-
-  constructor(kind: RuntimeFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-  }
 }
 
-export interface SessionOptions {
+export interface InferenceOptions {
   /** Threads of one run; the count can change results in the last bits, so it is configuration. */
   readonly threads: number
   /**
@@ -52,7 +47,7 @@ export interface SessionOptions {
 }
 
 /** A loaded graph. */
-export interface Session {
+export interface InferenceSession {
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
   /**
@@ -78,14 +73,17 @@ export function tensor<Type extends ElementType>(
 }
 
 /** @throws RuntimeFault when the runtime cannot load the model */
-export async function createSession(model: Uint8Array, options: SessionOptions): Promise<Session> {
+export async function createInferenceSession(
+  model: Uint8Array,
+  options: InferenceOptions,
+): Promise<InferenceSession> {
   const spinning =
     options.spinMicroseconds === undefined
       ? {}
       : { intra_op: { spin_duration_us: String(options.spinMicroseconds) } }
-  let session: InferenceSession
+  let session: RuntimeSession
   try {
-    session = await InferenceSession.create(model, {
+    session = await RuntimeSession.create(model, {
       intraOpNumThreads: options.threads,
       interOpNumThreads: 1,
       graphOptimizationLevel: 'all',
@@ -101,11 +99,11 @@ export async function createSession(model: Uint8Array, options: SessionOptions):
     outputNames: session.outputNames,
     async run(feeds, outputs) {
       try {
-        const given = feeds as unknown as InferenceSession.FeedsType
+        const given = feeds as unknown as RuntimeSession.FeedsType
         const results =
           outputs === undefined
             ? await session.run(given)
-            : await session.run(given, outputs as unknown as InferenceSession.FetchesType)
+            : await session.run(given, outputs as unknown as RuntimeSession.FetchesType)
         return results as unknown as Readonly<Record<string, Tensor>>
       } catch (cause) {
         throw new RuntimeFault('run', `the graph could not be run: ${reasonOf(cause)}`, { cause })

@@ -1,4 +1,4 @@
-/** What the tensor runtime does behind the back of its user. */
+/** What the tensor runtime does without its user's knowledge. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,8 +14,8 @@ await trainer.close()`
 
 /** Loads the runtime and gives it something to refuse. */
 const inProcess = `
-const { createSession } = await import(${JSON.stringify(new URL('./runtime.ts', import.meta.url).href)})
-await createSession(new Uint8Array([1]), { threads: 1 }).catch(() => undefined)`
+const { createInferenceSession } = await import(${JSON.stringify(new URL('./runtime.ts', import.meta.url).href)})
+await createInferenceSession(new Uint8Array([1]), { threads: 1 }).catch(() => undefined)`
 
 it.each([
   ['the process', inProcess],

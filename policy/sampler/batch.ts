@@ -3,13 +3,13 @@
  *
  * Keys and values lie as [slots, keyValueHeads, capacity, headDim] per layer, so the first n slots are a
  * view that the runtime reads in place. What is kept between turns lies in the prefix cache and is copied
- * in and out (a fraction of a millisecond per turn), which keeps the running slots side by side whoever
- * else waits for its environment.
+ * in and out (a fraction of a millisecond per turn), which keeps the running slots side by side while
+ * other episodes wait for their environments.
  *
  * Invariants
  * - Slot s holds `lengths[s]` positions; its mask shows exactly these and the new token.
  * - Slots below `width` are read by a decode step, never fewer than two; empty ones among them compute
- *   what nobody reads.
+ *   what is not read.
  * - A step changes no slot but those it was run for.
  */
 import { type Tensor, tensor } from '../graph/runtime.ts'

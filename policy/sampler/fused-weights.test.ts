@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { uniforms } from '../../identity.ts'
-import { createSession } from '../graph/runtime.ts'
+import { uniforms } from '../../identity/identity.ts'
+import { createInferenceSession } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { buildDecodeGraph, layerInputs } from '../transformer/decode-graph.ts'
 import { fuseWeights } from './fused-weights.ts'
@@ -44,7 +44,7 @@ it.each([
   ['two threads, whose narrow products are cut in blocks', { ...architecture, intermediate_size: 300 }, 2],
 ])('every input that the graphs declare for weights is there under its name: %s', async (_, a, threads) => {
   const fused = fuseWeights(a, randomWeights(a, uniforms(1)), threads)
-  const session = await createSession(buildDecodeGraph(a, threads), { threads })
+  const session = await createInferenceSession(buildDecodeGraph(a, threads), { threads })
   for (const name of Object.keys(fused)) expect(session.inputNames).toContain(name)
   const others = session.inputNames.filter((name) => !(name in fused) && !/^(key|value)\.\d+$/.test(name))
   expect(new Set(others)).toEqual(

@@ -5,7 +5,7 @@
  * - The k-th token is drawn with the k-th uniform of the request's seed.
  * - A context that no model can read is refused, with what is wrong with it.
  */
-import { uniforms } from '../../identity.ts'
+import { uniforms } from '../../identity/identity.ts'
 import { EngineFault, type SampledTokens, type SamplingRequest } from '../engines/engine.ts'
 
 /** In single precision a larger number below 1 may round to 1, which no cumulative sum exceeds. */

@@ -1,12 +1,12 @@
 /**
- * An architecture ready to sample: its sessions and tables, shared by all versions.
+ * An architecture ready to sample: its inference sessions and tables, shared by all versions.
  *
  * Invariants
- * - A new version needs no new session: weights are fed with every step.
+ * - A new version needs no new inference session: weights are fed with every step.
  * - Where results must be exact, a row's result depends on its own inputs alone, to the bit: no step has a
  *   single row, and padding adds whole blocks of zeros to a sum, never another order of its terms.
  */
-import { createSession, type Session, type Tensor, tensor } from '../graph/runtime.ts'
+import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { buildDecodeGraph, buildPrefillGraph, cacheNames, maskedScore } from '../transformer/decode-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
@@ -52,11 +52,11 @@ const spinMicroseconds = 20
 const exactChunkBlock = 64
 
 interface Sessions {
-  readonly decode: Session
+  readonly decode: InferenceSession
   /** Prefill after a past. */
-  readonly prefill: Session
+  readonly prefill: InferenceSession
   /** Prefill of contexts from their first token on. */
-  readonly fresh: Session
+  readonly fresh: InferenceSession
 }
 
 interface Tables {
@@ -101,16 +101,21 @@ export class SamplingModel {
       readonly contextLength: number
       /** Tokens of all rows of a prefill step at most; the runtime wants a rotation for each, whatever their positions. */
       readonly prefillTokens: number
+      /** Rows of a decode step at most. */
+      readonly maxBatch: number
       readonly exact?: boolean
     },
   ): Promise<SamplingModel> {
-    const { threads, contextLength, prefillTokens, exact = true } = options
+    const { threads, contextLength, prefillTokens, maxBatch, exact = true } = options
     const session = { threads, spinMicroseconds }
     const exactThreads = exact ? threads : 1
     const [decode, prefill, fresh] = await Promise.all([
-      createSession(buildDecodeGraph(architecture, exactThreads), session),
-      createSession(buildPrefillGraph(architecture, exactThreads, true), session),
-      createSession(buildPrefillGraph(architecture, exactThreads, false), session),
+      createInferenceSession(
+        buildDecodeGraph(architecture, exactThreads, threads === 1 ? maxBatch : undefined),
+        session,
+      ),
+      createInferenceSession(buildPrefillGraph(architecture, exactThreads, true), session),
+      createInferenceSession(buildPrefillGraph(architecture, exactThreads, false), session),
     ])
     const positions = Math.max(contextLength, prefillTokens)
     const { cosines, sines } = rotaryTables(architecture, positions)
@@ -123,7 +128,7 @@ export class SamplingModel {
     )
   }
 
-  /** A version's weights as the sessions read them. @throws RangeError weights that do not fit the architecture */
+  /** A version's weights as the inference sessions read them. @throws RangeError weights that do not fit the architecture */
   fuse(weights: Weights): FusedWeights {
     return fuseWeights(this.architecture, weights, this.#exactThreads)
   }
@@ -156,7 +161,7 @@ export class SamplingModel {
     const longest = Math.max(...rows.map(({ tokens }) => tokens.length))
     const chunk = Math.ceil(longest / this.#chunkBlock) * this.#chunkBlock
     const tokenCount = rows.reduce((sum, { tokens }) => sum + tokens.length, 0)
-    // Tokens and draws beyond the real ones are computed for nobody.
+    // Tokens and draws beyond the real ones are computed and not used.
     const count = Math.max(fewestRows, tokenCount)
     const drawing = rows.filter(({ draw }) => draw !== undefined)
     const drawn = Math.max(fewestRows, drawing.length)

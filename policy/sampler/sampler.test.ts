@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { seedOf, uniforms } from '../../identity.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { SampledTokens, SamplingRequest } from '../engines/engine.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { plainLogits } from '../transformer/plain-decoder.ts'

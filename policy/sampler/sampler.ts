@@ -36,7 +36,7 @@ export interface SamplerOptions {
   readonly maxBatch: number
   /** Tokens of a context at most, sampled ones included. */
   readonly contextLength: number
-  /** Memory for contexts between turns; batches that nobody uses may take half as much. */
+  /** Memory for contexts between turns; unused batches may take half as much. */
   readonly cacheBytes: number
   /**
    * Whether the same request gives the same bytes whatever else is in flight or cached; true by default. Without

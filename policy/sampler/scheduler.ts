@@ -26,7 +26,7 @@ const prefillWeight = 3
 const agingWeight = 4
 
 /** Steps of other work for each step of background work, while both are ready. */
-const patience = 20
+const stepsPerBackground = 20
 
 /**
  * The offer to take: the largest, with age counted as size; the first of equals. Background offers take turns
@@ -38,7 +38,9 @@ export function chooseOffer<Kind extends Offer>(offers: readonly Kind[]): Kind |
   const background = offers.filter((offer) => offer.background === true)
   const [oldest] = background.toSorted((a, b) => b.age - a.age)
   // With k of them each waits k times as long, so that together they get no more than one alone.
-  return oldest !== undefined && oldest.age >= patience * background.length ? oldest : largest(others)
+  return oldest !== undefined && oldest.age >= stepsPerBackground * background.length
+    ? oldest
+    : largest(others)
 }
 
 function largest<Kind extends Offer>(offers: readonly Kind[]): Kind | undefined {

@@ -1,5 +1,5 @@
 /**
- * Batches that nobody uses, kept for the next who needs one of their capacity.
+ * Unused batches, kept for the next request of their capacity.
  *
  * Invariants
  * - They never hold more than their limit; what was not used for longest goes first.

@@ -43,7 +43,7 @@ function mergesByDefinition(texts: readonly string[], count: number): [string, s
 
 describe('trainTokenizer', () => {
   test('takes merges by count, ties by the lower ids', () => {
-    // "ab" stands 3 times, then "abc" twice; " ab" and "bc" are behind, "d" is alone.
+    // "ab" is there 3 times, then "abc" twice; " ab" and "bc" are behind, "d" is alone.
     expect(mergesOf(['abc abc ab d'], 300)).toEqual([
       ['a', 'b'],
       ['Ġ', 'ab'],

@@ -140,7 +140,7 @@ describe('Tokenizer', () => {
     expect(tokenizer.decode([tokenizer.vocabularySize, -1, 1e9])).toBe('\ufffd\ufffd\ufffd')
   })
 
-  test('bytes that no token can spell are told', () => {
+  test('bytes that no token can spell are reported', () => {
     const parsed = JSON.parse(json)
     delete parsed.model.vocab[spellBytes('!')]
     expect(Tokenizer.parse(JSON.stringify(parsed)).missingBytes).toEqual([0x21])

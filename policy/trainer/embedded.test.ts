@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { uniforms } from '../../identity.ts'
+import { uniforms } from '../../identity/identity.ts'
 import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.ts'
@@ -329,8 +329,8 @@ describe('faults', () => {
     expect(await readdir(root)).not.toContain('j2')
   })
 
-  test('closing fails the calls in hand and every later one', async () => {
-    const closing = createTrainer({ threads: 1 })
+  test('closing fails the calls in progress and every later one', async () => {
+    const closing = createTrainer({ threads: 2 })
     const inHand = expect(closing.update(update({ toCheckpointDir: at('k2') }))).rejects.toMatchObject({
       kind: 'crashed',
       permanent: false,

@@ -17,9 +17,9 @@ export async function evaluateLogprobs(
   const policy = await memory.frozen(request.checkpointDir)
   checkVocabulary(request.tokens, policy.architecture, 'the tokens given')
   const logprobs = new Float32Array(request.tokens.length)
-  for (const micro of microBatches(request, request.microBatchTokens)) {
-    const results = await evaluate(graphs, policy, micro, request.temperature)
-    for (const [row, source] of micro.sources.entries()) logprobs[source] = results.logprobs[row]!
-  }
+  const micros = microBatches(request, graphs.tokenLimit(policy.architecture, request.microBatchTokens))
+  const results = await evaluate(graphs, policy, micros, request.temperature)
+  for (const [index, { sources }] of micros.entries())
+    for (const [row, source] of sources.entries()) logprobs[source] = results[index]!.logprobs[row]!
   return logprobs
 }

@@ -19,7 +19,7 @@ function batchOf(episodes: readonly (readonly number[])[]) {
 }
 
 describe('microBatches', () => {
-  test('every counted token stands in exactly one micro-batch, behind the tokens of its own episode', () => {
+  test('every counted token is in exactly one micro-batch, behind the tokens of its own episode', () => {
     fc.assert(
       fc.property(masks, fc.integer({ min: 1, max: 200 }), (episodes, limit) => {
         const batch = batchOf(episodes)

@@ -6,7 +6,7 @@
  * attention, the square part of the work, cross episodes only to mask them out.
  *
  * Invariants
- * - Every counted token stands in exactly one micro-batch; an episode is never cut.
+ * - Every counted token is in exactly one micro-batch; an episode is never cut.
  * - What no counted token depends on (an episode's end, an episode without counted tokens) is left out.
  * - The layout follows from lengths and order alone.
  */
@@ -23,7 +23,7 @@ export interface MicroBatch {
   readonly rows: BigInt64Array
   /** [rows] the counted tokens */
   readonly targets: BigInt64Array
-  /** [rows] where the counted tokens stand in the batch's own arrays */
+  /** [rows] where the counted tokens are in the batch's own arrays */
   readonly sources: Int32Array
 }
 
@@ -35,7 +35,7 @@ interface Span {
 
 /**
  * Cuts a batch into micro-batches.
- * @param tokenLimit tokens of one micro-batch, padding included; a longer episode stands alone
+ * @param tokenLimit tokens of one micro-batch, padding included; a longer episode is alone
  * @param episodes which episodes; all when left out
  * @param counted `all` counts what is read as well: every token up to the last action's end but the first
  */

@@ -9,7 +9,8 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { manifestFile, readCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Architecture } from '../transformer/architecture.ts'
-import { type WeightFeeds, weightFeeds } from './policy-graphs.ts'
+import { shared } from './gradient-sum.ts'
+import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'
 import type { ObjectiveSettings } from './trainer.ts'
 import { TrainingPolicy } from './training-policy.ts'
 
@@ -53,7 +54,8 @@ export class PolicyMemory {
     this.#frozen = undefined
     const manifest = await manifestText(dir)
     const { architecture, weights } = await readCheckpoint(dir)
-    const policy = { architecture, feeds: weightFeeds(architecture, weights) }
+    const own = new Map([...weights].map(([name, weight]) => [name, shared(weight)]))
+    const policy = { architecture, feeds: weightFeeds(architecture, own) }
     if (manifest !== undefined) this.#frozen = { dir: resolve(dir), manifest, policy }
     return policy
   }
@@ -67,6 +69,6 @@ async function manifestText(dir: string): Promise<string | undefined> {
   try {
     return await readFile(join(dir, manifestFile), 'utf8')
   } catch {
-    return undefined // whoever reads the checkpoint itself says what is wrong with it
+    return undefined // the reader of the checkpoint says what is wrong with it
   }
 }

@@ -5,6 +5,7 @@
  * - A trainer knows nothing but the two files: any update can be run again alone, with the same bytes.
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
+import { Fault } from '../../faults/fault.ts'
 
 /** Settings of one update; all of them are in the run's configuration. */
 export interface ObjectiveSettings {
@@ -124,16 +125,16 @@ export interface Trainer {
   close(): Promise<void>
 }
 
-/** The trainer could not finish the update. */
-export class TrainerFault extends Error {
+/**
+ * The trainer could not finish the update. `storage`: a file could be neither read nor written, for instance because the
+ * disk is full.
+ */
+export class TrainerFault extends Fault<
+  'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'crashed' | 'storage' | 'backend'
+> {
   override readonly name = 'TrainerFault'
-  /** `storage`: a file could be neither read nor written, for instance because the disk is full. */
-  readonly kind: 'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'crashed' | 'storage' | 'backend'
-  readonly permanent: boolean
-
-  constructor(kind: TrainerFault['kind'], message: string, options?: { cause?: unknown }) {
-    super(message, options)
-    this.kind = kind
-    this.permanent = kind === 'bad_batch' || kind === 'not_finite'
-  }
+  protected static override readonly permanentKinds: readonly TrainerFault['kind'][] = [
+    'bad_batch',
+    'not_finite',
+  ]
 }

@@ -2,7 +2,7 @@
  * Reading what is to be learnt from.
  *
  * Invariants
- * - A file that cannot be used is told apart from a disk that could not be read: only the first is final.
+ * - A file that cannot be used is distinguished from a disk that could not be read: only the first is final.
  */
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import type { Architecture } from '../transformer/architecture.ts'

@@ -7,13 +7,14 @@
  *   start come from gradients larger by orders of magnitude and would hold back the first updates.
  * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
  */
-import type { JsonObject } from '../../envs/environment.ts'
+import type { JsonObject } from '../../messages/json.ts'
 import { type CheckpointContent, publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readWithMoments } from '../checkpoints/restoring.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import { adamwStep, globalNorm } from './adamw.ts'
-import { GradientSum, type WeightFeeds, weightFeeds } from './policy-graphs.ts'
+import { GradientSum, shared } from './gradient-sum.ts'
+import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'
 import { type ObjectiveSettings, type OptimizerSettings, TrainerFault } from './trainer.ts'
 
 type ObjectiveKind = ObjectiveSettings['kind']
@@ -31,11 +32,12 @@ export class TrainingPolicy {
   #objective: ObjectiveKind
 
   private constructor(content: CheckpointContent, objective: ObjectiveKind) {
-    const { architecture, weights, state, optimizer } = content
+    const { architecture, state, optimizer } = content
+    const weights = new Map([...content.weights].map(([name, weight]) => [name, shared(weight)]))
     this.architecture = architecture
     this.feeds = weightFeeds(architecture, weights)
     this.gradient = new GradientSum(architecture)
-    this.#source = content
+    this.#source = { ...content, weights }
     this.#first =
       optimizer?.first ?? new Map([...weights].map(([name, w]) => [name, new Float32Array(w.length)]))
     this.#second =
@@ -52,7 +54,7 @@ export class TrainingPolicy {
     if (content.optimizer === undefined && content.state.step > 0 && before === objective)
       throw new CheckpointFault(
         'missing',
-        `checkpoint ${dir}: it is at step ${content.state.step}, but was published without moments to go on from`,
+        `checkpoint ${dir}: it is at step ${content.state.step}, but was published without moments to continue from`,
       )
     const policy = new TrainingPolicy(content, before === 'policy' ? 'policy' : 'supervised')
     policy.pursue(objective)

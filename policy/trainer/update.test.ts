@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { uniforms } from '../../identity.ts'
+import { uniforms } from '../../identity/identity.ts'
 import { k3, tokenLoss } from '../../learning/objective.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import { initialWeights } from '../transformer/initialization.ts'
 import { type PlainWeights, plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.ts'
 import type { UpdateBatch } from './batch.ts'
-import { GradientSum, PolicyGraphs, weightFeeds } from './policy-graphs.ts'
+import { GradientSum } from './gradient-sum.ts'
+import { weightFeeds } from './graph-sessions.ts'
+import { PolicyGraphs } from './policy-graphs.ts'
 import type { ObjectiveSettings } from './trainer.ts'
 import { batchGradient } from './update.ts'
 
@@ -240,7 +242,7 @@ describe.each([
     expect(cut.statistics.loss).toBeCloseTo(whole.statistics.loss, 6)
   })
 
-  test('the same batch gives the same bytes again, also with two threads', async () => {
+  test('the same batch gives the same bytes again, also with two threads, which agree with one', async () => {
     const two = new PolicyGraphs(2)
     const run = async (sessions: PolicyGraphs) => {
       const gradient = new GradientSum(architecture)
@@ -256,7 +258,13 @@ describe.each([
       return gradient.gradients
     }
     expect(await run(graphs)).toEqual(await run(graphs))
-    expect(await run(two)).toEqual(await run(two))
+    const apart = await run(two)
+    expect(apart).toEqual(await run(two))
+    for (const [name, gradient] of await run(graphs)) {
+      const other = apart.get(name) as Float32Array
+      const error = Math.hypot(...gradient.map((g, i) => g - (other[i] as number)))
+      expect(error / Math.hypot(...gradient), name).toBeLessThan(1e-5)
+    }
     await two.release()
   })
 })

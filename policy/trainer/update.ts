@@ -11,8 +11,10 @@ import { k3, tokenLoss } from '../../learning/objective.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
+import type { GradientSum } from './gradient-sum.ts'
+import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
 import { type MicroBatch, microBatches } from './micro-batch.ts'
-import type { GradientSum, ObjectiveFeeds, PolicyGraphs, TokenResults } from './policy-graphs.ts'
+import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
@@ -93,28 +95,24 @@ export async function batchGradient(
   { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
   onProgress: Progress,
 ): Promise<Omit<Statistics, 'gradientNorm'>> {
-  const micros = microBatches(batch, microBatchTokens)
+  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
   const actionTokens = micros.reduce((sum, micro) => sum + micro.rows.length, 0)
   if (actionTokens === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
   policy.gradient.clear()
-  for (const [index, micro] of micros.entries()) {
-    const referenceLogprobs =
-      reference === undefined
-        ? undefined
-        : (await evaluate(graphs, reference, micro, objective.temperature)).logprobs
-    const results = await graphs.run(
-      policy.architecture,
-      graphKind(objective),
-      policy.feeds,
-      micro,
-      objectiveFeeds(objective, batch, micro, referenceLogprobs, 1 / actionTokens),
-      policy.gradient,
-    )
-    addStatistics(totals, objective, batch, micro, results, referenceLogprobs)
-    onProgress(index + 1, micros.length)
-  }
+  const references =
+    reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
+  const works = micros.map((micro, index) => ({
+    micro,
+    objective: objectiveFeeds(objective, batch, micro, references[index]?.logprobs, 1 / actionTokens),
+  }))
+  let done = 0
+  const results = await graphs.run(policy, graphKind(objective), works, policy.gradient, () =>
+    onProgress(++done, works.length),
+  )
+  for (const [index, result] of results.entries())
+    addStatistics(totals, objective, batch, micros[index] as MicroBatch, result, references[index]?.logprobs)
   const mean = (sum: number): number => sum / actionTokens
   return {
     loss: mean(totals.loss),
@@ -127,15 +125,16 @@ export async function batchGradient(
   }
 }
 
-/** Logprobs and entropies of a micro-batch's counted tokens, without a gradient. */
+/** Logprobs and entropies of each micro-batch's counted tokens, without a gradient. */
 export function evaluate(
   graphs: PolicyGraphs,
   policy: FrozenPolicy,
-  micro: MicroBatch,
+  micros: readonly MicroBatch[],
   temperature: number,
-): Promise<TokenResults> {
-  const feeds = { vectors: {}, numbers: { inverse_temperature: 1 / temperature } }
-  return graphs.run(policy.architecture, 'logprobs', policy.feeds, micro, feeds)
+): Promise<readonly TokenResults[]> {
+  const objective = { vectors: {}, numbers: { inverse_temperature: 1 / temperature } }
+  const works = micros.map((micro) => ({ micro, objective }))
+  return graphs.run(policy, 'logprobs', works)
 }
 
 function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {

@@ -8,10 +8,11 @@
  * - Reported losses are those of the actions, whatever weight observations have.
  */
 import { z } from 'zod'
-import { seedOf, uniforms } from '../../identity.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
 import { shuffled } from '../../learning/shuffled.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
+import type { TokenResults } from './graph-sessions.ts'
 import { microBatches, spanOf } from './micro-batch.ts'
 import { TrainerFault, type WarmStartRequest, type WarmStartStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
@@ -61,14 +62,14 @@ export async function runWarmStart(
  */
 async function imitate(
   graphs: TrainerContext['graphs'],
-  { architecture, feeds, gradient }: Pick<TrainingPolicy, 'architecture' | 'feeds' | 'gradient'>,
+  policy: Pick<TrainingPolicy, 'architecture' | 'feeds' | 'gradient'>,
   batch: UpdateBatch,
   demonstrations: readonly number[],
   { microBatchTokens, observationWeight }: WarmStartRequest,
 ): Promise<Pick<WarmStartStatistics, 'loss' | 'actionTokens' | 'tokens'>> {
   const micros = microBatches(
     batch,
-    microBatchTokens,
+    graphs.tokenLimit(policy.architecture, microBatchTokens),
     demonstrations,
     observationWeight > 0 ? 'all' : 'actions',
   )
@@ -76,14 +77,19 @@ async function imitate(
   const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)
   const readTokens = micros.reduce((sum, { sources }) => sum + sources.length, -actionTokens)
   const whole = actionTokens + observationWeight * readTokens
+  const works = micros.map((micro) => {
+    const weights = Float32Array.from(
+      micro.sources,
+      (source) => (isAction(source) ? 1 : observationWeight) / whole,
+    )
+    return { micro, objective: { vectors: { weights }, numbers: { inverse_temperature: 1 } } }
+  })
+  policy.gradient.clear()
+  const results = await graphs.run(policy, 'supervised', works, policy.gradient)
   let loss = 0
   let tokens = 0
-  gradient.clear()
-  for (const micro of micros) {
-    const { batch: rows, time, sources } = micro
-    const weights = Float32Array.from(sources, (source) => (isAction(source) ? 1 : observationWeight) / whole)
-    const objective = { vectors: { weights }, numbers: { inverse_temperature: 1 } }
-    const { logprobs } = await graphs.run(architecture, 'supervised', feeds, micro, objective, gradient)
+  for (const [index, { batch: rows, time, sources }] of micros.entries()) {
+    const { logprobs } = results[index] as TokenResults
     for (const [row, source] of sources.entries())
       if (isAction(source)) loss -= (logprobs[row] as number) / actionTokens
     tokens += rows * time

@@ -10,11 +10,13 @@
  * - Places masked out have no influence: garbage there changes nothing.
  * - Weights are inputs, in the form that `fuseWeights` gives (the query projection carries the scale).
  * - Where results must be exact, how many rows a step has changes no row's sums, as long as there are two
- *   (see `productBlocks`).
+ *   (see `productBlocks` and `isTurned`).
  */
 import { Graph, microsoft, type Value } from '../graph/graph.ts'
 import type { Architecture } from './architecture.ts'
 import { drawToken } from './drawing.ts'
+import { notFarBelow } from './masked-softmax.ts'
+import { mixOf, mixValues, ownScores, scoreOfOne, transposedProduct } from './past-attention.ts'
 
 /** Added to the score of a place that must not be seen; finite, so that idle rows stay free of NaN. */
 export const maskedScore = -1e9
@@ -90,14 +92,15 @@ function widthsOf(a: Architecture): Widths {
  * (capacity, 1), `key.l` and `value.l` [rows, keyValueHeads, 1, capacity, headDim], the weights, and
  * the draw's inputs (see `sample`).
  * Outputs: `token` [rows, 1] int32, `probability` [rows, 1], `new_key.l`, `new_value.l` [rows, keyValueHeads·headDim].
+ * @param narrowRows rows at most, where a run has one thread: its large products are turned (see `turnedProduct`)
  */
-export function buildDecodeGraph(a: Architecture, exactThreads: number): Uint8Array {
+export function buildDecodeGraph(a: Architecture, exactThreads: number, narrowRows?: number): Uint8Array {
   const graph = new Graph()
   const { head_dim: headDim, num_key_value_heads: keyValueHeads } = a
   const { query, group } = widthsOf(a)
   const mask = graph.input('mask', ['rows', 1, 1, 1, 'places'])
   const widths = graph.input('widths', [2], { type: 'int64' })
-  const { hidden, embedding } = decoder(graph, a, exactThreads, 'rows', (layer, q, k, v) => {
+  const { hidden, embedding } = decoder(graph, a, { exactThreads, narrowRows }, 'rows', (layer, q, k, v) => {
     const names = cacheNames(layer)
     // The group is a batch dimension: one row of scores per product takes the runtime's vector-matrix path.
     const past = ['rows', keyValueHeads, 1, 'capacity', headDim] as const
@@ -114,17 +117,18 @@ export function buildDecodeGraph(a: Architecture, exactThreads: number): Uint8Ar
     )
     const newKey = graph.operation('Reshape', [k, oneShape], one)
     const newValue = graph.operation('Reshape', [v, oneShape], one)
+    const own = scoreOfOne(graph, queries, newKey)
     const scores = graph.operation(
       'Concat',
-      [transposedProduct(graph, queries, pastKey), scoreOfOne(graph, queries, newKey)],
+      [transposedProduct(graph, queries, pastKey), own],
       ['rows', keyValueHeads, group, 1, 'places'],
       { attributes: { axis: -1 } },
     )
     const masked = graph.operation('Add', [scores, mask], scores.dims)
-    const mixed = mixValues(graph, masked, widths, pastValue, newValue, 'Mul')
+    const mixed = mixValues(graph, notFarBelow(graph, masked, own), widths, pastValue, newValue, 'Mul')
     return graph.operation('Reshape', [mixed, graph.integers(-1, query)], ['rows', query]) // [rows, heads·headDim]
   })
-  sample(graph, a, hidden, embedding, 'rows')
+  sample(graph, a, hidden, embedding, 'rows', narrowRows)
   return graph.encode()
 }
 
@@ -168,7 +172,7 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
       attributes: { perm: [0, 2, 1, 3] },
     })
   }
-  const { hidden, embedding } = decoder(graph, a, exactThreads, 'tokens', (layer, q, k, v) => {
+  const { hidden, embedding } = decoder(graph, a, { exactThreads }, 'tokens', (layer, q, k, v) => {
     const names = cacheNames(layer)
     const queries = graph.operation(
       'Reshape',
@@ -176,6 +180,7 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
       ['rows', keyValueHeads, group === 1 ? 'chunk' : 'queries', headDim],
     )
     const newKey = byHead(k, keyValueHeads)
+    const own = ownScores(graph, queries, newKey, group)
     const newValue = byHead(v, keyValueHeads)
     graph.output(names.newKey, newKey)
     graph.output(names.newValue, newValue)
@@ -183,8 +188,7 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
     const newScores = graph.operation('Add', [within, causal], within.dims)
     let mixed: Value
     if (past === undefined) {
-      const weights = graph.operation('Softmax', [newScores], newScores.dims, { attributes: { axis: -1 } })
-      mixed = graph.operation('MatMul', [weights, newValue], queries.dims)
+      mixed = mixOf(graph, notFarBelow(graph, newScores, own), newValue)
     } else {
       const stored = ['slots', keyValueHeads, 'capacity', headDim] as const
       const rows = (name: string): Value =>
@@ -199,7 +203,7 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
         ['rows', keyValueHeads, 'queries', 'places'],
         { attributes: { axis: -1 } },
       )
-      mixed = mixValues(graph, scores, past.widths, rows(names.value), newValue)
+      mixed = mixValues(graph, notFarBelow(graph, scores, own), past.widths, rows(names.value), newValue)
     }
     const perHead = graph.operation(
       'Reshape',
@@ -220,49 +224,35 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
   return graph.encode()
 }
 
-/** left · rightᵀ over the last two dimensions, scale 1 (any other scale misses the runtime's fast path). */
-function transposedProduct(graph: Graph, left: Value, right: Value): Value {
-  return graph.operation('FusedMatMul', [left, right], [...left.dims.slice(0, -1), right.dims.at(-2) ?? 1], {
+/** How products are computed. */
+interface Products {
+  readonly exactThreads: number
+  readonly narrowRows?: number | undefined
+}
+
+/**
+ * Whether a product of few rows is computed as W·xᵀ: the runtime copies its right factor before it multiplies, and x
+ * is small. It cuts sums of more than 1,024 terms for up to 16 rows, 512 for up to 32, …: where it would, a row's sums
+ * depend on how many others there are.
+ */
+function isTurned(narrowRows: number | undefined, width: number): boolean {
+  if (narrowRows === undefined) return false
+  let terms = 1024
+  for (let rows = 16; rows < narrowRows; rows *= 2) terms /= 2
+  return width <= terms
+}
+
+/** (x·wᵀ)ᵀ, [out, rows]. @param x [rows, width] @param w [out, width] */
+function turnedProduct(graph: Graph, x: Value, w: Value): Value {
+  return graph.operation('FusedMatMul', [w, x], [w.dims[0] ?? 1, x.dims[0] ?? 1], {
     attributes: { transB: 1 },
     domain: microsoft,
   })
 }
 
-/** query · key over the last dimension; with one key the runtime's products cost more than the sums. */
-function scoreOfOne(graph: Graph, query: Value, key: Value): Value {
-  const terms = graph.operation('Mul', [query, key], query.dims)
-  return graph.operation('ReduceSum', [terms, graph.integers(-1)], [...query.dims.slice(0, -1), 1], {
-    attributes: { keepdims: 1 },
-  })
-}
-
-/**
- * softmax(scores) applied to the past's values and the new ones, which lie in two arrays.
- * @param product how the new ones are weighted: `Mul` where there is one for each row
- */
-function mixValues(
-  graph: Graph,
-  scores: Value,
-  widths: Value,
-  pastValue: Value,
-  newValue: Value,
-  product: 'MatMul' | 'Mul' = 'MatMul',
-): Value {
-  const weights = graph.operation('Softmax', [scores], scores.dims, { attributes: { axis: -1 } })
-  const leading = scores.dims.slice(0, -1)
-  const headDim = newValue.dims.at(-1) ?? 1
-  const [ofPast, ofNew] = graph.operations(
-    'Split',
-    [weights, widths],
-    [{ dims: [...leading, 'capacity'] }, { dims: [...leading, newValue.dims.at(-2) ?? 1] }],
-    { attributes: { axis: -1 } },
-  )
-  const dims = [...leading, headDim]
-  return graph.operation(
-    'Add',
-    [graph.operation('MatMul', [ofPast, pastValue], dims), graph.operation(product, [ofNew, newValue], dims)],
-    dims,
-  )
+function transposed(graph: Graph, x: Value): Value {
+  const dims = [x.dims[1] ?? 1, x.dims[0] ?? 1]
+  return graph.operation('Transpose', [x], dims, { attributes: { perm: [1, 0] } })
 }
 
 type Attention = (layer: number, query: Value, key: Value, value: Value) => Value
@@ -271,7 +261,7 @@ type Attention = (layer: number, query: Value, key: Value, value: Value) => Valu
 function decoder(
   graph: Graph,
   a: Architecture,
-  exactThreads: number,
+  { exactThreads, narrowRows }: Products,
   count: string,
   attention: Attention,
 ): { readonly hidden: Value; readonly embedding: Value } {
@@ -290,6 +280,8 @@ function decoder(
       { attributes: { axis: -1 } },
     )
   const linear = (x: Value, name: string, out: number, width: number): Value => {
+    if (isTurned(narrowRows, width))
+      return transposed(graph, turnedProduct(graph, x, graph.input(name, [out, width])))
     const blocks = productBlocks(out, width, exactThreads)
     const parts = blocks.length === 1 ? [x] : columns(x, ...blocks)
     let sum: Value | undefined
@@ -317,16 +309,33 @@ function decoder(
     const [q, k] = columns(flat, query, keyValue) as [Value, Value]
     const mixed = attention(layer, q, k, value)
     x = graph.operation('Add', [x, linear(mixed, names.attentionOut, hidden, query)], x.dims)
-    const wide = linear(norm(graph, a, x, names.feedForwardNorm), names.gateUp, 2 * inner, hidden)
-    const [gate, up] = columns(wide, inner, inner) as [Value, Value]
-    const opened = graph.operation('QuickGelu', [gate], gate.dims, {
-      attributes: { alpha: { float: 1 } }, // x·sigmoid(x), which is SiLU
-      domain: microsoft,
-    })
-    const product = graph.operation('Mul', [opened, up], up.dims)
-    x = graph.operation('Add', [x, linear(product, names.down, hidden, inner)], x.dims)
+    const middle = norm(graph, a, x, names.feedForwardNorm)
+    let down: Value
+    if (isTurned(narrowRows, hidden) && isTurned(narrowRows, inner)) {
+      const wide = turnedProduct(graph, middle, graph.input(names.gateUp, [2 * inner, hidden]))
+      const halves = { dims: [inner, count] }
+      const [gate, up] = graph.operations('Split', [wide, graph.integers(inner, inner)], [halves, halves], {
+        attributes: { axis: 0 },
+      })
+      const weight = graph.input(names.down, [hidden, inner])
+      down = transposed(graph, graph.operation('MatMul', [weight, opened(graph, gate, up)], [hidden, count]))
+    } else {
+      const wide = linear(middle, names.gateUp, 2 * inner, hidden)
+      const [gate, up] = columns(wide, inner, inner) as [Value, Value]
+      down = linear(opened(graph, gate, up), names.down, hidden, inner)
+    }
+    x = graph.operation('Add', [x, down], x.dims)
   }
   return { hidden: x, embedding }
+}
+
+/** silu(gate) · up */
+function opened(graph: Graph, gate: Value, up: Value): Value {
+  const silu = graph.operation('QuickGelu', [gate], gate.dims, {
+    attributes: { alpha: { float: 1 } }, // x·sigmoid(x), which is SiLU
+    domain: microsoft,
+  })
+  return graph.operation('Mul', [silu, up], up.dims)
 }
 
 function norm(graph: Graph, a: Architecture, x: Value, name: string): Value {
@@ -337,11 +346,20 @@ function norm(graph: Graph, a: Architecture, x: Value, name: string): Value {
 }
 
 /** Draws a token after each hidden state. Inputs per row: `inverse_temperature`, `uniform`, `greedy` [count, 1]. */
-function sample(graph: Graph, a: Architecture, hidden: Value, embedding: Value, count: string): void {
+function sample(
+  graph: Graph,
+  a: Architecture,
+  hidden: Value,
+  embedding: Value,
+  count: string,
+  narrowRows?: number,
+): void {
   const { vocab_size: vocabulary } = a
   const weight = a.tie_word_embeddings ? embedding : graph.input('head', [vocabulary, a.hidden_size])
   const normed = norm(graph, a, hidden, 'final_norm')
-  const logits = graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
+  const logits = isTurned(narrowRows, a.hidden_size)
+    ? transposed(graph, turnedProduct(graph, normed, weight))
+    : graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
   const column = [count, 1] as const
   const { token, probability } = drawToken(graph, logits, {
     inverseTemperature: graph.input('inverse_temperature', column),

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { uniforms } from '../../identity.ts'
+import { uniforms } from '../../identity/identity.ts'
 import { Graph } from '../graph/graph.ts'
-import { createSession, type Session, tensor } from '../graph/runtime.ts'
+import { createInferenceSession, type InferenceSession, tensor } from '../graph/runtime.ts'
 import { drawToken } from './drawing.ts'
 
 interface Row {
@@ -16,13 +16,13 @@ interface Drawn {
   readonly probabilities: readonly number[]
 }
 
-const sessions = new Map<number, Promise<Session>>()
+const sessions = new Map<number, Promise<InferenceSession>>()
 afterAll(async () => {
   for (const session of sessions.values()) await (await session).release()
 })
 
 /** The graph of a vocabulary. */
-function sessionOf(vocabulary: number): Promise<Session> {
+function sessionOf(vocabulary: number): Promise<InferenceSession> {
   const known = sessions.get(vocabulary)
   if (known !== undefined) return known
   const graph = new Graph()
@@ -34,7 +34,7 @@ function sessionOf(vocabulary: number): Promise<Session> {
   })
   graph.output('token', token)
   graph.output('probability', probability)
-  const session = createSession(graph.encode(), { threads: 1 })
+  const session = createInferenceSession(graph.encode(), { threads: 1 })
   sessions.set(vocabulary, session)
   return session
 }

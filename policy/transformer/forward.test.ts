@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { uniforms } from '../../identity.ts'
-import { createSession, type Tensor, tensor } from '../graph/runtime.ts'
+import { uniforms } from '../../identity/identity.ts'
+import { createInferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
 import { initialWeights } from './initialization.ts'
 import { objectiveGraph } from './objective-graph.ts'
@@ -24,7 +24,9 @@ const weights = initialWeights(architecture, 4)
 
 /** Logprobs of the last targets of two sequences, and the gradient of the first layer's keys. */
 async function train(blocks: number, tokens: readonly number[], rows: readonly number[]) {
-  const session = await createSession(objectiveGraph(architecture, 'supervised', blocks), { threads: 1 })
+  const session = await createInferenceSession(objectiveGraph(architecture, 'supervised', blocks), {
+    threads: 1,
+  })
   const { cosines, sines, negativeSines } = rotaryTables(architecture, time)
   const mask = new Float32Array(time * time)
   for (let query = 0; query < time; query++) mask.fill(-1e9, query * time + query + 1, (query + 1) * time)

@@ -5,7 +5,7 @@
  * - The same architecture and seed give the same bytes; a weight's values depend on its name, not on
  *   which others there are.
  */
-import { seedOf, uniforms } from '../../identity.ts'
+import { seedOf, uniforms } from '../../identity/identity.ts'
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
 
 /** Standard deviation of embedding rows: small, so that tied logits start near uniform. */

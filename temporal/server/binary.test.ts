@@ -33,7 +33,7 @@ test('a recent binary on the PATH is used', async () => {
   })
 })
 
-test('a program of that name that is not Temporal is passed over, and why is told', async () => {
+test('a program of that name that is not Temporal is passed over, and why is reported', async () => {
   const path = place('temporal', 'temporal worship 3000')
   const said: string[] = []
   await findTemporalBinary((line) => said.push(line))

@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '../../cache-folder.ts'
+import { cacheFolder } from '../../machine/cache-folder.ts'
 import { TemporalFault } from './fault.ts'
 
 const run = promisify(execFile)
@@ -38,7 +38,7 @@ export function cachedBinaryPath(): string {
 
 /**
  * Looks for a usable binary.
- * @param log told of binaries that were found and passed over, and why
+ * @param log receives the binaries that were found and passed over, and why
  * @returns undefined when there is none
  * @throws TemporalFault `bad_settings` when `PERDURE_TEMPORAL_CLI` names something unusable
  */

@@ -2,7 +2,7 @@
  * Departure: what this process leaves running when it exits before it could close its servers.
  *
  * Invariants
- * - I1 However a process exits, it takes along the server that it alone uses; only SIGKILL leaves one to the next user.
+ * - However a process exits, it takes along the server that it alone uses; only SIGKILL leaves one to the next user.
  *
  * An exiting process can wait for nothing, so the server is killed: its file is as safe from that as from any crash.
  */
@@ -26,7 +26,7 @@ function departAll(): void {
     try {
       leave()
     } catch (error) {
-      // The exit goes on, and what it left can be named at least.
+      // The exit continues, and what it left can be named at least.
       process.stderr.write(`error: ${String(error)}\n`)
     }
   }

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { reasonOf } from '../../reason.ts'
+import { reasonOf } from '../../faults/reason.ts'
 import {
   cachedBinaryPath,
   examineBinary,
@@ -32,7 +32,7 @@ const transferDeadlineMs = 300_000
 
 /**
  * The binary, found or fetched.
- * @param log told what is fetched and from where
+ * @param log receives what is fetched and from where
  * @throws TemporalFault `no_binary` with the ways to install it, `no_permission`, `bad_settings`
  */
 export async function obtainTemporalBinary(log: (line: string) => void): Promise<TemporalBinary> {

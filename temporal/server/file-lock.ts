@@ -10,22 +10,22 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemFailureOf } from '../../faults/system-error.ts'
 
-const sqliteBusy = 5
 const pollMs = 40
 
 /** Connections of held locks: one that the garbage collector closed would release its lock. */
 const held = new Set<DatabaseSync>()
 
-/** A lock in hand. */
+/** A lock that is held. */
 export interface FileLock {
   /** May be called twice. */
   release(): void
 }
 
 /**
- * Takes the lock if nobody holds it.
- * @returns undefined when somebody does
+ * Takes the lock if it is free.
+ * @returns undefined when another process holds it
  * @throws the system's error when the file cannot be opened or created
  */
 export function tryLock(file: string): FileLock | undefined {
@@ -35,7 +35,7 @@ export function tryLock(file: string): FileLock | undefined {
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined
+    if (systemFailureOf(error) === 'locked') return undefined
     throw error
   }
   held.add(database)

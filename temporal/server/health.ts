@@ -3,13 +3,13 @@
  *
  * Invariants
  * - A server that accepts connections and answers no call is not healthy.
- * - Silence counts only while this process runs: after it stood still itself, as on a laptop that slept, it counts anew.
- * - Silence is told once when it begins and once when it ends.
+ * - Silence counts only while this process runs: after it was stopped itself, as on a laptop that slept, it counts anew.
+ * - Silence is reported once when it begins and once when it ends.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Connection, type ConnectionOptions } from '@temporalio/client'
 
-/** From then on people are told; a busy machine answers sooner. */
+/** From then on it is reported; a busy machine answers sooner. */
 export const silentAfterMs = 5_000
 /** An embedded server that is silent for so long is started again. */
 export const hungAfterMs = 30_000
@@ -18,7 +18,7 @@ const tickMs = 500
 const askEveryMs = 1_000
 /** A connection that has given no answer for so long is replaced by a new one. */
 const callDeadlineMs = 10_000
-/** Timers are late by a second or two on a busy machine; by more, the process stood still. */
+/** Timers are late by a second or two on a busy machine; by more, the process was stopped. */
 const stoodStillMs = 5_000
 
 export interface SilenceMeter {
@@ -56,7 +56,7 @@ export interface Health {
 
 export interface HealthOptions {
   readonly log?: (line: string) => void
-  /** Added to what is told of a silence: what will be done about it. */
+  /** Added to the report of a silence: what will be done about it. */
   readonly remedy?: string
 }
 
@@ -78,7 +78,7 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
   ticking.unref()
 
   async function ask(): Promise<void> {
-    // Without the client's own retries, which go on after the connection is closed.
+    // Without the client's own retries, which continue after the connection is closed.
     connection ??= Connection.lazy({ ...options, connectTimeout: callDeadlineMs, interceptors: [] })
     const asked = connection
     try {
@@ -126,7 +126,7 @@ function isAnswer(error: unknown): boolean {
   return typeof code === 'number' && ![1, 4, 14].includes(code)
 }
 
-/** What people are told of a server that does not answer. */
+/** The message for people about a server that does not answer. */
 export function silenceWords(silentMs: number, remedy?: string): string {
   const words = `The Temporal server does not answer since ${Math.round(silentMs / 1000)} s`
   return remedy === undefined ? words : `${words}; ${remedy}`

@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
-import { loopback } from '../../listening.ts'
+import { loopback } from '../../machine/listening.ts'
 import type { TemporalBinary } from './binary.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
@@ -41,7 +41,7 @@ const announcement = 'Temporal Server:'
 const unannouncedMs = 5_000
 /** The log is put aside at this size when a server starts. */
 const logLimitBytes = 16 * 1024 * 1024
-/** The reason stands before the stack traces of all threads. */
+/** The reason is before the stack traces of all threads. */
 const explainedBytes = 200_000
 
 /**
@@ -77,7 +77,7 @@ export function loopbackAddress(port: number): string {
 }
 
 /**
- * @param onSpawn told the process before it is ready, so that a crash meanwhile leaves a trace of it
+ * @param onSpawn receives the process before it is ready, so that a crash meanwhile leaves a trace of it
  * @param signal ends the server that does not answer yet
  * @throws TemporalFault that says why the server did not come up and what to do
  */

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Preparing twice changes nothing.
- * - A server of somebody else keeps its retention; only missing search attributes are added.
+ * - A server of the user's own keeps its retention; only missing search attributes are added.
  */
 import type { Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'

@@ -1,6 +1,6 @@
 /** Ports on the loopback interface. */
 import { connect, createServer } from 'node:net'
-import { loopback } from '../../listening.ts'
+import { loopback } from '../../machine/listening.ts'
 import { TemporalFault } from './fault.ts'
 
 /** True when a server could listen there now. */
@@ -34,7 +34,7 @@ export interface ServerPorts {
 
 /** How far the search for free ports goes. */
 const searchedPorts = 200
-/** The user interface stands this far above the frontend, as Temporal's own command does it. */
+/** The user interface is this far above the frontend, as Temporal's own command does it. */
 const uiOffset = 1000
 const defaultPort = 7233
 const highestPort = 65_535

@@ -16,11 +16,11 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Connection } from '@temporalio/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { isAlive } from '../../machine/process.ts'
 import { homeAt } from '../../storage/home.ts'
 import { connect } from '../connection.ts'
 import { serverPaths } from './paths.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts } from './ports.ts'
-import { isAlive } from './process.ts'
 import { readRecord, writeRecord } from './record.ts'
 import { inspectTemporal, startTemporal, stopTemporal } from './server.ts'
 
@@ -51,7 +51,7 @@ test('a second user reuses the running server; the last one that leaves stops it
   expect(await inspectTemporal(home)).toMatchObject({ running: true, users: 1 })
   await second.close()
   expect(await inspectTemporal(home)).toMatchObject({ running: false, users: 0 })
-  expect(isAlive(first.pid)).toBe(false)
+  expect(isAlive({ pid: first.pid })).toBe(false)
 
   const later = await startTemporal(home)
   expect(later.address).toBe(first.address)
@@ -124,7 +124,7 @@ test('a server that a killed user leaves behind is reused by the next one and st
   const next = await startTemporal(home)
   expect(next).toMatchObject({ reused: true, pid: Number(said.toString()) })
   await next.close()
-  expect(isAlive(next.pid)).toBe(false)
+  expect(isAlive({ pid: next.pid })).toBe(false)
 })
 
 test('a server that dies is started again on the same ports', async () => {

@@ -2,7 +2,7 @@
  * The embedded Temporal server of a home directory, shared by all Perdure processes that use it.
  *
  * Invariants
- * - A home has at most one server, whoever starts it and however many start it at once.
+ * - A home has at most one server, even if many processes start it at once.
  * - A second user reuses the running server; the last user that leaves stops it.
  * - A server that dies is started again on the same ports and the same file by any of its users.
  * - A user killed with SIGKILL does not count; the server it leaves behind is reused by the next
@@ -13,7 +13,7 @@
  * - What keeps the server from starting is a TemporalFault whose message says what to do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { isLoopback } from '../../listening.ts'
+import { isLoopback } from '../../machine/listening.ts'
 import { TemporalFault } from './fault.ts'
 import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
 import { loopbackAddress } from './launch.ts'
@@ -33,16 +33,16 @@ import { countUsers, joinUsers } from './users.ts'
 
 export type { RunningTemporal } from './supervision.ts'
 
-/** Who only wants to know something does not wait longer for a server that others are about to start again. */
-const clientPatienceMs = 10_000
+/** A command that only reads does not wait longer for a server that others are about to start again. */
+const clientWaitMs = 10_000
 const lookEveryMs = 250
 
 export interface TemporalServerOptions {
-  /** Told what happens, in lines for a person. */
+  /** Receives what happens, in lines for a person. */
   readonly log?: (line: string) => void
   /** Gives up starting; `startTemporal` rejects with its reason. */
   readonly signal?: AbortSignal | undefined
-  /** Told when a dead server could not be brought back; the connection stays dead. */
+  /** Called when a dead server could not be brought back; the connection stays dead. */
   readonly onFault?: (fault: TemporalFault) => void
   /** Whether a server that hangs is started again rather than reported; true by default. */
   readonly restartsHung?: boolean
@@ -95,10 +95,7 @@ async function awaitAnswer(
     for (;;) {
       const silentMs = health.silentMs()
       if (health.hasAnswered() || !servesFile(pid, paths.database)) return undefined
-      if (
-        silentMs >= (restartsHung ? hungAfterMs : clientPatienceMs) &&
-        !(restartsHung && atWork(silentMs))
-      ) {
+      if (silentMs >= (restartsHung ? hungAfterMs : clientWaitMs) && !(restartsHung && atWork(silentMs))) {
         if (restartsHung) return pid
         throw new TemporalFault(
           'unreachable',
@@ -120,7 +117,7 @@ function remedyOf(paths: ServerPaths): string {
 }
 
 /**
- * Stops the server of a home directory whoever uses it, e.g. one left behind by a killed process.
+ * Stops the server of a home directory even if it is in use, e.g. one left behind by a killed process.
  * @returns whether one was running
  */
 export async function stopTemporal(home: string): Promise<boolean> {

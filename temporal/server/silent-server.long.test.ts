@@ -6,18 +6,18 @@ import { afterAll, expect, it, vi } from 'vitest'
 import { hungAfterMs } from './health.ts'
 import { inspectTemporal, startTemporal } from './server.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'perdure-patience-'))
+const home = mkdtempSync(join(tmpdir(), 'perdure-silent-server-'))
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }))
 
 /** Longer than one look at the server takes, and less than what counts as hung. */
-const standsStillMs = 5_000
+const frozenMs = 5_000
 
-it('a server that stands still for a while is waited for, not ended', async () => {
+it('a server that is frozen for a while is waited for, not ended', async () => {
   const first = await startTemporal(home)
   try {
     const { pid } = first
     process.kill(pid, 'SIGSTOP')
-    setTimeout(() => process.kill(pid, 'SIGCONT'), standsStillMs)
+    setTimeout(() => process.kill(pid, 'SIGCONT'), frozenMs)
     const second = await startTemporal(home)
     expect(second).toMatchObject({ pid, reused: true })
     await second.close()

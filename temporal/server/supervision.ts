@@ -2,34 +2,26 @@
  * Supervision: a process that uses a home's server watches it, and starts it again when it dies or hangs.
  *
  * Invariants
- * - All users of a server watch it; the first that holds the start lock starts it again, the others find it there.
- * - It comes back on the same ports and the same file.
- * - The server of a home that was deleted ends with whichever process leaves it first.
- * - A server that is silent and works, as on a file that is slow, is given more time than one that stands still.
+ * - All users of a server watch it, and any of them starts it again (`restart.ts`).
+ * - The server of a home that was deleted ends with the first process that leaves it.
+ * - A server that is silent and works, as on a file that is slow, is given more time than one that does nothing.
  */
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { reasonOf } from '../../reason.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
-import { obtainTemporalBinary } from './fetch-binary.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } from './health.ts'
 import { embeddedNamespace, loopbackAddress } from './launch.ts'
 import type { ServerPaths } from './paths.ts'
-import { isPortOpen, type ServerPorts } from './ports.ts'
+import { isPortOpen } from './ports.ts'
 import { isAtWork, killProcess, servesFile } from './process.ts'
 import type { ServerRecord } from './record.ts'
-import { findServer, killRecorded, launchOn, stopRecorded, takeStartLock } from './startup.ts'
+import { restartServer } from './restart.ts'
+import { killRecorded, stopRecorded, takeStartLock } from './startup.ts'
 import { countUsers } from './users.ts'
 
 const watchMs = 500
-/** What lives and accepts no connection is starting or ending, and does so within this time. */
-const closedAfterMs = 15_000
-const firstBackOffMs = 100
-const longestBackOffMs = 10_000
-/** About a minute of attempts; what has not come back by then needs a person. */
-const restartAttempts = 10
 
 /** A server in use by this process. */
 export interface RunningTemporal {
@@ -106,7 +98,10 @@ export function supervise(membership: Membership): RunningTemporal {
   async function recover(what: string, hung?: number): Promise<void> {
     log(`The Temporal server ${what}; starting it again …`)
     try {
-      await restart(hung)
+      const restarted = await restartServer({ paths, record, hung, log, signal: stopWatching.signal })
+      if (restarted === undefined) return
+      record = restarted.record
+      if (restarted.byThis) restarts += 1
     } finally {
       // What comes back begins without a silence.
       await health.close()
@@ -114,69 +109,11 @@ export function supervise(membership: Membership): RunningTemporal {
     }
   }
 
-  async function restart(hung: number | undefined): Promise<void> {
-    let backOffMs = firstBackOffMs
-    let lastFault: unknown
-    for (let attempt = 1; attempt <= restartAttempts; attempt += 1) {
-      if (stopWatching.signal.aborted) return
-      try {
-        if (await restartOnce(hung)) restarts += 1
-        return
-      } catch (error) {
-        lastFault = error
-        log(reasonOf(error))
-      }
-      await delay(backOffMs, undefined, { signal: stopWatching.signal, ref: false })
-      backOffMs = Math.min(backOffMs * 2, longestBackOffMs)
-    }
-    throw new TemporalFault(
-      'gave_up',
-      `The Temporal server of ${paths.home} died and did not come back in ${restartAttempts} attempts; its log is ${paths.log}. Nothing is lost: fix what it names, then resume.`,
-      { cause: lastFault },
-    )
-  }
-
-  /** @returns whether this process did it; another user may have been faster */
-  async function restartOnce(hung: number | undefined): Promise<boolean> {
-    const lock = await takeStartLock(paths)
-    try {
-      const patience = performance.now() + closedAfterMs
-      let found = await findServer(paths)
-      while (found.kind === 'silent' && found.pid !== hung && performance.now() < patience) {
-        await delay(watchMs)
-        found = await findServer(paths)
-      }
-      if (found.kind === 'answers') {
-        record = found.record
-        return false
-      }
-      await stopRecorded(paths, { forcibly: found.kind === 'silent' })
-      record = await launchOn(paths, await obtainTemporalBinary(log), restartPorts(record), log)
-      return true
-    } finally {
-      lock.release()
-    }
-  }
-
-  async function isAlone(): Promise<boolean> {
-    const lock = await takeStartLock(paths)
-    try {
-      return countUsers(paths.users) === 1
-    } finally {
-      lock.release()
-    }
-  }
-
-  /** A server of a deleted home can be found by no one else, and its file is gone. */
-  function isHomeGone(): boolean {
-    return !existsSync(paths.record)
-  }
-
   async function leaveServer(): Promise<void> {
     stopWatching.abort()
     await watching
     await health.close()
-    if (isHomeGone()) {
+    if (isHomeGone(paths)) {
       membership.leave()
       if (record.pid !== undefined && servesFile(record.pid, paths.database)) await killProcess(record.pid)
       stay()
@@ -195,7 +132,7 @@ export function supervise(membership: Membership): RunningTemporal {
   /** Another process that holds the start lock joins, starts or stops the server, and is its last user then. */
   function leaveAtOnce(): void {
     membership.leave()
-    if (isHomeGone()) {
+    if (isHomeGone(paths)) {
       if (record.pid !== undefined && servesFile(record.pid, paths.database))
         process.kill(record.pid, 'SIGKILL')
       return
@@ -218,7 +155,7 @@ export function supervise(membership: Membership): RunningTemporal {
       return restarts
     },
     silentMs: () => health.silentMs(),
-    isAlone,
+    isAlone: () => isAlone(paths),
     close() {
       closed ??= leaveServer()
       return closed
@@ -226,7 +163,16 @@ export function supervise(membership: Membership): RunningTemporal {
   }
 }
 
-/** Connections of workers and clients go to these ports; no others will do. */
-function restartPorts(record: ServerRecord): ServerPorts {
-  return { port: record.port, uiPort: record.uiPort }
+async function isAlone(paths: ServerPaths): Promise<boolean> {
+  const lock = await takeStartLock(paths)
+  try {
+    return countUsers(paths.users) === 1
+  } finally {
+    lock.release()
+  }
+}
+
+/** A server of a deleted home can be found by no one else, and its file is gone. */
+function isHomeGone(paths: ServerPaths): boolean {
+  return !existsSync(paths.record)
 }

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../../faults/system-error.ts'
 import { isWritable } from '../../storage/read-only.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 
@@ -52,7 +53,7 @@ function readFolder(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { expect, test, vi } from 'vitest'
-import { startTemporal } from '../../src/workers/temporal-server/server.ts'
+import { startTemporal } from '../../temporal/server/server.ts'
 import type { patient } from './patient.ts'
 
 const taskQueue = 'patient'
@@ -13,7 +13,7 @@ const taskQueue = 'patient'
 // The server's death makes the worker complain, as it should.
 Runtime.install({ logger: new DefaultLogger('ERROR') })
 
-test('kill -9 of the server in the middle of a workflow: it is restarted and the workflow goes on', async () => {
+test('kill -9 of the server in the middle of a workflow: it is restarted and the workflow continues', async () => {
   const home = mkdtempSync(join(tmpdir(), 'perdure-death-'))
   const server = await startTemporal(home)
   const connection = await NativeConnection.connect({ address: server.address })

@@ -57,7 +57,7 @@ export function literalOf(
   const [predicate, ...terms] = listOf(expression, what).map((word) => wordOf(word, what))
   if (predicate === undefined) throw new EnvironmentFault('bad_data', `${what}: a condition is empty`)
   if (predicate === 'not')
-    throw new EnvironmentFault('bad_data', `${what}: "not" must stand before a predicate in brackets`)
+    throw new EnvironmentFault('bad_data', `${what}: "not" must be before a predicate in brackets`)
   return { predicate, terms: terms.map((term) => variables.term(term, what)), positive }
 }
 

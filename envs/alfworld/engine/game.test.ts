@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EnvironmentFault } from '../../environment.ts'
 import { openGame } from './game.ts'
-import { toy, toyDomain } from './toy.ts'
+import { toy, toyDomain } from './toy.testing.ts'
 
 /** Plays picks from the admissible commands of each moment. */
 function play(picks: readonly number[]) {

@@ -6,7 +6,7 @@
  * - A command that is not admissible says "Nothing happens." and changes nothing.
  * - Blanks around a command do not matter; everything else, such as case, does.
  */
-import { reasonOf } from '../../../reason.ts'
+import { reasonOf } from '../../../faults/reason.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import { Commands } from './commands.ts'
 import { type Domain, parseDomain, type Schema } from './domain.ts'

@@ -2,12 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sharedData } from '../../../test/shared-data.ts'
 import { type AlfworldDataset, openDataset } from '../dataset.ts'
 import { openGame } from './game.ts'
 
-const shared =
-  process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../../shared/data')
-const dir = path.join(shared, 'alfworld')
+const dir = sharedData('alfworld')
 
 const transcript = z.object({
   id: z.string(),

@@ -1,5 +1,5 @@
 /**
- * The symbols of a text grammar: what stands on the right of its rules.
+ * The symbols of a text grammar: what is on the right of its rules.
  *
  * Invariants
  * - Reading follows the official parser: it stops silently at the first character that fits no symbol,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Clause, Literal } from './clause.ts'
 import { parseDomain } from './domain.ts'
 import { parseProblem } from './problem.ts'
-import { toyDomain, toyProblem } from './toy.ts'
+import { toyDomain, toyProblem } from './toy.testing.ts'
 import { type Instance, planDomain, World } from './world.ts'
 
 const domain = parseDomain(toyDomain)

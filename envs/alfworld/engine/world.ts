@@ -118,7 +118,7 @@ export class World {
   /** By part of the goal: how many of its instances hold. */
   readonly #met: number[]
 
-  /** @param listener told of each instance of an action that becomes possible or impossible
+  /** @param listener called with each instance of an action that becomes possible or impossible
    *  @throws EnvironmentFault bad_data where a fact does not fit the objects */
   constructor(
     planned: PlannedDomain,

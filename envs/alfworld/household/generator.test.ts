@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
+import { generatedSplits } from '../../generated-instances.ts'
 import { demonstrateByExpert } from '../demonstration.ts'
 import { householdDialect } from '../dialect.ts'
 import { openGame } from '../engine/game.ts'
 import { errands, readSettings } from '../settings.ts'
-import { gameSeed, generateGame, householdSplits } from './generator.ts'
+import { gameSeed, generateGame } from './generator.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
@@ -12,7 +13,7 @@ const normal = readSettings(undefined)
 
 describe('built-in household games', () => {
   test('a game is a function of its id and the settings', () => {
-    for (const split of householdSplits)
+    for (const split of generatedSplits)
       expect(generateGame(split, 17, normal)).toEqual(generateGame(split, 17, normal))
     expect(generateGame('train', 17, normal).problem).not.toBe(
       generateGame('train', 17, readSettings({ difficulty: 'hard' })).problem,
@@ -22,7 +23,7 @@ describe('built-in household games', () => {
   test('splits are disjoint: no two games share a seed or a home', () => {
     const seeds = new Set<number>()
     const homes = new Set<string>()
-    for (const split of householdSplits)
+    for (const split of generatedSplits)
       for (let index = 0; index < 1500; index++) {
         seeds.add(gameSeed(split, index))
         homes.add(generateGame(split, index, normal).problem.replace(/\(define \(problem \w+\)/, ''))
@@ -37,7 +38,7 @@ describe('built-in household games', () => {
     expect(generateGame('train', 1, settings).task).toMatch(/^Task: put two /)
   })
 
-  test.each(householdSplits)(
+  test.each(generatedSplits)(
     'no game of %s is won before it starts, and its expert wins every one',
     (split) => {
       for (let index = 0; index < 300; index++) {

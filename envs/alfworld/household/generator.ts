@@ -7,7 +7,9 @@
  * - No game is won before it starts, and every game can be won.
  * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
  */
+
 import { Draw, instanceSeed } from '../../draw.ts'
+import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
 import type { GameSource } from '../engine/game.ts'
 import type { HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
@@ -16,13 +18,6 @@ import type { Goal, Item } from './problem.ts'
 import { problemText, taskLine, treatmentFor } from './problem.ts'
 import type { Furniture, FurnitureKind, Thing, ThingKind } from './words.ts'
 import { fits, furniture, furnitureKinds, lamp, rooms, thingKinds, things } from './words.ts'
-
-/** Splits of the built-in games; `train` has no end that a run could reach. */
-export const householdSplits = ['train', 'validation', 'test'] as const
-export type HouseholdSplit = (typeof householdSplits)[number]
-
-/** Games of a split at most: with three splits every seed still fits into 32 bits. */
-export const largestSplit = 2 ** 30
 
 // Share of things that lie somewhere unlikely, so that searching the rest of the home pays at times.
 const surprise = 0.1
@@ -34,12 +29,12 @@ const spareLamp = 0.25
 const likelihood = [5, 3, 2] as const
 
 /** The seed of a game; no two games have the same. */
-export function gameSeed(split: HouseholdSplit, index: number): number {
-  return instanceSeed(householdSplits, split, index)
+export function gameSeed(split: GeneratedSplit, index: number): number {
+  return instanceSeed(generatedSplits, split, index)
 }
 
 /** The index-th game of a split. */
-export function generateGame(split: HouseholdSplit, index: number, settings: HouseholdSettings): GameSource {
+export function generateGame(split: GeneratedSplit, index: number, settings: HouseholdSettings): GameSource {
   const draw = new Draw(gameSeed(split, index))
   const errand = settings.tasks[index % settings.tasks.length] ?? 'place'
   const treatment = treatmentFor(errand)

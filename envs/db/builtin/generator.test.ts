@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { builtinSplits, problemSeed } from './generator.ts'
+import { generatedSplits } from '../../generated-instances.ts'
+import { problemSeed } from './generator.ts'
 import { openBuiltin } from './library.ts'
 
 const difficulties = ['easy', 'normal', 'hard'] as const
@@ -17,7 +18,7 @@ test.each(difficulties)('a problem is a function of its id: %s', async (difficul
 })
 
 test('splits share no seed', () => {
-  const seeds = builtinSplits.flatMap((split) =>
+  const seeds = generatedSplits.flatMap((split) =>
     Array.from({ length: 2000 }, (_, index) => problemSeed(split, index)),
   )
   expect(new Set(seeds).size).toBe(seeds.length)

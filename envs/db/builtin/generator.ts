@@ -7,21 +7,16 @@
  * - Its gold statement gives its answers, and no answer depends on the order of rows.
  * - A statement that is asked for changes the state.
  */
+
 import type { Faker } from '@faker-js/faker'
 import { Draw, instanceSeed } from '../../draw.ts'
-import type { TableData } from '../item.ts'
+import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
 import type { Difficulty } from '../settings.ts'
-import type { CategoryColumn, Domain, NumberColumn } from './domain.ts'
+import type { NumberColumn } from './domain.ts'
 import { attributes, domains } from './domain.ts'
 import type { Problem } from './problem.ts'
 import { problemKinds } from './problem.ts'
-
-/** Splits of the built-in problems; `train` has no end that a run could reach. */
-export const builtinSplits = ['train', 'validation', 'test'] as const
-export type BuiltinSplit = (typeof builtinSplits)[number]
-
-/** Problems of a split at most: with three splits every seed still fits into 32 bits. */
-export const largestSplit = 2 ** 30
+import type { Scene } from './scene.ts'
 
 interface Size {
   readonly rows: readonly [number, number]
@@ -37,27 +32,15 @@ const sizes: Readonly<Record<Difficulty, Size>> = {
   hard: { rows: [20, 30], categories: 3, numbers: 2, values: [4, 6] },
 }
 
-/** Tables of a problem before a question is asked. */
-export interface Scene {
-  readonly domain: Domain
-  readonly categories: readonly CategoryColumn[]
-  readonly numbers: readonly NumberColumn[]
-  readonly main: TableData
-  /** Says a number of each value of the first category; hard problems have it. */
-  readonly second?: TableData & { readonly number: NumberColumn }
-  /** A row that is not in the table. */
-  readonly another: readonly string[]
-}
-
 /** The seed of a problem; no two problems have the same. */
-export function problemSeed(split: BuiltinSplit, index: number): number {
-  return instanceSeed(builtinSplits, split, index)
+export function problemSeed(split: GeneratedSplit, index: number): number {
+  return instanceSeed(generatedSplits, split, index)
 }
 
 /** The problem of a split and index. @param faker is seeded anew */
 export function generateProblem(
   faker: Faker,
-  split: BuiltinSplit,
+  split: GeneratedSplit,
   index: number,
   difficulty: Difficulty,
 ): Problem {
@@ -100,7 +83,7 @@ function sceneOf(faker: Faker, draw: Draw, size: Size, related: boolean): Scene 
   return { domain, categories, numbers, main, second, another }
 }
 
-// Values are told apart by letters alone: databases take no notice of case and accents.
+// Values are distinguished by letters alone: databases take no notice of case and accents.
 function unique(make: () => string, count: number): string[] {
   const values = new Map<string, string>()
   for (let trial = 0; values.size < count && trial < 50 * count; trial++) {

@@ -4,19 +4,14 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import { EnvironmentFault, type InstanceId } from '../../environment.ts'
+import type { InstanceId } from '../../environment.ts'
+import { generatedInstances } from '../../generated-instances.ts'
 import type { DbLibrary } from '../dataset.ts'
 import type { TableData } from '../item.ts'
 import type { Difficulty } from '../settings.ts'
-import type { BuiltinSplit } from './generator.ts'
-import { builtinSplits, generateProblem, largestSplit } from './generator.ts'
+import { generateProblem } from './generator.ts'
 import type { Problem } from './problem.ts'
 
-const sizes: Readonly<Record<BuiltinSplit, number>> = {
-  train: Number.POSITIVE_INFINITY,
-  validation: 2000,
-  test: 2000,
-}
 // The episodes of a group open the same problem one after another.
 const kept = 256
 
@@ -30,12 +25,13 @@ export interface BuiltinLibrary extends DbLibrary {
 export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrary> {
   const { Faker, en, base } = await import('@faker-js/faker')
   const faker = new Faker({ locale: [en, base] })
+  const { splits, instanceAt, placeOf } = generatedInstances('db', 'problem')
   const problems = new Map<InstanceId, Problem>()
 
   function problem(instance: InstanceId): Problem {
     const known = problems.get(instance)
     if (known !== undefined) return known
-    const [split, index] = placeOf(instance)
+    const { split, index } = placeOf(instance)
     const made = generateProblem(faker, split, index, difficulty)
     problems.set(instance, made)
     const [oldest] = problems.keys()
@@ -44,16 +40,8 @@ export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrar
   }
 
   return {
-    splits: builtinSplits.map((name) => ({ name, size: sizes[name] })),
-    instanceAt(split, index) {
-      if (!isSplit(split))
-        throw new EnvironmentFault(
-          'unknown_split',
-          `db has no split "${split}": use ${builtinSplits.join(', ')}`,
-        )
-      const size = Math.min(sizes[split], largestSplit)
-      return `${split}/${((index % size) + size) % size}`
-    },
+    splits,
+    instanceAt,
     problem,
     item(instance) {
       const { scene, question, statement, answers } = problem(instance)
@@ -71,19 +59,4 @@ export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrar
 
 function headOf({ name, columns }: TableData): string {
   return `${name}(${columns.join(', ')})`
-}
-
-function placeOf(instance: InstanceId): readonly [BuiltinSplit, number] {
-  const [, split = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,9})$/.exec(instance) ?? []
-  const index = Number(digits)
-  if (!isSplit(split) || digits === '' || index >= Math.min(sizes[split], largestSplit))
-    throw new EnvironmentFault(
-      'unknown_instance',
-      `db has no problem "${instance.slice(0, 80)}": use train/N, or validation/N or test/N with N below ${sizes.test}`,
-    )
-  return [split, index]
-}
-
-function isSplit(name: string): name is BuiltinSplit {
-  return (builtinSplits as readonly string[]).includes(name)
 }

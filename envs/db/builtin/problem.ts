@@ -8,7 +8,7 @@
 import type { Draw } from '../../draw.ts'
 import type { Difficulty } from '../settings.ts'
 import type { CategoryColumn, NumberColumn } from './domain.ts'
-import type { Scene } from './generator.ts'
+import type { Scene } from './scene.ts'
 
 /** A question with its gold statement; without answers it asks for the statement's effect. */
 export interface Problem {

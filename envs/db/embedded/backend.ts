@@ -7,7 +7,7 @@
  *
  * Invariants
  * - A session never sees another's data, time or failure.
- * - A session whose thread ended goes on in another one, with its state.
+ * - A session whose thread ended continues in another one, with its state.
  * - No statement takes longer than its deadline and half a second, counted from its start.
  */
 import { availableParallelism } from 'node:os'

@@ -4,7 +4,8 @@
  * Invariants
  * - A database is known by its number; nothing of it is left when it is closed.
  */
-import { serve } from '../../threads/serve.ts'
+import { serveCalls } from '../../../machine/thread-answers.ts'
+import type { AnsweringMethods } from '../../threads/thread.ts'
 import type { StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { EngineDatabase } from './engine.ts'
@@ -42,7 +43,7 @@ export type Reply =
 
 const { open } = await createEngine()
 const databases = new Map<number, EngineDatabase>()
-serve(reply)
+serveCalls<AnsweringMethods<Request, Reply>>({ answer: reply })
 
 function reply(request: Request): Reply {
   const database = databases.get(request.database)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { databaseServerMissing, startDatabaseServer } from '../../../../test/database-server.ts'
+import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
 import type { Cell, StatementResult } from '../database.ts'
 import type { TableData } from '../item.ts'
 import { openServer } from '../server/backend.ts'

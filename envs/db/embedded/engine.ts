@@ -7,7 +7,7 @@
  * - Whatever a statement is, it gives a result: rows, a count, MySQL's failure, or that time was up.
  * - The same tables, identity and statements give the same results.
  */
-import { seedOf, uniforms } from '../../../identity.ts'
+import { seedOf, uniforms } from '../../../identity/identity.ts'
 import type { Cell, StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import { hashOfRows, hashOfTables } from '../state-hash.ts'

@@ -163,7 +163,7 @@ export class ExpressionWriter {
     return text
   }
 
-  /** What stands in parentheses: an expression, a row, or a query. */
+  /** What is in parentheses: an expression, a row, or a query. */
   group(): Operand {
     this.reader.expectSymbol('(')
     if (++this.#depth > deepest)

@@ -161,11 +161,11 @@ const rules: readonly Rule[] = [
   ],
 ]
 
-/** Where things stand in the statement as it was given. */
+/** Where things are in the statement as it was given. */
 export interface Places {
-  /** The clause in which a name stands. */
+  /** The clause in which a name is. */
   clauseOf(name: string): Clause
-  /** That the text is no SQL from the place on where such a token stands; at its end, if none does. */
+  /** That the text is no SQL from the place on where such a token is; at its end, if none does. */
   refusalAt(text: string): SqlFailure
 }
 

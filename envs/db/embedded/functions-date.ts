@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A text that is no date gives NULL.
- * - The clock stands still: the same statement gives the same result whenever it is played.
+ * - The clock is stopped: the same statement gives the same result whenever it is played.
  */
 import type { Value } from './value.ts'
 import { toNumber, toText } from './value.ts'

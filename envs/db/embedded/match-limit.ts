@@ -2,7 +2,7 @@
  * The time of one search by a regular expression: MySQL gives it up as well (`regexp_time_limit`).
  *
  * Invariants
- * - A search that takes too long ends by itself, and its thread goes on; so does the whole statement end.
+ * - A search that takes too long ends by itself, and its thread continues; so does the whole statement end.
  * - What cannot take long is not watched: a watch costs a tenth of a millisecond.
  */
 import { createContext, Script } from 'node:vm'

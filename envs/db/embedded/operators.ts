@@ -30,31 +30,24 @@ function truth(holds: boolean | undefined): Value {
 /** The operators. */
 export function operators(): SqlFunction[] {
   const list: SqlFunction[] = []
-
-  function define(name: string, call: SqlFunction['call']): void {
+  const define: Define = (name, call) => {
     list.push({ name: `my_${name}`, deterministic: true, call })
   }
-  function comparison(name: string, holds: (order: number) => boolean): void {
+  defineComparisons(define)
+  defineArithmetic(define)
+  defineConversions(define)
+  return list
+}
+
+/** Adds an operator to the list. */
+type Define = (name: string, call: SqlFunction['call']) => void
+
+function defineComparisons(define: Define): void {
+  const comparison = (name: string, holds: (order: number) => boolean) =>
     define(name, ([left = null, right = null]) => {
       const order = compareValues(left, right)
       return order === undefined ? null : truth(holds(order))
     })
-  }
-  function arithmetic(
-    name: string,
-    whole: ((left: bigint, right: bigint) => bigint | undefined) | undefined,
-    double: (left: number, right: number) => number,
-  ): void {
-    define(name, ([left = null, right = null]) => {
-      if (left === null || right === null) return null
-      if (whole !== undefined && typeof left === 'bigint' && typeof right === 'bigint') {
-        const value = whole(left, right)
-        return value === undefined ? null : inRange(value)
-      }
-      const value = double(toNumber(left), toNumber(right))
-      return Number.isFinite(value) ? value : null
-    })
-  }
 
   comparison('eq', (order) => order === 0)
   comparison('ne', (order) => order !== 0)
@@ -80,6 +73,30 @@ export function operators(): SqlFunction[] {
     }
     return unknown ? null : 0n
   })
+  define('like', ([value = null, pattern = null, mark]) => {
+    if (value === null || pattern === null) return null
+    return truth(matchesLike(toText(value), toText(pattern), mark == null ? '\\' : toText(mark)))
+  })
+  define('regexp', ([value = null, pattern = null]) =>
+    value === null || pattern === null ? null : truth(matchesPattern(toText(value), toText(pattern))),
+  )
+}
+
+function defineArithmetic(define: Define): void {
+  const arithmetic = (
+    name: string,
+    whole: ((left: bigint, right: bigint) => bigint | undefined) | undefined,
+    double: (left: number, right: number) => number,
+  ) =>
+    define(name, ([left = null, right = null]) => {
+      if (left === null || right === null) return null
+      if (whole !== undefined && typeof left === 'bigint' && typeof right === 'bigint') {
+        const value = whole(left, right)
+        return value === undefined ? null : inRange(value)
+      }
+      const value = double(toNumber(left), toNumber(right))
+      return Number.isFinite(value) ? value : null
+    })
 
   arithmetic(
     'add',
@@ -119,15 +136,9 @@ export function operators(): SqlFunction[] {
   )
   define('not', ([value = null]) => (value === null ? null : truth(!isTrue(value))))
   define('true', ([value = null]) => (value === null ? null : truth(isTrue(value))))
+}
 
-  define('like', ([value = null, pattern = null, mark]) => {
-    if (value === null || pattern === null) return null
-    return truth(matchesLike(toText(value), toText(pattern), mark == null ? '\\' : toText(mark)))
-  })
-  define('regexp', ([value = null, pattern = null]) =>
-    value === null || pattern === null ? null : truth(matchesPattern(toText(value), toText(pattern))),
-  )
-
+function defineConversions(define: Define): void {
   define('binary', ([value = null]) => (value === null ? null : toBytes(value)))
   define('number', ([value = null]) => {
     if (value === null || typeof value === 'bigint') return value
@@ -151,7 +162,6 @@ export function operators(): SqlFunction[] {
     const text = toText(value)
     return length === null ? text : [...text].slice(0, Number(toNumber(length))).join('')
   })
-  return list
 }
 
 /** Rounds half away from zero, at a decimal place. */

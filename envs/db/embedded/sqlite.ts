@@ -102,7 +102,7 @@ const builtIn = new Set(
    sqlite_fail printf like substr length -> ->>`.split(/\s+/),
 )
 
-/** Names of the two collations under which MySQL's rules stand: the default one too. */
+/** Names of the two collations under which MySQL's rules are: the default one too. */
 export const collationName = 'MYSQL'
 
 /** SQLite in this thread. */

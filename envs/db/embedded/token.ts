@@ -4,7 +4,7 @@
  * Invariants
  * - Every text gives tokens or a SyntaxFailure; none is skipped but blanks and comments.
  * - A string's value has its escapes undone as MySQL does; a quoted name's value its doubled quotes.
- * - A token knows where it stands, so that a failure can quote the text from there on.
+ * - A token knows where it is, so that a failure can quote the text from there on.
  */
 
 /** One token; `start` is its place in the text. */

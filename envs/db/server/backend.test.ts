@@ -5,12 +5,13 @@ import path from 'node:path'
 import type { ConnectionOptions } from 'mysql2/promise'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { TestDatabaseServer } from '../../../../test/database-server.ts'
-import { databaseServerMissing, startDatabaseServer } from '../../../../test/database-server.ts'
-import type { AssistantMessage, Environment, Task } from '../../environment.ts'
-import { createProcessLeases } from '../../lease.ts'
+import { createProcessLeases } from '../../../machine/lease.ts'
+import type { AssistantMessage } from '../../../messages/message.ts'
+import type { TestDatabaseServer } from '../../../test/database-server.ts'
+import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
+import type { Environment, Task } from '../../environment.ts'
 import { db } from '../definition.ts'
-import { hostileStatements } from '../hostile-statements.ts'
+import { hostileStatements } from '../hostile-statements.testing.ts'
 import { Administrator } from './administrator.ts'
 import { reap } from './backend.ts'
 import { connectionOptions } from './connection.ts'
@@ -82,7 +83,7 @@ describe.skipIf(databaseServerMissing() !== undefined)('databases on a server', 
       expect(JSON.stringify(await environment.step(called('execute_sql', { query })))).not.toMatch(/pdr_/)
   })
 
-  test('a statement ends at its deadline, and the session goes on', async () => {
+  test('a statement ends at its deadline, and the session continues', async () => {
     await environment.reset('train/0')
     const { messages } = await environment.step(called('execute_sql', { query: 'SELECT SLEEP(100)' }))
     expect(messages[0]?.content).toBe('error: timed out')
@@ -91,7 +92,7 @@ describe.skipIf(databaseServerMissing() !== undefined)('databases on a server', 
     })
   })
 
-  test.each(hostileStatements)('a hostile statement harms nobody: %s', async (_, sql) => {
+  test.each(hostileStatements)('a hostile statement harms no other session: %s', async (_, sql) => {
     await environment.reset('train/4')
     const { messages, reward, done } = await environment.step(called('execute_sql', { query: sql }))
     expect({ reward, done }).toEqual({ reward: 0, done: false })

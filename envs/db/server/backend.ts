@@ -8,10 +8,16 @@
  * - A statement is ended at its deadline: by the server where it can, and by us in any case.
  */
 import { randomBytes } from 'node:crypto'
-import { reasonOf } from '../../../reason.ts'
+import { reasonOf } from '../../../faults/reason.ts'
+import type { LeaseHolder, LeaseStore } from '../../../machine/lease.ts'
+import {
+  createProcessLeases,
+  endExpired,
+  holdLeases,
+  isUnowned,
+  reapingPeriodMs,
+} from '../../../machine/lease.ts'
 import { EnvironmentFault } from '../../environment.ts'
-import type { LeaseHolder, LeaseStore } from '../../lease.ts'
-import { createProcessLeases, endExpired, holdLeases, isUnowned, reapingPeriodMs } from '../../lease.ts'
 import type { DatabaseBackend, StatementLimits } from '../database.ts'
 import { Administrator } from './administrator.ts'
 import { isServerError } from './connection.ts'
@@ -147,7 +153,7 @@ export async function reap(
   const left = cleared === 'rolled back' ? await removeAll(administrator, held, stopped) : held
   if (left.length === 0 || stopped?.aborted) return unowned.length - left.length
   const way =
-    cleared === 'not told apart'
+    cleared === 'not distinguished'
       ? 'prepared transactions hold them, which may be of other applications: see XA RECOVER, and XA ROLLBACK yours'
       : 'see SHOW PROCESSLIST for what uses them'
   throw new EnvironmentFault('backend', `${left.join(', ')}: ${way}; it is tried again`)

@@ -20,12 +20,12 @@ export interface ServerDatabaseOptions {
   readonly administrator: Administrator
   readonly login: { readonly user: string; readonly password: string; readonly database: string }
   readonly limits: StatementLimits
-  /** Whether somebody else may have removed it. */
+  /** Whether another process may have removed it. */
   readonly isLost: () => boolean
   readonly remove: () => Promise<void>
 }
 
-/** The clock stands still, so that a session that is played again says the same. */
+/** The clock is stopped, so that a session that is played again says the same. */
 const clock = Date.UTC(2024, 0, 1) / 1000
 // After a statement was told to end, its connection is given so long.
 const graceMs = 1000

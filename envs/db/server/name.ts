@@ -5,8 +5,9 @@
  * - A name gives back its lease's id and scope; other names give nothing.
  * - A database's name has at most 64 characters and a user's 32, as MySQL asks.
  */
+
+import type { Leased } from '../../../machine/lease.ts'
 import { EnvironmentFault } from '../../environment.ts'
-import type { Leased } from '../../lease.ts'
 
 /** What names of databases begin with. */
 export const namePrefix = 'pdr_'

@@ -89,7 +89,7 @@ describe('what reaches the server', () => {
     expect(refusalOf(sql)).toBeUndefined()
   })
 
-  test('whatever stands before and within it, XA is refused, and no text takes long to read', () => {
+  test('whatever is before and within it, XA is refused, and no text takes long to read', () => {
     const blank = fc.constantFrom(
       ' ',
       '\n',

@@ -22,7 +22,7 @@ const lookMs = 500
 const gone = new Set([1402, 1397])
 
 /** What rolling back came to. */
-export type Cleared = 'none' | 'rolled back' | 'not told apart'
+export type Cleared = 'none' | 'rolled back' | 'not distinguished'
 
 /** Rolls back what holds these databases, none of which is owned by a live session. @throws ServerError */
 export async function rollBackPrepared(
@@ -34,13 +34,13 @@ export async function rollBackPrepared(
   const all = new Set(
     texts(await pool.query('SELECT trx_id FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0')),
   )
-  if (all.size !== names.length) return 'not told apart'
+  if (all.size !== names.length) return 'not distinguished'
   const ours = new Set<string>()
   for (const database of databases) {
     const holders = isMariaDb ? await blockersOf(pool, database) : await holdersOf(pool, database)
     for (const holder of holders) ours.add(holder)
   }
-  if ([...all].some((id) => !ours.has(id))) return 'not told apart'
+  if ([...all].some((id) => !ours.has(id))) return 'not distinguished'
   for (const name of names)
     await pool.query(`XA ROLLBACK ${name}`).catch((error: unknown) => {
       if (!isServerError(error) || !gone.has(error.errno ?? 0)) throw error

@@ -18,7 +18,7 @@ import { isSafeName, QueryWriter } from './sparql.ts'
 export interface EndpointOptions {
   /** Of the endpoint, http or https; a user and password in it are sent as basic authentication. */
   readonly url: string
-  /** What stands before every name. */
+  /** What is before every name. */
   readonly namespace: string
   /** Deadline of a query. */
   readonly timeoutMs: number

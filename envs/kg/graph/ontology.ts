@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { codeOf } from '../../../faults/system-error.ts'
 import { EnvironmentFault } from '../../environment.ts'
 
 export interface Ontology {
@@ -51,7 +52,7 @@ function parseVocabulary(text: string, file: string): z.infer<typeof vocabularyS
 
 async function textOf(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((cause: unknown) => {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    if (codeOf(cause) === 'ENOENT') return undefined
     throw new EnvironmentFault('bad_data', `kg data: ${file} cannot be read`, { cause })
   })
 }

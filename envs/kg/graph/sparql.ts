@@ -19,7 +19,7 @@ const forbidden = /[\u0000-\u0020<>"{}|^`\\]/
 /** The longest name that is looked up; identifiers are far shorter. */
 export const longestName = 1000
 
-/** True for names that may stand in an IRI. */
+/** True for names that may be in an IRI. */
 export function isSafeName(name: string): boolean {
   return name !== '' && name.length <= longestName && name.isWellFormed() && !forbidden.test(name)
 }
@@ -28,7 +28,7 @@ export function isSafeName(name: string): boolean {
 export class QueryWriter {
   readonly #namespace: string
 
-  /** @param namespace what stands before every name, e.g. `http://rdf.freebase.com/ns/` */
+  /** @param namespace what is before every name, e.g. `http://rdf.freebase.com/ns/` */
   constructor(namespace: string) {
     this.#namespace = namespace
   }
@@ -107,7 +107,7 @@ export class QueryWriter {
     ].join(' ')
   }
 
-  /** @throws RangeError for a name that may not stand in a query */
+  /** @throws RangeError for a name that may not be in a query */
   #iri(name: string): string {
     if (!isSafeName(name)) throw new RangeError('a name with characters that no IRI has cannot be queried')
     return `<${this.#namespace}${name}>`

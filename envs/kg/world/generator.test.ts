@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { generatedSplits } from '../../generated-instances.ts'
 import { makesVariable } from '../actions.ts'
 import type { Question } from '../question.ts'
 import type { KgSettings } from '../settings.ts'
 import { questionKinds, readSettings } from '../settings.ts'
-import { generateQuestion, splitOf, worldSplits } from './generator.ts'
+import { generateQuestion, splitOf } from './generator.ts'
 import { openGeneratedQuestions } from './library.ts'
 import type { World, WorldRelation } from './world.ts'
 import { openWorldGraph, oppositeOf, worldRelations, worldTypes } from './world.ts'
@@ -15,7 +16,7 @@ beforeAll(async () => {
 
 function questions(settings: Pick<KgSettings, 'kinds' | 'setHops'>, count: number): Map<string, Question[]> {
   return new Map(
-    worldSplits.map((split) => [
+    generatedSplits.map((split) => [
       split,
       Array.from({ length: count }, (_, index) => generateQuestion(world, split, index, settings)),
     ]),

@@ -7,8 +7,10 @@
  * - The gold calls find the answer, which has at least one member and at most a few dozen.
  * - A comparison is between several with one winner; an intersection leaves out members of both sides.
  */
-import { seedOf, uniforms } from '../../../identity.ts'
+
+import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { EnvironmentFault } from '../../environment.ts'
+import type { GeneratedSplit } from '../../generated-instances.ts'
 import { callsAlong, makesVariable } from '../actions.ts'
 import type { Derivation, SetDerivation } from '../graph/derivation.ts'
 import { sorted } from '../graph/graph.ts'
@@ -19,10 +21,6 @@ import type { Phrase } from './phrase.ts'
 import { asked, both, compared, counted, following } from './phrase.ts'
 import type { World, WorldRelation } from './world.ts'
 import { oppositeOf, worldAttributes, worldRelations } from './world.ts'
-
-/** Splits of the built-in questions; of ten questions eight are for training. */
-export const worldSplits = ['train', 'validation', 'test'] as const
-export type WorldSplit = (typeof worldSplits)[number]
 
 // A longer answer says little about whether its question was understood.
 const largestAnswer = 50
@@ -40,7 +38,7 @@ interface Found {
 type Drawn = { readonly text: string; readonly set: Derivation } & Pick<Found, 'entities' | 'calls'>
 
 /** The split that a question belongs to. */
-export function splitOf(text: string): WorldSplit {
+export function splitOf(text: string): GeneratedSplit {
   const tenth = seedOf(0, text, 'split') % 10
   return tenth === 0 ? 'test' : tenth === 1 ? 'validation' : 'train'
 }
@@ -48,7 +46,7 @@ export function splitOf(text: string): WorldSplit {
 /** The index-th question of a split. @throws EnvironmentFault bad_settings where the kinds have none */
 export function generateQuestion(
   world: World,
-  split: WorldSplit,
+  split: GeneratedSplit,
   index: number,
   { kinds, setHops }: Pick<KgSettings, 'kinds' | 'setHops'>,
 ): Question {

@@ -154,7 +154,7 @@ const folders: Readonly<Record<string, number>> = {
   'usr/local/sbin': 0o755,
 }
 
-/** Where root's profile and skeletons stand in the packages. */
+/** Where root's profile and skeletons are in the packages. */
 const copies: Readonly<Record<string, string>> = {
   'etc/passwd': '/usr/share/base-passwd/passwd.master',
   'etc/group': '/usr/share/base-passwd/group.master',
@@ -164,7 +164,7 @@ const copies: Readonly<Record<string, string>> = {
   'etc/nsswitch.conf': '/usr/share/libc-bin/nsswitch.conf',
 }
 
-/** Accounts without a password, as Debian has them before anybody sets one. */
+/** Accounts without a password, as Debian has them before one is set. */
 function shadowOf(names: readonly string[]): string {
   return names.map((name) => `${name}:*:19000:0:99999:7:::\n`).join('')
 }

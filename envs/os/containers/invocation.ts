@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Arguments follow the script as AgentBench passes them: `$1` is the answer, then the outputs before it.
- * - What the agent's shell carries over is kept in the agent's container and trusted by nobody else.
+ * - What the agent's shell carries over is kept in the agent's container and trusted by no one else.
  */
 import type { Script } from '../item.ts'
 
@@ -35,7 +35,7 @@ const ownVariables =
   'BASH.*|_|DIRSTACK|EUID|UID|GROUPS|PPID|SHELLOPTS|SHLVL|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH.*|FUNCNAME|PIPESTATUS|COMP_.*|OPTIND|OPTERR|HOST.*|MACHTYPE|OSTYPE|IFS'
 
 /**
- * The agent's script as the next one of a shell that goes on: folder, variables and functions carry over, and
+ * The agent's script as the next one of a shell that continues: folder, variables and functions carry over, and
  * both streams are one, as on a terminal.
  */
 export function continued(script: string): string {

@@ -1,22 +1,25 @@
 import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { engineMissing, startEngine, type TestEngine } from '../../../../test/container-engine.ts'
-import { type ContainerWitness, fieldOf, witnessContainers } from '../../../../test/container-witness.ts'
-import { makeHostSecret } from '../../../../test/host-escape.ts'
-import { uniforms } from '../../../identity.ts'
-import { openSandbox } from '../../sandbox/open.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { uniforms } from '../../../identity/identity.ts'
+import { engineMissing } from '../../../test/container-engine.ts'
+import { fieldOf } from '../../../test/container-witness.ts'
+import { makeHostSecret } from '../../../test/host-escape.ts'
+import { sharedData } from '../../../test/shared-data.ts'
 import { type OsDataset, openDataset } from '../dataset.ts'
-import type { Need, OsItem } from '../item.ts'
-import { readSettings } from '../settings.ts'
-import { createImages } from './image.ts'
+import type { Need } from '../item.ts'
 import { containerAssignment } from './machine.ts'
-import type { MachineRoom } from './preparation.ts'
+import {
+  bash,
+  done,
+  graded,
+  openTestMachines,
+  question,
+  scripted,
+  type TestMachines,
+  work,
+} from './machines.testing.ts'
 
-const shared =
-  process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../../shared/data')
-const dir = path.join(shared, 'os')
+const dir = sharedData('os')
 const missing = engineMissing()
 if (missing !== undefined) console.warn(`official items of os are not tested: ${missing}`)
 
@@ -24,90 +27,15 @@ if (missing !== undefined) console.warn(`official items of os are not tested: ${
 const sampleSize = 200
 
 describe.skipIf(missing !== undefined)('official items in containers', () => {
-  let engine: TestEngine
-  let witness: ContainerWitness
-  let sandbox: Sandbox
-  let room: MachineRoom
+  let machines: TestMachines
   // AUDIT_WRITE, CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID: bits 29, 0, 1, 3, 4, 5, 6, 7.
   const named = '00000000200000fb'
   const none = '0000000000000000'
   const lentByEngine = new Set(['/', '/sbin/docker-init', '/etc/hostname', '/etc/hosts', '/etc/resolv.conf'])
   beforeAll(async () => {
-    engine = await startEngine()
-    witness = await witnessContainers(engine.address)
-    sandbox = await openSandbox({ engine: engine.address })
-    room = {
-      sandbox,
-      imageOf: createImages(sandbox, undefined),
-      scriptMs: readSettings({}).scriptSeconds * 1_000,
-    }
-    await room.imageOf('default')
+    machines = await openTestMachines()
   }, 600_000)
-  afterAll(async () => {
-    await sandbox?.close()
-    witness?.close()
-    await engine?.close()
-  }, 120_000)
-
-  const scripted = (fields: Partial<OsItem>): OsItem => ({
-    id: 'made#0',
-    description: '',
-    image: 'default',
-    init: [],
-    start: undefined,
-    evaluation: { kind: 'match', answer: '', strip: true },
-    example: undefined,
-    ...fields,
-  })
-  const bash = (code: string) => ({ language: 'bash', code }) as const
-  const compare = {
-    language: 'python',
-    code: 'from sys import argv\nexit(int(argv[1]) != int(argv[2]))',
-  } as const
-
-  /** Whether the item is fulfilled after these scripts with this answer. */
-  async function graded(
-    item: OsItem,
-    scripts: readonly string[],
-    answer: string,
-    checkMs?: number,
-  ): Promise<boolean> {
-    const limited = checkMs === undefined ? room : { ...room, checkMs }
-    const machine = await containerAssignment(item, async () => limited).open()
-    try {
-      for (const script of scripts) await machine.run(script)
-      return await machine.grade({ kind: 'answer', answer })
-    } finally {
-      await machine.close()
-    }
-  }
-
-  const question = scripted({
-    init: [bash('mkdir -p /root/d && touch /root/d/1 /root/d/2 /root/d/3')],
-    evaluation: { kind: 'check', chain: ['example', compare] },
-    example: bash('ls /root/d | wc -l'),
-  })
-  const work = scripted({
-    init: [bash('mkdir -p /srv/d && touch /srv/d/a /srv/d/b')],
-    evaluation: {
-      kind: 'check',
-      chain: [
-        bash(
-          '[ "$(stat -c %a /srv/d/a)" = 600 ] && [ ! -e /srv/d/b ] && python3 -c "exit(0)" && ls /srv/d > /dev/null',
-        ),
-      ],
-    },
-  })
-  const done = 'chmod 600 /srv/d/a; rm /srv/d/b'
-
-  test('a right answer and done work are paid, wrong ones and none are not', async () => {
-    expect(await graded(question, ['ls /root/d'], '3')).toBe(true)
-    expect(await graded(question, [], '2')).toBe(false)
-    expect(await graded(question, [], 'three')).toBe(false)
-    expect(await graded(work, [done], '')).toBe(true)
-    expect(await graded(work, ['chmod 600 /srv/d/a'], '')).toBe(false)
-    expect(await graded(work, [], '')).toBe(false)
-  }, 300_000)
+  afterAll(() => machines?.close(), 120_000)
 
   const yes = "printf '#!/bin/sh\\nexit 0\\n'"
   const tampering: Readonly<Record<string, string>> = {
@@ -125,23 +53,23 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   test.each(Object.entries(tampering))(
     '%s change no reward',
     async (_, script) => {
-      expect(await graded(work, [script], '')).toBe(false)
-      expect(await graded(question, [script], '7')).toBe(false)
+      expect(await graded(machines.room, work, [script], '')).toBe(false)
+      expect(await graded(machines.room, question, [script], '7')).toBe(false)
     },
     300_000,
   )
 
   test('honest work is paid beside broken tools, and a question is about what was there', async () => {
     const { 'programs replaced': replaced = '' } = tampering
-    expect(await graded(work, [done, replaced], '')).toBe(true)
-    expect(await graded(question, ['rm -rf /root/d'], '0')).toBe(false)
-    expect(await graded(question, ['rm -rf /root/d'], '3')).toBe(true)
+    expect(await graded(machines.room, work, [done, replaced], '')).toBe(true)
+    expect(await graded(machines.room, question, ['rm -rf /root/d'], '0')).toBe(false)
+    expect(await graded(machines.room, question, ['rm -rf /root/d'], '3')).toBe(true)
   }, 300_000)
 
   test("what a check runs of the agent's opens no file of the host", async () => {
     const secret = makeHostSecret()
     const calc = scripted({ evaluation: { kind: 'check', chain: [bash('[ "$(calc "1 + 1")" = 2 ]')] } })
-    const machine = await containerAssignment(calc, async () => room).open()
+    const machine = await containerAssignment(calc, async () => machines.room).open()
     try {
       const place = (name: string, text: string) =>
         `printf %s '${Buffer.from(text).toString('base64')}' | base64 -d > ${name}; chmod 755 ${name}`
@@ -173,14 +101,14 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
       const item = scripted({ evaluation: { kind: 'check', chain: [bash('calc && [ -e /etc/passwd ]')] } })
       const command = script.startsWith('mv') ? script : ':'
       const calc = `printf '#!/bin/bash\n${script}\n' > /usr/local/bin/calc; chmod 755 /usr/local/bin/calc`
-      expect(await graded(item, [calc, command], '', 10_000)).toBe(false)
+      expect(await graded(machines.room, item, [calc, command], '', 10_000)).toBe(false)
     },
     300_000,
   )
 
   test('programs take the rights of their owner only where an item needs it, and those hold nothing new', async () => {
     const rights = async (needs: readonly Need[]) => {
-      const machine = await containerAssignment(scripted({ needs }), async () => room).open()
+      const machine = await containerAssignment(scripted({ needs }), async () => machines.room).open()
       const own = 'cp /bin/bash /tmp/own; chmod u+s /tmp/own; runuser -u nobody -- /tmp/own -p -c'
       const { output } = await machine.run(
         `grep CapBnd /proc/self/status; ${own} 'id -u; grep -E "CapEff|Seccomp:" /proc/self/status'`,
@@ -200,12 +128,12 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
       evaluation: { kind: 'check', chain: [bash('[ "$(sudo whoami)" = root ]')] },
       needs: ['setuid'],
     })
-    const machine = await containerAssignment(item, async () => room).open()
+    const machine = await containerAssignment(item, async () => machines.room).open()
     const { exitCode } = await machine.run('command -v sudo apt')
     await machine.close()
     skip(exitCode !== 0, 'the image is made of the packages of this machine, which has no sudo or no apt')
-    expect(await graded(item, [], '')).toBe(false)
-    expect(await graded(item, ["echo 'root ALL=(ALL:ALL) ALL' > /etc/sudoers"], '')).toBe(true)
+    expect(await graded(machines.room, item, [], '')).toBe(false)
+    expect(await graded(machines.room, item, ["echo 'root ALL=(ALL:ALL) ALL' > /etc/sudoers"], '')).toBe(true)
   }, 120_000)
 
   const hostile: Readonly<Record<string, string>> = {
@@ -221,7 +149,10 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   test.each(Object.entries(hostile))(
     '%s is answered, and earns nothing',
     async (_, script) => {
-      const machine = await containerAssignment(work, async () => ({ ...room, scriptMs: 5_000 })).open()
+      const machine = await containerAssignment(work, async () => ({
+        ...machines.room,
+        scriptMs: 5_000,
+      })).open()
       const { output, exitCode } = await machine.run(script)
       expect(output.length).toBeLessThan(200_000)
       expect(exitCode).toBeGreaterThanOrEqual(0)
@@ -233,7 +164,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   )
 
   test('folder, variables and functions carry over, and both streams are one', async () => {
-    const machine = await containerAssignment(question, async () => room).open()
+    const machine = await containerAssignment(question, async () => machines.room).open()
     await machine.run('cd /srv; A=1; export B="two words"; f() { echo "f$1"; }')
     expect(await machine.run('echo "$PWD $A $B"; f 3; echo wrong >&2; false')).toEqual({
       output: '/srv 1 two words\nf3\nwrong\n',
@@ -243,7 +174,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   }, 120_000)
 
   test('no container that was started has more than the named capabilities, or anything of the host', async () => {
-    const containers = await witness.seen()
+    const containers = await machines.witness.seen()
     expect(containers.filter(({ settings }) => settings.PidMode !== '').length).toBeGreaterThan(1)
     for (const { settings, status, mounts } of containers) {
       for (const set of ['CapPrm', 'CapEff', 'CapBnd']) expect(fieldOf(status, set)).toBe(named)
@@ -266,7 +197,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
   })
 
   test('no container outlives its session', async () => {
-    expect(await sandbox.reap()).toEqual([])
+    expect(await machines.sandbox.reap()).toEqual([])
   })
 
   // Official items are not part of the project.
@@ -283,7 +214,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
       const worker = async () => {
         for (let id = open.shift(); id !== undefined; id = open.shift()) {
           const item = dataset.item(id)
-          const machine = await containerAssignment(item, async () => room).open()
+          const machine = await containerAssignment(item, async () => machines.room).open()
           try {
             const { evaluation, example } = item
             const output = example === undefined ? '' : (await machine.run(example.code)).output.trim()

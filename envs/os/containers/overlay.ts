@@ -2,12 +2,12 @@
  * The agent's files laid over a pristine file system, so that checks find its work and their own tools.
  *
  * Runs in an inspector: a container of the same image, which sees the agent's files under `/proc/1/root`
- * while the agent stands still.
+ * while the agent is stopped.
  *
  * Invariants
  * - What the agent changed, made or deleted is changed, made or deleted here, but for programs, libraries and
  *   what configures them: those stay the image's own, and no new program takes the name of one of them.
- * - What changed is told by the change time of the inode, which nobody can set: files that the agent did not
+ * - Changes are found by the change time of the inode, which no program can set: files that the agent did not
  *   touch are the same inode of the same layer in both.
  * - Nothing of the agent's is executed, and no link of its is followed.
  */

@@ -5,7 +5,7 @@
  * - An item's own scripts run with dice of its own: bash's RANDOM starts from the item's name, so the same item is
  *   the same machine.
  */
-import { seedOf } from '../../../identity.ts'
+import { seedOf } from '../../../identity/identity.ts'
 import type { Container, Sandbox } from '../../sandbox/sandbox.ts'
 import type { Need, OsItem } from '../item.ts'
 import { continued, lineOf } from './invocation.ts'

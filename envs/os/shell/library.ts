@@ -9,24 +9,13 @@
 import { Draw, instanceSeed } from '../../draw.ts'
 import type { InstanceId, Split } from '../../environment.ts'
 import { EnvironmentFault } from '../../environment.ts'
+import { generatedInstances, generatedSplits } from '../../generated-instances.ts'
 import type { OsSettings } from '../settings.ts'
 import type { Problem, ProblemKind } from './problem.ts'
 import { fileProblems } from './problems/files.ts'
 import { permissionProblems } from './problems/permissions.ts'
 import { processProblems } from './problems/processes.ts'
 import { textProblems } from './problems/text.ts'
-
-const splitNames = ['train', 'validation', 'test'] as const
-type SplitName = (typeof splitNames)[number]
-
-/** Problems of a split at most: with three splits every seed still fits into 32 bits. */
-const largestSplit = 2 ** 30
-const heldOut = 2_000
-const sizes: Readonly<Record<SplitName, number>> = {
-  train: Number.POSITIVE_INFINITY,
-  validation: heldOut,
-  test: heldOut,
-}
 
 /** All kinds of problems. */
 export const problemKinds: readonly ProblemKind[] = [
@@ -61,33 +50,16 @@ export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): 
       'bad_settings',
       `settings of os: there are no problems of levels ${settings.levels.join(', ')} about ${settings.subjects.join(', ')}`,
     )
+  const { splits, instanceAt, placeOf } = generatedInstances('os', 'problem')
   return {
-    splits: splitNames.map((name) => ({ name, size: sizes[name] })),
-    instanceAt(split, index) {
-      if (!isSplit(split))
-        throw new EnvironmentFault(
-          'unknown_split',
-          `os has no split "${split}": use ${splitNames.join(', ')}`,
-        )
-      const size = Math.min(sizes[split], largestSplit)
-      return `${split}/${((index % size) + size) % size}`
-    },
+    splits,
+    instanceAt,
     open(instance) {
-      const [, split = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,9})$/.exec(instance) ?? []
-      const index = Number(digits)
-      if (!isSplit(split) || digits === '' || index >= Math.min(sizes[split], largestSplit))
-        throw new EnvironmentFault(
-          'unknown_instance',
-          `os has no problem "${instance.slice(0, 80)}": use train/N, or validation/N or test/N with N below ${heldOut}`,
-        )
-      const seed = instanceSeed(splitNames, split, index)
+      const { split, index } = placeOf(instance)
+      const seed = instanceSeed(generatedSplits, split, index)
       const kind = kinds[index % kinds.length]
       if (kind === undefined) throw new RangeError('there are no kinds of problems')
       return { problem: kind.make(new Draw(seed)), seed }
     },
   }
-}
-
-function isSplit(name: string): name is SplitName {
-  return (splitNames as readonly string[]).includes(name)
 }

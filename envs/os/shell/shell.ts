@@ -9,7 +9,7 @@
  */
 import type { CommandName } from 'just-bash'
 import { Bash, defineCommand, getCommandNames } from 'just-bash'
-import { uniforms } from '../../../identity.ts'
+import { uniforms } from '../../../identity/identity.ts'
 import { ProcessTable } from './processes.ts'
 import type { FoundEntry, World, WorldProcess } from './world.ts'
 import { defaultMode, home } from './world.ts'

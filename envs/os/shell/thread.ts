@@ -6,7 +6,8 @@
  * - The thread's clock and dice belong to the script that runs: `Date` and `Math.random` are replaced before
  *   anything else is loaded.
  */
-import { serve } from '../../threads/serve.ts'
+import { serveCalls } from '../../../machine/thread-answers.ts'
+import type { AnsweringMethods } from '../../threads/thread.ts'
 import type { ShellResult, ShellSnapshot } from './shell.ts'
 import type { World } from './world.ts'
 
@@ -44,7 +45,7 @@ export type ShellReply =
 // Loaded after the clock is in place.
 const { VirtualShell } = await import('./shell.ts')
 const shells = new Map<number, InstanceType<typeof VirtualShell>>()
-serve(answer)
+serveCalls<AnsweringMethods<ShellRequest, ShellReply>>({ answer })
 
 async function answer(request: ShellRequest): Promise<ShellReply> {
   if (request.kind === 'open') {

@@ -2,7 +2,7 @@
  * Folders full of files, which generated problems ask about.
  *
  * Invariants
- * - No two files of a tree have the same path; a tree's own folder is told apart from the rest by its name.
+ * - No two files of a tree have the same path; a tree's own folder is distinguished from the rest by its name.
  */
 import type { Draw } from '../../draw.ts'
 import { extensions, linesOf, nouns } from './words.ts'

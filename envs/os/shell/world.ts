@@ -33,7 +33,7 @@ export interface World {
   readonly processes: readonly WorldProcess[]
 }
 
-/** A path as it was found; links are told and never followed. */
+/** A path as it was found; links are listed and never followed. */
 export type FoundEntry =
   | { readonly kind: 'file'; readonly mode: number; readonly content: string }
   | { readonly kind: 'folder'; readonly mode: number }

@@ -6,7 +6,7 @@
  * - What stays in memory of a product is its index entry, its place and its price; pages in use are kept as well.
  * - The price of a product that its page shows as a range is one number, the same whenever it is asked for.
  */
-import { seedOf, uniforms } from '../../../identity.ts'
+import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { GrowingList } from '../search/growing.ts'
 import type { TextIndex } from '../search/text-index.ts'
 import { TextIndexBuilder } from '../search/text-index.ts'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { sharedData } from '../../../test/shared-data.ts'
 import { openDataset } from './dataset.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -89,9 +90,7 @@ test('a folder without products is refused with what was expected', async () => 
   await expect(openDataset(dir)).rejects.toThrow(/holds no products/)
 })
 
-const shared =
-  process.env.PERDURE_SHARED_DATA ?? path.resolve(import.meta.dirname, '../../../../../shared/data')
-const official = path.join(shared, 'webshop')
+const official = sharedData('webshop')
 const missing = existsSync(official) ? false : `no official shop in ${official}`
 
 describe.skipIf(missing)(`the official shop${missing ? ` (skipped: ${missing})` : ''}`, () => {

@@ -15,6 +15,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { unreadableFolder } from '../../data-folder.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { HumanInstruction, ProductRecord } from '../shop/product.ts'
 import { instructionsSchema, isLeftOut, readDocument, readItem } from '../shop/product.ts'
@@ -110,16 +111,9 @@ const patterns: Readonly<Record<keyof ShopFiles, RegExp>> = {
 async function findFiles(dir: string): Promise<ShopFiles> {
   const found: { path: string; name: string; size: number }[] = []
   for (const folder of [dir, path.join(dir, 'data')]) {
-    const names = await readdir(folder).catch((cause: unknown) => {
-      if (folder !== dir) return []
-      throw new EnvironmentFault(
-        'bad_data',
-        `webshop data: folder ${dir} cannot be read: give an existing folder`,
-        {
-          cause,
-        },
-      )
-    })
+    const names = await readdir(folder).catch((cause: unknown) =>
+      folder === dir ? unreadableFolder('webshop', dir)(cause) : [],
+    )
     for (const name of names) {
       const file = path.join(folder, name)
       const facts = await stat(file)

@@ -7,7 +7,7 @@
  * - A price limit that no file gives is drawn from the product's id, and is the same in every session.
  */
 import { z } from 'zod'
-import { seedOf, uniforms } from '../../../identity.ts'
+import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import type { Goal, GoalOption } from '../shop/goal.ts'
 import { drawPriceLimit, priceLimitText } from '../shop/goal.ts'

@@ -7,8 +7,10 @@
  * - Every goal can be met in full: its product has all that is asked for and costs less than the limit, by every
  *   price that its page shows.
  */
-import { seedOf } from '../../../identity.ts'
+
+import { seedOf } from '../../../identity/identity.ts'
 import { Draw } from '../../draw.ts'
+import type { GeneratedSplit } from '../../generated-instances.ts'
 import type { ShopWindow } from '../data/catalogue.ts'
 import type { Difficulty } from '../settings.ts'
 import type { Goal } from '../shop/goal.ts'
@@ -17,9 +19,6 @@ import type { Product } from '../shop/product.ts'
 import { floatText } from '../shop/python-text.ts'
 import type { Ware } from './words.ts'
 import { brands, colors, departmentWords, wares } from './words.ts'
-
-export const shopSplits = ['train', 'validation', 'test'] as const
-export type ShopSplit = (typeof shopSplits)[number]
 
 /** Both ends belong to the range. */
 interface Range {
@@ -86,14 +85,14 @@ export const levels: Readonly<Record<Difficulty, Level>> = {
 }
 
 /** The number of a product's split: of ten products eight are trained on. */
-const splitShares: readonly ShopSplit[] = [
-  ...Array.from({ length: 8 }, (): ShopSplit => 'train'),
+const splitShares: readonly GeneratedSplit[] = [
+  ...Array.from({ length: 8 }, (): GeneratedSplit => 'train'),
   'validation',
   'test',
 ]
 
 /** Which split asks for a product. @param index of the product in the catalogue */
-export function splitOf(index: number): ShopSplit {
+export function splitOf(index: number): GeneratedSplit {
   return splitShares[index % splitShares.length] ?? 'train'
 }
 

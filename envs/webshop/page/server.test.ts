@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ServedPage } from '../../environment.ts'
-import { createSession } from '../session.ts'
 import { noPriceLimit } from '../shop/goal.ts'
-import { toyProduct, toyShop } from '../shop/toy.ts'
+import { toyProduct, toyShop } from '../shop/toy.testing.ts'
+import { createSession } from '../shop-session.ts'
 import { servePage } from './server.ts'
 
 const nasty = '<script>alert("1")</script>'

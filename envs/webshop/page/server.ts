@@ -11,9 +11,10 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
-import { hostToListenOn, mayEnter } from '../../../listening.ts'
-import type { InstanceId, ServedPage, ToolCall } from '../../environment.ts'
-import type { ShopSession } from '../session.ts'
+import { hostToListenOn, mayEnter } from '../../../machine/listening.ts'
+import type { ToolCall } from '../../../messages/tool.ts'
+import type { InstanceId, ServedPage } from '../../environment.ts'
+import type { ShopSession } from '../shop-session.ts'
 import { clickCall, searchCall } from '../tools.ts'
 import { documentOf, messageOf } from './html.ts'
 
@@ -139,7 +140,7 @@ class Player {
 
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#last.then(work)
-    // Whoever waits for it hears of a failure; those behind go on.
+    // The request that waits for it gets the failure; those behind it continue.
     this.#last = done.catch(() => undefined)
     return done
   }

@@ -6,7 +6,7 @@ test('terms are lower-case stems without possessives and stop words', () => {
   expect(termsOf('Men’s MEN＇S')).toEqual(['men', 'men'])
 })
 
-test('no character becomes two in lower case, and none depends on where it stands', () => {
+test('no character becomes two in lower case, and none depends on where it is', () => {
   expect(termsOf('İX ΟΔΟΣ')).toEqual(['ix', 'οδοσ'])
 })
 

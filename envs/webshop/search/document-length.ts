@@ -9,7 +9,7 @@
 // So many numbers are kept as they are; Lucene derives it from the byte of the greatest integer.
 const exactNumbers = 24
 
-/** Keeps the four leading bits of a number, and where they stand. */
+/** Keeps the four leading bits of a number, and where they are. */
 function packFloat(value: number): number {
   const bits = 32 - Math.clz32(value)
   if (bits < 4) return value

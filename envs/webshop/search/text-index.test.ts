@@ -17,7 +17,7 @@ test('a score is that of BM25 with k1 0.9 and b 0.4', () => {
   expect(hit?.score).toBeCloseTo((idf * 2) / (2 + norm), 6)
 })
 
-test('a term counts as often as it stands in the query', () => {
+test('a term counts as often as it is in the query', () => {
   const index = indexOf('red shoe', 'green hat')
   const once = index.search('hat', 1)[0]?.score ?? 0
   expect(index.search('hat hats', 1)[0]?.score).toBeCloseTo(2 * once, 6)

@@ -42,7 +42,7 @@ test('words come in order, never overlap and are never empty or longer than 255 
 test('time grows with the length of the text: a megabyte of anything is cut in a moment', () => {
   for (const unit of ['a', '[', '_', "a'", '\u0301', '1,', '\ud800', '👩\u200d'])
     expect(wordsOf(unit.repeat(100_000)).length).toBeLessThanOrEqual(200_000)
-  // A word of 255 units ends in the letter, however many connectors stand before it.
+  // A word of 255 units ends in the letter, however many connectors are before it.
   expect(wordsOf(`${'_'.repeat(100_000)}a`)).toEqual([`${'_'.repeat(254)}a`])
 })
 

@@ -4,7 +4,7 @@
  *
  * Invariants
  * - Words come in the order of the text, never overlap and are never empty.
- * - No word is longer than 255 UTF-16 units: a longer one is cut there and goes on as the next.
+ * - No word is longer than 255 UTF-16 units: a longer one is cut there and continues as the next.
  * - Time grows with the length of the text, whatever it holds.
  */
 import { breakClass, breakClassOf } from './word-break.ts'
@@ -92,7 +92,7 @@ function wordEnd(text: string, start: number): number {
 // A Hebrew letter with its apostrophe: it may end a word, and joins on like a letter.
 const hebrewQuoted = -1
 
-/** Letters, digits and katakana, with what may stand between them. */
+/** Letters, digits and katakana, with what may be between them. */
 function chainEnd(text: string, start: number, limit: number): number {
   let end = start
   let at = start
@@ -127,7 +127,7 @@ function joins(previous: number, current: number): boolean {
   return false
 }
 
-/** The place of the letter or digit beyond a mark that may stand between two of its kind. */
+/** The place of the letter or digit beyond a mark that may be between two of its kind. */
 function bridged(
   text: string,
   at: number,

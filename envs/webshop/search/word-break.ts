@@ -21,7 +21,7 @@ export const breakClass = {
   pictographPerson: 21,
   /** Letters of scripts that put no spaces between words: a run of them is one word. */
   spaceless: 8,
-  /** Marks of such scripts: they extend what stands before them, and begin a word where nothing does. */
+  /** Marks of such scripts: they extend what is before them, and begin a word where nothing does. */
   spacelessMark: 9,
   extend: 10,
   joiner: 11,

@@ -3,7 +3,7 @@ import type { Goal } from './goal.ts'
 import { drawPriceLimit, noPriceLimit, priceLimitText } from './goal.ts'
 import type { Product } from './product.ts'
 import { rewardOf } from './reward.ts'
-import { toyProduct } from './toy.ts'
+import { toyProduct } from './toy.testing.ts'
 
 const goal: Goal = {
   productId: 'A1',

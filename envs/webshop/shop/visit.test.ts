@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toyProduct, toyShop } from './toy.ts'
+import { toyProduct, toyShop } from './toy.testing.ts'
 import { Visit } from './visit.ts'
 
 const options = new Map([

@@ -182,7 +182,7 @@ export const textProblems: readonly ProblemKind[] = [
       const top = folderPath(draw)
       const [winner = '', ...others] = draw.some(people, draw.int(3, 6))
       const wanted = draw.one(severities)
-      // Nobody else has more than two of the wanted lines, so the winner's three are the most.
+      // No one else has more than two of the wanted lines, so the winner's three are the most.
       const entries = [
         ...draw.times(draw.int(3, 5), () => ({ severity: wanted, person: winner })),
         ...others.flatMap((person) => draw.times(draw.int(0, 2), () => ({ severity: wanted, person }))),

@@ -1,0 +1,57 @@
+/**
+ * Answer of an environment: what it says to a reset or to an action, within the time that its task allows.
+ *
+ * Invariants
+ * - An action that could not be read is answered to the agent and counted, and never reaches the task.
+ * - A caller waits no longer than the task allows, and not at all once it is cancelled.
+ */
+import { Context } from '@temporalio/activity'
+import { EnvironmentFault, type StepResult } from '../envs/environment.ts'
+import type { Message } from '../messages/message.ts'
+import type { StoredAction } from '../storage/actions.ts'
+import type { LiveSession } from './sessions.ts'
+
+/** One step; an action that could not be read is answered in the place of the task. */
+export async function playAction(session: LiveSession, action: StoredAction): Promise<StepResult> {
+  const [problem] = action.problems
+  if (problem === undefined)
+    return withinAnswerTime(session, 'step', () => session.environment.step(action.message))
+  const content = problemSentence(problem)
+  const message: Message = { role: 'tool', name: 'error', content }
+  return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }
+}
+
+/**
+ * Waits for an environment as long as its task allows, and no longer than a caller waits for the answer.
+ * @throws EnvironmentFault `session_lost`, CancelledFailure
+ */
+export async function withinAnswerTime<T>(
+  { answerTimeoutMs }: LiveSession,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { cancellationSignal } = Context.current()
+  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const message = `the environment did not answer a ${what} within ${answerTimeoutMs / 1000} s; its session is given up`
+    reject(new EnvironmentFault('session_lost', message))
+  }, answerTimeoutMs)
+  const onCancel = () => {
+    // A worker that shuts down lets the step end.
+    if (cancellationSignal.reason.message !== 'WORKER_SHUTDOWN') reject(cancellationSignal.reason)
+  }
+  if (cancellationSignal.aborted) onCancel()
+  cancellationSignal.addEventListener('abort', onCancel, { once: true })
+  try {
+    return await Promise.race([work(), givenUp])
+  } finally {
+    clearTimeout(timer)
+    cancellationSignal.removeEventListener('abort', onCancel)
+  }
+}
+
+function problemSentence(problem: unknown): string {
+  return typeof problem === 'object' && problem !== null && 'sentence' in problem
+    ? String(problem.sentence)
+    : 'The action could not be read; call one tool with a JSON object of arguments.'
+}

@@ -1,0 +1,197 @@
+/**
+ * One update by the policy objective: from the groups it consumes and a checkpoint to the next checkpoint.
+ *
+ * Invariants
+ * - It reads one batch file and one checkpoint and writes the next checkpoint, whole or not at all.
+ * - The first attempt decides which groups it consumes.
+ * - [UPDATE-1] A checkpoint that is broken is never trained on: the newest good one before it is.
+ * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { GroupId, RunId } from '../identity/identity.ts'
+import { learningRateAt } from '../learning/learning-rate.ts'
+import type { LearningSignal } from '../learning/learning-signal.ts'
+import { settingsInForce } from '../learning/settings-in-force.ts'
+import { staleness, stalenessStatistics } from '../learning/staleness.ts'
+import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
+import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
+import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
+import type { Trainer, UpdateRequest as TrainerRequest } from '../policy/trainer/trainer.ts'
+import type { Store } from '../storage/store.ts'
+import type { StoredUpdate } from '../storage/updates.ts'
+import type { LearningChange } from '../workflows/messages.ts'
+import type { OpenRun } from './open-runs.ts'
+import { type CollectedBatch, collectBatch } from './update-batch.ts'
+import type { UpdateFigures } from './update-metrics.ts'
+
+export interface UpdateRequest {
+  readonly run: RunId
+  /** From 1. */
+  readonly step: number
+  /** Current version, before the update. */
+  readonly version: number
+  /** Consumed groups with the version at which each was admitted. */
+  readonly groups: readonly { readonly group: GroupId; readonly version: number }[]
+  readonly learning: LearningChange
+  readonly waitedSeconds: number
+}
+
+export interface UpdateResult {
+  /** The version to publish; the current one where there was nothing to learn from. */
+  readonly version: number
+  readonly success: Readonly<Record<string, number>>
+  /** Episodes per task. */
+  readonly samples: Readonly<Record<string, number>>
+  readonly reward: Readonly<Record<string, number>>
+  readonly staleness: number
+  /** What there was to learn from; absent where an older version made the update. */
+  readonly signal?: LearningSignal
+  /** The groups that it consumed. */
+  readonly groups: readonly GroupId[]
+}
+
+/** What an update works with. */
+export interface UpdateTools {
+  readonly store: Store
+  readonly trainerOf: (threads: number) => Trainer
+  /** Told how far the trainer has come. */
+  readonly onProgress: (done: number, total: number) => void
+  readonly log: (line: string) => void
+}
+
+/** Updates the policy, or tells what an earlier attempt has made of it. */
+export async function updatePolicy(
+  request: UpdateRequest,
+  opened: OpenRun,
+  tools: UpdateTools,
+): Promise<UpdateResult> {
+  const { run, step, version: current } = request
+  const { store } = tools
+  const before = await store.updates.get(run, step)
+  if (before !== undefined) return resultAt(before, current)
+  const groups = await consumedGroups(request, store)
+  const ids = groups.map(({ group }) => group)
+  const collected = await collectBatch(store, ids, opened.config.learning)
+  const since = performance.now()
+  const trained = await train(request, opened, collected, tools)
+  const statistics: UpdateFigures = {
+    ...collected.figures,
+    staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
+    kl: trained.kl,
+    referenceKl: trained.referenceKl,
+    entropy: trained.entropy,
+    clipFraction: trained.clipFraction,
+    gradientNorm: trained.gradientNorm,
+    loss: trained.loss,
+    waitSeconds: request.waitedSeconds,
+    trainSeconds: (performance.now() - since) / 1000,
+  }
+  const version = collected.batch === null ? current : current + 1
+  const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
+  await store.updates.put(update)
+  return resultAt((await store.updates.get(run, step)) ?? update, current)
+}
+
+/** Those that the first attempt has taken; the requested ones for the first. */
+async function consumedGroups(
+  { run, step, groups }: UpdateRequest,
+  store: Store,
+): Promise<UpdateRequest['groups']> {
+  const decided = await store.groups.list(run, { consumedBy: step })
+  const consumed = decided.length === 0 ? groups : decided.map(({ id, version }) => ({ group: id, version }))
+  await store.groups.consume(
+    consumed.map(({ group }) => group),
+    step,
+  )
+  return consumed
+}
+
+/** The trainer's part, where there is something to learn from. */
+async function train(
+  request: UpdateRequest,
+  { config, directory }: OpenRun,
+  { batch }: CollectedBatch,
+  { trainerOf, onProgress, log }: UpdateTools,
+): Promise<typeof noUpdate | Awaited<ReturnType<Trainer['update']>>> {
+  const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
+  if (batch === null) return noUpdate
+  const batchFile = directory.batchFile(request.step)
+  await writeUpdateBatch(batchFile, batch)
+  const version = request.version + 1
+  const toCheckpointDir = directory.checkpointDir(version)
+  return trainerOf(config.policy.threads).update(
+    {
+      ...learningOf(config, request, directory.checkpointDir(0)),
+      batchFile,
+      fromCheckpointDir,
+      toCheckpointDir,
+      version,
+    },
+    onProgress,
+  )
+}
+
+/**
+ * Objective and optimizer of an update by the settings that hold now; an order to the learning rate changes the top
+ * of its schedule.
+ * @param warmStarted the checkpoint that the k3 divergence is taken from, where it has a weight
+ */
+function learningOf(
+  { learning: configured, rollout, training }: RunConfig,
+  { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
+  warmStarted: string,
+): Pick<TrainerRequest, 'objective' | 'optimizer' | 'referenceCheckpointDir' | 'microBatchTokens'> {
+  const learning = settingsInForce(configured, ordered)
+  const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
+  const { beta1, beta2, epsilon, weightDecay, gradientClip, microBatchTokens } = learning
+  const learningRate = learningRateAt(step, {
+    peak: learning.learningRate,
+    warmUpUpdates: learning.warmUpUpdates,
+    finalShare: learning.finalLearningRateShare,
+    updates: training.updates,
+  })
+  const { temperature } = rollout
+  return {
+    objective: {
+      kind: 'policy',
+      clipLow,
+      clipHigh,
+      dualClip,
+      klCoefficient,
+      entropyCoefficient,
+      temperature,
+    },
+    optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
+    referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,
+    microBatchTokens,
+  }
+}
+
+/** The checkpoint of a version, or the newest good one before it. */
+async function goodCheckpoint(root: string, version: number, log: (line: string) => void): Promise<string> {
+  const { found, refused } = await latestGoodCheckpoint(root, version)
+  for (const { fault } of refused) log(fault.message)
+  if (found === undefined)
+    throw new CheckpointFault('missing', `${root} has no good checkpoint up to version ${version}`)
+  if (found.version !== version) log(`training continues from version ${found.version} instead of ${version}`)
+  return found.dir
+}
+
+const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
+
+/**
+ * What the run learns of an update. One that ended after its run was stopped, which was
+ * rolled back before it knew of it, counts as done; its weights are left behind with their line.
+ */
+function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
+  const { success, samples = {}, reward, staleness, signal } = statistics as unknown as UpdateFigures
+  return {
+    version: Math.max(version, current),
+    success,
+    samples,
+    reward,
+    staleness: staleness.mean,
+    ...(signal === undefined ? {} : { signal }),
+    groups,
+  }
+}

@@ -1,0 +1,49 @@
+/** Commands are printed as they are typed here. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandName, withTypedCommands } from './command-name.ts'
+
+let root: string
+let onPath: string
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'perdure-name-'))
+  onPath = join(root, 'global')
+  mkdirSync(join(root, 'bin'))
+  mkdirSync(onPath)
+  writeFileSync(join(root, 'bin', 'perdure.mjs'), '')
+  symlinkSync(join(root, 'bin', 'perdure.mjs'), join(onPath, 'perdure'))
+})
+
+afterAll(() => rmSync(root, { recursive: true }))
+
+test('where the shell finds this very command it is `perdure`', () => {
+  expect(commandName({ PATH: `/nowhere:${onPath}` }, root)).toBe('perdure')
+})
+
+test('in a checkout, and where it is a dependency, it is `npx perdure`', () => {
+  expect(commandName({ PATH: '/nowhere' }, root)).toBe('npx perdure')
+})
+
+test('what a package runner puts on the PATH is not on that of the shell', () => {
+  expect(commandName({ PATH: onPath, npm_command: 'exec' }, root)).toBe('npx perdure')
+})
+
+test('another `perdure` that the shell finds first is not this one', () => {
+  const other = join(root, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'perdure'), '')
+  expect(commandName({ PATH: `${other}:${onPath}` }, root)).toBe('npx perdure')
+})
+
+test('commands in a text are replaced wherever they are, and other words are left alone', () => {
+  const text = '`perdure resume first` continues.\n  perdure ui\n  $ perdure runs\n  | perdure env replay db'
+  expect(withTypedCommands(text, 'npx perdure')).toBe(
+    '`npx perdure resume first` continues.\n  npx perdure ui\n  $ npx perdure runs\n  | npx perdure env replay db',
+  )
+  expect(withTypedCommands('Usage: perdure [options]', 'npx perdure')).toBe('Usage: npx perdure [options]')
+  for (const same of ['npx perdure ui', '/home/perdure runs', 'the `perdure` command', 'perdure-p3xk0a'])
+    expect(withTypedCommands(same, 'npx perdure')).toBe(same)
+})

@@ -1,0 +1,54 @@
+/**
+ * Calls to the workflows of runs, over a connection of the session's own.
+ *
+ * Invariants
+ * - A call that still waits when the connection is closed is ended first: it would be tried again on the closed channel,
+ *   from a timer, and end the process.
+ */
+import {
+  Client,
+  Connection,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+} from '@temporalio/client'
+import { runId, workflowIdOf } from '../identity/identity.ts'
+import { dataConverter, unread } from '../temporal/payload-encryption.ts'
+import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
+import type { trainingRun } from '../workflows/training-run.ts'
+import type { SessionHome } from './session-home.ts'
+
+export interface RunCalls extends AsyncDisposable {
+  readonly client: Client
+  readonly ask: ServerCalls['ask']
+  handleOf(run: string): WorkflowHandle<typeof trainingRun>
+  /** The run's execution; undefined where it has none. @throws TemporalFault `unreachable` */
+  describe(run: string): Promise<WorkflowExecutionDescription | undefined>
+  /** A call that ends when the session does. */
+  untilClosed<T>(call: () => Promise<T>): Promise<T>
+}
+
+export async function openRunCalls({
+  server,
+  homeName,
+}: Pick<SessionHome, 'server' | 'homeName'>): Promise<RunCalls> {
+  const connection = await Connection.connect(server.options ?? {})
+  const closing = new AbortController()
+  const converter = dataConverter()
+  const common = { connection, namespace: server.namespace }
+  const client = new Client({ ...common, ...(converter === undefined ? {} : { dataConverter: converter }) })
+  // What is described needs no key.
+  const { ask, describe } = createServerCalls(new Client({ ...common, dataConverter: unread }), server)
+  const workflowIdOfRun = (run: string) => workflowIdOf(homeName, runId(run))
+  const untilClosed = <T>(call: () => Promise<T>) => client.withAbortSignal(closing.signal, call)
+  return {
+    client,
+    ask,
+    handleOf: (run) => client.workflow.getHandle<typeof trainingRun>(workflowIdOfRun(run)),
+    describe: (run) => untilClosed(() => describe(workflowIdOfRun(run))),
+    untilClosed,
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      await connection.close()
+    },
+  }
+}

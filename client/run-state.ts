@@ -1,0 +1,102 @@
+/**
+ * The state with which a run continues in a new execution, made of what it left in the store.
+ *
+ * Invariants
+ * - A batch that was in progress is taken again, and what was in flight is looked for first.
+ * - An order that was taken after the state was stored holds in the new execution too, under its number.
+ * - Evaluations that were started after it was stored are heard of in the new execution.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
+import type { AuditEntry } from '../storage/audit.ts'
+import { applySettings } from '../workflows/live-settings.ts'
+import { currentState, isWarm, type TrainingState } from '../workflows/training-state.ts'
+import { enterEvaluation } from '../workflows/transitions/evaluations.ts'
+import { awaitEffect, knowOrder, numberOrder } from '../workflows/transitions/orders.ts'
+import { continueRun, pauseRun, stopRun } from '../workflows/transitions/phase.ts'
+import { interrupt, resumeRun } from '../workflows/transitions/resumption.ts'
+import { changeConfiguration } from '../workflows/transitions/settings.ts'
+import { askForRollBack, pin } from '../workflows/transitions/versions.ts'
+import type { RunChange } from './run-change.ts'
+
+/**
+ * Of an execution that ended: a resume is a request to continue.
+ * @param trail all orders that the run has taken; of a terminated one some are younger than its state
+ */
+export function stateToResumeFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
+  const next = stateToRestartFrom(state, config, trail)
+  resumeRun(next)
+  return next
+}
+
+/**
+ * Of an execution that is given up in the middle: paused or stopping as it was.
+ * @param trail all orders that the run has taken
+ */
+export function stateToRestartFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
+  const next = structuredClone({ ...currentState(state), config })
+  const firstUnknown = next.orders
+  interrupt(next, unheardEvaluations(next))
+  for (const entry of trail) if (entry.number >= firstUnknown) takeAgain(next, entry)
+  return next
+}
+
+/**
+ * The state with another configuration, and what of it is written into the audit trail.
+ * @param of from what, to what, when and by whom
+ */
+export function changedState(
+  state: TrainingState,
+  { config, changes }: Pick<RunChange, 'config' | 'changes'>,
+  of: { readonly by: string; readonly time: number },
+): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
+  const next = structuredClone(state)
+  changeConfiguration(next, config, new Set(changes.map(({ key }) => key)))
+  const entries = changes.map(({ key, from, to }) => ({
+    number: numberOrder(next),
+    time: of.time,
+    by: of.by,
+    what: key,
+    from,
+    to,
+    version: next.version,
+    effectVersion: next.version,
+    reason: null,
+  }))
+  return { state: next, entries }
+}
+
+/** Of the published version: the run starts them when its state is stored, so that the state may not know them. */
+function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
+  const { config, step, version } = state
+  const { every, suites } = config.evaluation
+  const known = [...state.evaluations, ...state.evaluating, ...state.failedEvaluations]
+  return isWarm(state) && isEvaluationDue(step, every)
+    ? suites
+        .map(({ name: suite }) => ({ suite, version }))
+        .filter((due) => !known.some((each) => each.suite === due.suite && each.version === version))
+    : []
+}
+
+function takeAgain(state: TrainingState, entry: AuditEntry): void {
+  const { number, what, to, version, effectVersion, reason } = entry
+  // A promotion changes a file and not the run.
+  if (what === 'promote') return
+  knowOrder(state, number)
+  if (effectVersion === null) awaitEffect(state, entry)
+  if (what === 'pause') pauseRun(state, reason)
+  else if (what === 'continue') continueRun(state)
+  else if (what === 'stop') stopRun(state, to === 'now')
+  else if (what === 'rollback' && typeof to === 'number') askForRollBack(state, to)
+  else if (what === 'checkpoint' && typeof to === 'number') pin(state, to)
+  else if (what === 'evaluate' && typeof to === 'string') enterEvaluation(state, { suite: to, version })
+  else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
+}

@@ -1,0 +1,203 @@
+/**
+ * Schedules of evaluations: the newest version of a run, measured again and again.
+ *
+ * Invariants
+ * - A schedule has a name within its run; another of the same name is refused.
+ */
+import {
+  type Client,
+  ScheduleAlreadyRunning,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+} from '@temporalio/client'
+import {
+  type HomeName,
+  parseScheduleId,
+  parseWorkflowId,
+  type RunId,
+  type ScheduleId,
+  scheduledId,
+  scheduleId,
+  workflowIdOf,
+} from '../identity/identity.ts'
+import type { Store } from '../storage/store.ts'
+import { searchAttributes } from '../workflows/messages.ts'
+import type { scheduledEvaluation } from '../workflows/scheduled-evaluation.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
+import type { EvaluationOptions } from './evaluations.ts'
+import { suiteOf } from './measured.ts'
+import { whoami } from './run-steering.ts'
+import { SessionFault } from './session-fault.ts'
+import type { StoredRuns } from './stored-runs.ts'
+
+/** When a schedule fires. */
+export type Timing =
+  /** Every so often, e.g. `30m`. */
+  | { readonly every: string }
+  /** At these times, UTC, e.g. `0 3 * * *` or `@daily`. */
+  | { readonly cron: string }
+
+export interface ScheduleWish extends Omit<EvaluationOptions, 'version'> {
+  /** Tells it from other schedules of the run; the suite's name by default. */
+  readonly name?: string
+  readonly timing: Timing
+}
+
+/** A schedule as the server knows it. */
+export interface EvaluationSchedule {
+  readonly schedule: ScheduleId
+  readonly run: RunId
+  readonly name: string
+  readonly paused: boolean
+  /** Why it is paused, in words. */
+  readonly note: string | undefined
+  /** Milliseconds since the epoch, as is the next. */
+  readonly next: number | undefined
+  readonly last: number | undefined
+}
+
+export interface RunSchedules {
+  /** Evaluates the newest version again and again. @throws SessionFault `schedule_exists` */
+  schedule(run: string, wish: ScheduleWish): Promise<ScheduleId>
+  /** Schedules of one run, or of all runs of this home. */
+  schedules(run?: string): Promise<readonly EvaluationSchedule[]>
+  /** @throws SessionFault `unknown_schedule`, as do those below */
+  pauseSchedule(run: string, name: string): Promise<void>
+  continueSchedule(run: string, name: string): Promise<void>
+  /** Fires at once, beside its times. */
+  triggerSchedule(run: string, name: string): Promise<void>
+  deleteSchedule(run: string, name: string): Promise<void>
+}
+
+interface Dependencies extends Pick<StoredRuns, 'known'> {
+  readonly client: Client
+  /** Under which the server knows the home's work. */
+  readonly homeName: HomeName
+  readonly store: Store
+  readonly by?: string | undefined
+}
+
+/** What a schedule missed for longer, while no server ran, is not made up for: the next time is near. */
+const catchupWindow = '1 minute'
+
+export function createRunSchedules(dependencies: Dependencies): RunSchedules {
+  const { by = whoami() } = dependencies
+  const change = (run: string, name: string, work: (handle: ScheduleHandle) => Promise<unknown>) =>
+    changeSchedule(dependencies, run, name, work)
+  return {
+    schedule: (run, wish) => createSchedule(dependencies, run, wish),
+    schedules: (run) => listSchedules(dependencies, run),
+    pauseSchedule: (run, name) => change(run, name, (handle) => handle.pause(`paused by ${by}`)),
+    continueSchedule: (run, name) => change(run, name, (handle) => handle.unpause(`continued by ${by}`)),
+    triggerSchedule: (run, name) => change(run, name, (handle) => handle.trigger(ScheduleOverlapPolicy.SKIP)),
+    deleteSchedule: (run, name) => change(run, name, (handle) => handle.delete()),
+  }
+}
+
+async function createSchedule(
+  { client, homeName, known }: Dependencies,
+  run: string,
+  { timing, name, suite: wanted, episodes, samples }: ScheduleWish,
+): Promise<ScheduleId> {
+  const onServer = (id: string) => workflowIdOf(homeName, id)
+  const { id, config } = await known(run)
+  const suite = suiteOf(id, config, wanted)
+  const schedule = scheduleId(id, name ?? suite.name)
+  const asked = {
+    run: id,
+    config,
+    suite,
+    ...(episodes === undefined ? {} : { episodes }),
+    ...(samples === undefined ? {} : { samples }),
+  }
+  try {
+    await client.schedule.create({
+      scheduleId: onServer(schedule),
+      spec:
+        'every' in timing
+          ? { intervals: [{ every: timing.every as '30m' }] }
+          : { cronExpressions: [timing.cron] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: 'scheduledEvaluation' satisfies (typeof scheduledEvaluation)['name'],
+        workflowId: onServer(scheduledId(schedule)),
+        taskQueue: taskQueue('orchestrator', homeName),
+        args: [asked],
+        staticSummary: `${suite.name} · the newest version`,
+        typedSearchAttributes: [
+          { key: searchAttributes.run, value: onServer(id) },
+          { key: searchAttributes.suite, value: suite.name },
+        ],
+      },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
+      typedSearchAttributes: [{ key: searchAttributes.run, value: onServer(id) }],
+    })
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error
+    throw new SessionFault(
+      'schedule_exists',
+      `run ${run} has a schedule "${name ?? suite.name}"; delete it first, or give this one another name`,
+      { cause: error },
+    )
+  }
+  return schedule
+}
+
+async function listSchedules(
+  { client, homeName, store, known }: Dependencies,
+  run?: string,
+): Promise<readonly EvaluationSchedule[]> {
+  const wanted = run === undefined ? undefined : (await known(run)).id
+  const ours = new Set((await store.runs.list()).map(({ id }) => id))
+  const found: EvaluationSchedule[] = []
+  for await (const { scheduleId: listed } of client.schedule.list()) {
+    const { home: owner, id: schedule } = parseWorkflowId(listed)
+    const parsed = owner === homeName ? parseScheduleId(schedule) : undefined
+    if (parsed === undefined || !ours.has(parsed.run) || (wanted ?? parsed.run) !== parsed.run) continue
+    // The list lags behind what has been done; each by itself does not.
+    const description = await describeUnlessGone(client, listed)
+    if (description === undefined) continue
+    const { state, info } = description
+    found.push({
+      schedule: schedule as ScheduleId,
+      ...parsed,
+      paused: state.paused,
+      note: state.note,
+      next: info.nextActionTimes[0]?.getTime(),
+      last: info.recentActions.at(-1)?.takenAt.getTime(),
+    })
+  }
+  return found.sort((a, b) => (a.schedule < b.schedule ? -1 : 1))
+}
+
+/** @throws SessionFault `unknown_schedule` */
+async function changeSchedule(
+  { client, homeName, known }: Dependencies,
+  run: string,
+  name: string,
+  work: (handle: ScheduleHandle) => Promise<unknown>,
+): Promise<void> {
+  const { id } = await known(run)
+  try {
+    await work(client.schedule.getHandle(workflowIdOf(homeName, scheduleId(id, name))))
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error
+    throw new SessionFault(
+      'unknown_schedule',
+      `run ${run} has no schedule "${name}"; \`perdure schedule list\` shows those there are`,
+      { cause: error },
+    )
+  }
+}
+
+/** A schedule that was deleted a moment ago may still be listed. */
+async function describeUnlessGone(client: Client, listed: string): Promise<ScheduleDescription | undefined> {
+  try {
+    return await client.schedule.getHandle(listed).describe()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What a session cannot do.
+ *
+ * Invariants
+ * - Light to load: a caller that distinguishes faults loads no worker.
+ */
+import { Fault } from '../faults/fault.ts'
+
+/** A session could not do what it was asked. */
+export class SessionFault extends Fault<
+  | 'run_exists'
+  | 'unknown_run'
+  | 'unknown_version'
+  | 'unknown_suite'
+  | 'unknown_schedule'
+  | 'unknown_episode'
+  | 'unknown_turn'
+  | 'not_replayable'
+  | 'schedule_exists'
+  | 'not_running'
+  | 'no_workers'
+  /** The run ended without a result; the message says why. */
+  | 'run_failed'
+  /** An evaluation or a branch was ended before it had one. */
+  | 'no_result'
+  /** The run heard an order that it cannot follow. */
+  | 'refused'
+> {
+  override readonly name = 'SessionFault'
+}
+
+/** The fault of starting a run whose name is taken. */
+export function runExists(run: string, home: string): SessionFault {
+  return new SessionFault(
+    'run_exists',
+    `run ${run} exists in ${home}; continue it with \`perdure resume ${run}\`, or name another with --run`,
+  )
+}

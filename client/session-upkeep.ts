@@ -1,0 +1,101 @@
+/**
+ * What a process with workers does for its home beside its runs: it takes over what other builds left, watches the disk,
+ * and applies retention.
+ *
+ * Invariants
+ * - The last that was started is stopped first, and what fails to stop keeps nothing else going.
+ */
+import { watchDisk } from '../workers/disk-watch.ts'
+import { startRetentionRounds } from '../workers/retention-rounds.ts'
+import type { Role } from '../workers/role.ts'
+import type { RoleWorkers } from '../workers/role-workers.ts'
+import { startTakeover, type Takeover } from '../workers/takeover.ts'
+import type { RunCalls } from './run-calls.ts'
+import type { RunLaunch } from './run-launch.ts'
+import type { OwnProgress } from './run-progress.ts'
+import type { RunSteering } from './run-steering.ts'
+import { SessionFault } from './session-fault.ts'
+import type { SessionHome } from './session-home.ts'
+import type { StoredRuns } from './stored-runs.ts'
+
+export interface SessionUpkeep extends AsyncDisposable {
+  /** Settles when what other builds of the workflows left has been looked for. */
+  readonly looked: Promise<void>
+}
+
+interface Dependencies {
+  readonly place: SessionHome
+  readonly calls: RunCalls
+  readonly runs: StoredRuns
+  readonly launch: RunLaunch
+  readonly ownProgress: OwnProgress
+  readonly steering: Pick<RunSteering, 'pause'>
+  readonly workers: RoleWorkers
+}
+
+interface UpkeepOptions {
+  readonly roles: readonly Role[]
+  readonly shared?: boolean | undefined
+  readonly diskLookMs?: number | undefined
+  readonly takeoverLookMs?: number | undefined
+  readonly log: (line: string) => void
+}
+
+export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOptions): SessionUpkeep {
+  const { place, calls, runs, ownProgress, steering } = dependencies
+  const { home, store, homeName } = place
+  const { roles, diskLookMs, log } = options
+  const started = new AsyncDisposableStack()
+  const takeover = takeoverOf(dependencies, options)
+  started.defer(() => takeover?.close())
+  const disk = watchDisk({
+    home: home.dir,
+    log,
+    everyMs: diskLookMs,
+    running: runs.running,
+    phase: async (run) => (await ownProgress(run)).phase,
+    pause: (run, reason) => pauseForDisk(steering, run, reason),
+  })
+  started.defer(() => disk.close())
+  if (roles.includes('orchestrator')) {
+    const rounds = startRetentionRounds({ home, store, client: calls.client, homeName, log })
+    started.defer(() => rounds.close())
+  }
+  return {
+    looked: takeover?.looked ?? Promise.resolve(),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  }
+}
+
+/** Undefined where no role of this process runs the workflows of runs, or the server does not know builds. */
+function takeoverOf(
+  { place, calls, launch, workers: { deployment, workflows } }: Dependencies,
+  { shared = false, takeoverLookMs, log }: UpkeepOptions,
+): Takeover | undefined {
+  if (deployment === undefined || workflows === undefined) return undefined
+  return startTakeover({
+    client: calls.client,
+    home: place.homeName,
+    deployment,
+    workflows,
+    shared,
+    relaunch: launch.relaunch,
+    log,
+    everyMs: takeoverLookMs,
+  })
+}
+
+/** @returns false where the run has ended or cannot be paused */
+async function pauseForDisk(
+  steering: Pick<RunSteering, 'pause'>,
+  run: string,
+  reason: string,
+): Promise<boolean> {
+  try {
+    await steering.pause(run, { by: 'disk watch', reason })
+    return true
+  } catch (error) {
+    if (error instanceof SessionFault && error.kind !== 'no_workers') return false
+    throw error
+  }
+}

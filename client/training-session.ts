@@ -1,0 +1,164 @@
+/**
+ * A session with Perdure: start, watch and steer runs from a program or the command line.
+ *
+ * Invariants
+ * - Closing a session stops what it started (workers, engines, the embedded server's last user) and
+ *   leaves every run resumable.
+ * - Steering goes through the run's workflow: two sessions see and do the same.
+ */
+import { join, resolve } from 'node:path'
+import { definitionOf } from '../activities/open-runs.ts'
+import { inHome } from '../config/home-paths.ts'
+import type { RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { RunId } from '../identity/identity.ts'
+import { createHome, type Home } from '../storage/home.ts'
+import { requireRoom } from '../storage/room.ts'
+import type { MetricsPlace } from '../telemetry/telemetry.ts'
+import { installRuntime } from '../temporal/runtime.ts'
+import { type Role, roles } from '../workers/role.ts'
+import type { RoleWorkerOptions } from '../workers/role-worker-options.ts'
+import { type RoleWorkers, startRoleWorkers } from '../workers/role-workers.ts'
+import { createRunBranches, type RunBranches } from './branches.ts'
+import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
+import { createGoodVersion } from './good-version.ts'
+import { createRunPromotions, type RunPromotions } from './promotions.ts'
+import { findOlderWorkflows } from './restored-home.ts'
+import { openRunCalls } from './run-calls.ts'
+import { createRunLaunch } from './run-launch.ts'
+import { createRunsProgress, type RunsProgress } from './run-progress.ts'
+import { createRunStart, type RunStart } from './run-start.ts'
+import { createRunSteering, type RunSteering } from './run-steering.ts'
+import { createRunSchedules, type RunSchedules } from './schedules.ts'
+import { openSessionHome, type SessionHome } from './session-home.ts'
+import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
+import { startSessionUpkeep } from './session-upkeep.ts'
+import { createStoredRuns } from './stored-runs.ts'
+
+export { type Role, roles } from '../workers/role.ts'
+export type {
+  EvaluationSummary,
+  FailedEvaluation,
+  RunPhase,
+  RunProgress,
+} from '../workflows/messages.ts'
+export type { BranchFindings, EpisodeRow } from './branches.ts'
+export type { EvaluationOptions } from './evaluations.ts'
+export type { Promotion } from './promotions.ts'
+export type { AuditEntry, SettingsChange } from './run-steering.ts'
+export type { EvaluationSchedule, Timing } from './schedules.ts'
+
+export interface SessionOptions
+  extends Pick<
+    RoleWorkerOptions,
+    'createEngine' | 'createTrainer' | 'findEnvironment' | 'shared' | 'workflows'
+  > {
+  readonly home: string
+  /** `client` starts no workers. */
+  readonly roles: 'all' | 'client' | readonly Role[]
+  readonly log: (line: string) => void
+  /** Milliseconds between two looks at the disk of the home; 5 seconds by default. */
+  readonly diskLookMs?: number
+  /** Milliseconds between two looks at what other builds of the workflows have left; a minute by default. */
+  readonly takeoverLookMs?: number
+  /** Gives up opening the session; what was opened by then is closed, and `openSession` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** Who gives orders, for the audit trail; the user of this process by default. */
+  readonly by?: string
+  /** Where Prometheus may fetch metrics; nowhere by default. Another host than loopback needs a token. */
+  readonly metrics?: MetricsPlace | undefined
+}
+
+export interface TrainingSession
+  extends RunStart,
+    RunsProgress,
+    RunSteering,
+    RunEvaluations,
+    RunSchedules,
+    RunPromotions,
+    RunBranches,
+    AsyncDisposable {
+  /** Address of the Temporal UI, where there is one. */
+  readonly uiUrl: string | undefined
+  /** Settles when the workers of this session stop; never for a client. @throws StorageFault the home is lost */
+  readonly stopped: Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens a session: connects (starting the embedded server where none is named) and starts the workers. */
+export async function openSession(options: SessionOptions): Promise<TrainingSession> {
+  const { signal, log, by } = options
+  const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
+  const hasWorkers = wanted.length > 0
+  if (hasWorkers) requireRoom(resolve(options.home))
+  const home = createHome(options.home)
+  // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
+  // first, and what fails to close keeps nothing else open.
+  await using opened = new AsyncDisposableStack()
+  const telemetry = opened.use(hasWorkers ? await openSessionTelemetry({ ...options, roles: wanted }) : null)
+  const place = opened.use(await openSessionHome(home, { log, signal, hasWorkers }))
+  const calls = opened.use(await openRunCalls(place))
+  signal?.throwIfAborted()
+  const runs = createStoredRuns(place)
+  const { ownProgress, ...progress } = createRunsProgress({ place, calls, runs })
+  telemetry?.readFrom({ store: place.store, runs, ownProgress })
+  const older = hasWorkers ? await findOlderWorkflows(place) : new Map<RunId, string>()
+  const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
+  signal?.throwIfAborted()
+
+  const goodVersion = createGoodVersion({ ...place, log })
+  const common = { ...place, ...calls, known: runs.known, goodVersion, by }
+  const steering = createRunSteering(common)
+  const launch = createRunLaunch({ ...place, calls, runs })
+  const upkeep = opened.use(
+    workers === null
+      ? null
+      : startSessionUpkeep(
+          { place, calls, runs, launch, ownProgress, steering, workers },
+          { ...options, roles: wanted },
+        ),
+  )
+  const start = createRunStart({ place, calls, runs, launch, older, looked: upkeep?.looked, log, by })
+  const branches = createRunBranches({ ...common, definitionOf: definitionIn(home, options) })
+  const evaluations = createRunEvaluations(common)
+  const schedules = createRunSchedules(common)
+  const promotions = createRunPromotions(common)
+
+  const all = opened.move()
+  const endings = [workers?.stopped, place.lost].filter((each) => each !== undefined)
+  return {
+    uiUrl: place.server.uiUrl,
+    // Without workers nothing ends it.
+    stopped: Promise.race(endings),
+    ...start,
+    ...progress,
+    ...steering,
+    ...evaluations,
+    ...schedules,
+    ...promotions,
+    ...branches,
+    close: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+/** The workers of a session, with the log and the metrics of their runtime. */
+async function openWorkers(
+  options: SessionOptions,
+  wanted: readonly Role[],
+  { home, server: connection, homeName }: SessionHome,
+  telemetry: SessionTelemetry,
+): Promise<RoleWorkers> {
+  // As late as can be: a runtime that is installed and never used keeps the process alive.
+  installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort: telemetry.sdkPort })
+  return startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry })
+}
+
+/** What plays the task at a position of the task mix. */
+function definitionIn(home: Home, { findEnvironment }: Pick<SessionOptions, 'findEnvironment'>) {
+  return async (config: RunConfig, taskIndex: number): Promise<EnvironmentDefinition> => {
+    const entry = inHome(config, home.dir).tasks[taskIndex]
+    if (entry === undefined) throw new RangeError(`tasks.${taskIndex} is not configured`)
+    return definitionOf(entry, findEnvironment)
+  }
+}

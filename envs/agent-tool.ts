@@ -1,0 +1,101 @@
+/**
+ * A tool that an environment offers: what the agent reads of it, and what a call of it does.
+ *
+ * Invariants
+ * - What runs has typed arguments; arguments that do not fit are answered in words and change nothing.
+ */
+import type { JsonObject } from '../messages/json.ts'
+import type { ToolSpec } from '../messages/tool.ts'
+import { fieldsOf, quoted } from './tool-call.ts'
+
+/** What comes of a call or of a message without one. */
+export interface Answer {
+  readonly reply: string
+  /** 0 by default. */
+  readonly reward?: number
+  /** True ends the episode. */
+  readonly done?: boolean
+  /** The environment's own facts; the agent does not see them. */
+  readonly info?: JsonObject
+  /** False where nothing could be done with it. */
+  readonly usable?: boolean
+  /** Set where the later calls of the same message are not carried out: what each of them is answered. */
+  readonly stops?: string
+}
+
+/** A tool of episodes whose state is a `Play`. */
+export interface AgentTool<Play> {
+  readonly spec: ToolSpec
+  /** Answers a call, whatever its arguments are. */
+  call(given: unknown, play: Play): Answer | Promise<Answer>
+}
+
+/** The answer to what cannot be carried out. */
+export function refused(reply: string): Answer {
+  return { reply, usable: false }
+}
+
+/** A tool's description in OpenAI's form, all arguments required. @param properties the JSON schema of each argument */
+export function toolSpec(
+  name: string,
+  description: string,
+  properties: Readonly<Record<string, JsonObject>>,
+): ToolSpec {
+  return {
+    type: 'function',
+    function: {
+      name,
+      description,
+      parameters: {
+        type: 'object',
+        properties,
+        required: Object.keys(properties),
+        additionalProperties: false,
+      },
+    },
+  }
+}
+
+/** What a tool is made of whose arguments are texts, each of them required. */
+export interface TextTool<Argument extends string, Play> {
+  readonly name: string
+  readonly description: string
+  /** The arguments, each with what it means; an empty meaning is left out. */
+  readonly takes: Readonly<Record<Argument, string>>
+  readonly run: (given: Readonly<Record<Argument, string>>, play: Play) => Answer | Promise<Answer>
+  /** What to answer where an argument is no text; names the argument by default. */
+  readonly misfit?: (argument: Argument, value: unknown) => string
+}
+
+/** A tool whose arguments are texts. */
+export function textTool<Argument extends string, Play>({
+  name,
+  description,
+  takes,
+  run,
+  misfit = (argument, value) => textExpected(name, argument, value),
+}: TextTool<Argument, Play>): AgentTool<Play> {
+  const meanings: readonly (readonly [string, string])[] = Object.entries(takes)
+  const properties = meanings.map(([argument, meaning]) => [
+    argument,
+    { type: 'string', ...(meaning === '' ? {} : { description: meaning }) },
+  ])
+  return {
+    spec: toolSpec(name, description, Object.fromEntries(properties)),
+    call(given, play) {
+      const fields = fieldsOf(given)
+      const texts: Record<string, string> = {}
+      for (const argument in takes) {
+        const value = Object.hasOwn(fields, argument) ? fields[argument] : undefined
+        if (typeof value !== 'string') return refused(misfit(argument, value))
+        texts[argument] = value
+      }
+      return run(texts as Record<Argument, string>, play)
+    },
+  }
+}
+
+/** That a tool needs a text, and what it was given in its place. */
+export function textExpected(tool: string, argument: string, value: unknown): string {
+  return `${tool} needs "${argument}", a string${value === undefined ? '' : `, not ${quoted(value)}`}.`
+}

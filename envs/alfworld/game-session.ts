@@ -1,0 +1,59 @@
+/**
+ * A live household game, played through its one tool, which is named and shaped as AgentBench has it.
+ *
+ * Invariants
+ * - The same instance and the same actions give the same messages, rewards and endings.
+ * - Commands reach the game as the agent wrote them; one that does nothing is not invalid.
+ * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
+ */
+import { type AgentTool, textTool } from '../agent-tool.ts'
+import type { Environment, InstanceId } from '../environment.ts'
+import { quoted } from '../tool-call.ts'
+import { ToolSession } from '../tool-session.ts'
+import type { Game, GameState } from './engine/game.ts'
+
+/** What a session is made of. */
+export interface SessionOptions {
+  readonly openInstance: (instance: InstanceId) => Game
+  readonly systemPrompt: string
+  readonly showAdmissible: boolean
+}
+
+/** A game being played. */
+interface Play {
+  readonly game: Game
+  state: GameState
+}
+
+export const toolName = 'take_action'
+
+/** A session that plays one game after another. */
+export function createSession({ openInstance, systemPrompt, showAdmissible }: SessionOptions): Environment {
+  const shown = ({ observation, admissible }: GameState) =>
+    showAdmissible ? `${observation}\nYou can: ${admissible.join(', ')}.` : observation
+  const takeAction: AgentTool<Play> = textTool({
+    name: toolName,
+    description: 'Plays one command in the household and returns what happens.',
+    takes: { action: 'The command, such as "look".' },
+    run({ action }, play) {
+      const before = play.state
+      play.state = play.game.play(action)
+      const reply = shown(play.state)
+      return play.state.won ? { reply, reward: before.won ? 0 : 1, done: true } : { reply }
+    },
+  })
+  return new ToolSession<Play>({
+    tools: [takeAction],
+    unnamed: toolName,
+    noSuchTool: (name) => `There is no tool ${quoted(name)}. Call ${toolName} with "action".`,
+    noCall: `Call the tool ${toolName}.`,
+    over: 'The task is done.',
+    idle: 'no game is being played here',
+    open(instance) {
+      const game = openInstance(instance)
+      const state = game.start()
+      return { play: { game, state }, system: systemPrompt, prompt: shown(state) }
+    },
+    facts: ({ state }) => ({ ...state }),
+  })
+}

@@ -1,0 +1,89 @@
+/**
+ * A live question, answered through the tools.
+ *
+ * Invariants
+ * - The same instance and the same actions give the same messages, rewards and endings.
+ * - A call that could not be carried out makes no variable; where no call of a message was, it is invalid.
+ * - Only an answer pays, once: reward 1 where its set equals the gold answers, 0 on every other step.
+ * - What the graph could not do for lack of a server ends in a fault, never in an answer or a reward.
+ */
+import { type Answer, refused } from '../agent-tool.ts'
+import type { Environment, InstanceId } from '../environment.ts'
+import { ToolSession } from '../tool-session.ts'
+import { grade } from './grader.ts'
+import type { KnowledgeGraph } from './graph/graph.ts'
+import { CostlyQuestion } from './graph/graph.ts'
+import type { Question } from './question.ts'
+import { kgTools, quote, quoteLimit, toolNames } from './tools.ts'
+import { Variables } from './variables.ts'
+import type { Wording } from './wording.ts'
+import { questionText } from './wording.ts'
+
+/** What a session is made of. */
+export interface SessionOptions {
+  readonly graph: KnowledgeGraph
+  readonly openInstance: (instance: InstanceId) => Question
+  readonly systemPrompt: string
+  readonly wording: Wording
+  /** Calls of one message that are carried out; the others are answered in words. */
+  readonly callsPerMessage: number
+}
+
+/** A question being answered. */
+interface Play {
+  readonly question: Question
+  readonly variables: Variables
+}
+
+// AgentBench's own pattern, and its text for a message without call or answer.
+const finalAnswer = /(?:Find|Final) Answer: #(\d+)/
+const noCall = 'No valid function calls found! Need to recheck the function calls.'
+const over = 'The question has been answered.'
+
+/** A session that answers one question after another. */
+export function createSession(options: SessionOptions): Environment {
+  const { graph, openInstance, systemPrompt, wording, callsPerMessage } = options
+  return new ToolSession<Play>({
+    tools: kgTools<Play>((call, { variables }) => variables.play(call)),
+    unnamed: 'get_relations',
+    nameLimit: quoteLimit,
+    noSuchTool: (name) => `There is no function ${quote(name)}. Use ${toolNames.join(', ')}.`,
+    // As in AgentBench, a message that calls tools does not answer the question.
+    noCall: (said, play) => answerOf(said, play, graph),
+    over,
+    idle: 'no question is open here',
+    callsPerMessage,
+    open(instance) {
+      const question = openInstance(instance)
+      const { text, entities } = question
+      return {
+        play: { question, variables: new Variables(graph, entities, wording) },
+        system: systemPrompt,
+        prompt: questionText(text, [...entities.keys()]),
+      }
+    },
+    facts: (_, told) => told.at(-1) ?? {},
+  })
+}
+
+async function answerOf(
+  said: unknown,
+  { question, variables }: Play,
+  graph: KnowledgeGraph,
+): Promise<Answer> {
+  // Both as AgentBench reads it: what the agent only imagines to observe is no answer, and `\_` is `_`.
+  const text = (typeof said === 'string' ? said : '').split('Observation:', 1)[0] ?? ''
+  const digits = finalAnswer.exec(text)?.[1]
+  if (digits === undefined) return refused(noCall)
+  const variable = variables.at(Number(digits))
+  if (variable === undefined) return refused(variables.missing(`#${digits.slice(0, 20)}`))
+  try {
+    const members = await graph.members(variable.set)
+    const { reward, f1 } = grade(members, question.answers)
+    const info = { variable: `#${Number(digits)}`, size: members.values.size, f1 }
+    return { reply: over, reward, done: true, info }
+  } catch (cause) {
+    if (cause instanceof CostlyQuestion) return refused(cause.message)
+    throw cause
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The instances of a data folder: each split is a list of ids.
+ *
+ * Invariants
+ * - The n-th id of a split is that of n modulo its size, also below 0.
+ * - A split or an instance that is not there is a fault that names what is.
+ */
+import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
+
+export interface ListedInstances {
+  readonly splits: readonly Split[]
+  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
+  instanceAt(split: string, index: number): InstanceId
+  /** The fault of an id that no split has. */
+  unknown(instance: InstanceId): EnvironmentFault
+}
+
+/**
+ * @param data what has them, such as `os data: /data/os`
+ * @param what the task's word for an instance, such as `game`
+ */
+export function listedInstances(
+  data: string,
+  what: string,
+  ids: ReadonlyMap<string, readonly InstanceId[]>,
+): ListedInstances {
+  return {
+    splits: [...ids].map(([name, { length }]) => ({ name, size: length })),
+    instanceAt(split, index) {
+      const listed = ids.get(split)
+      const id = listed?.[((index % listed.length) + listed.length) % listed.length]
+      if (id !== undefined) return id
+      const names = [...ids.keys()].join(', ')
+      throw new EnvironmentFault(
+        'unknown_split',
+        `${data} has no split "${split.slice(0, 80)}": use ${names}`,
+      )
+    },
+    unknown(instance) {
+      const [example] = [...ids.values()].flatMap((listed) => listed.slice(0, 1))
+      const named = `${what} "${instance.slice(0, 200)}"`
+      return new EnvironmentFault('unknown_instance', `${data} has no ${named}: ids look like ${example}`)
+    },
+  }
+}
+
+/** Splits in their usual order; others follow by name. */
+export function inUsualOrder<Value>(
+  splits: ReadonlyMap<string, Value>,
+  usual: readonly string[],
+): ReadonlyMap<string, Value> {
+  const rank = new Map(usual.map((name, index) => [name, index]))
+  const rankOf = (name: string) => rank.get(name) ?? usual.length
+  const byName = [...splits].sort(([one], [other]) => (one < other ? -1 : 1))
+  return new Map(byName.sort(([one], [other]) => rankOf(one) - rankOf(other)))
+}

@@ -1,0 +1,97 @@
+/**
+ * A live session on a machine, played through three tools that are named and shaped as AgentBench has them.
+ *
+ * Invariants
+ * - Output is shown as AgentBench shows it: whole up to 800 characters, else its first 780 and a notice.
+ * - A script that fails is not invalid; one that bash could not read is.
+ * - Only a submission is graded and paid, once: reward 1 where it fulfils the assignment, else 0.
+ * - A machine lives as long as its episode: a submission, a reset and a close end it.
+ */
+import { type Answer, refused, textExpected, textTool } from '../agent-tool.ts'
+import type { Environment, InstanceId } from '../environment.ts'
+import { quoted } from '../tool-call.ts'
+import { ToolSession } from '../tool-session.ts'
+import type { Assignment, Machine, Submission } from './machine.ts'
+import { type OsTool, promptOf } from './prompt.ts'
+
+/** What a session is made of. */
+export interface SessionOptions {
+  /** @throws EnvironmentFault unknown_instance */
+  readonly assignmentOf: (instance: InstanceId) => Assignment
+  readonly prompt: 'short' | 'full'
+}
+
+/** An assignment being worked on. */
+interface Play {
+  readonly machine: Machine
+}
+
+/** Longer scripts than this are refused: no command line takes them. */
+export const scriptLimit = 100_000
+
+// AgentBench's figures.
+const shownWhole = 800
+const shownCut = 780
+
+/** What the agent reads of an output. */
+export function shown(output: string): string {
+  if (output === '') return 'The output of the OS is empty.'
+  // Characters as Python counts them: a pair of surrogates is one.
+  const characters = output.length > shownWhole ? [...output] : undefined
+  const text =
+    characters !== undefined && characters.length > shownWhole
+      ? `${characters.slice(0, shownCut).join('')}\n[truncated because the output is too long]`
+      : output
+  return `The output of the OS:\n\n${text}`
+}
+
+/** A session that works on one machine after another. */
+export function createSession({ assignmentOf, prompt }: SessionOptions): Environment {
+  const { system, tools } = promptOf(prompt)
+  const tool = <Argument extends string>(
+    name: OsTool,
+    argument: Argument,
+    run: (text: string, play: Play) => Answer | Promise<Answer>,
+  ) =>
+    textTool<Argument, Play>({
+      name,
+      description: tools[name],
+      takes: { [argument]: '' } as Record<Argument, string>,
+      run: (given, play) => run(given[argument], play),
+      // A null is called one, not an object.
+      misfit: (_, value) => textExpected(name, argument, value === null ? 'null' : value),
+    })
+  return new ToolSession<Play>({
+    tools: [
+      tool('bash_action', 'script', runScript),
+      tool('answer_action', 'answer', (answer, play) => submit({ kind: 'answer', answer }, play)),
+      tool('finish_action', 'thought', (thought, play) => submit({ kind: 'finish', thought }, play)),
+    ],
+    unnamed: 'bash_action',
+    noSuchTool: (name) =>
+      `There is no tool ${quoted(name === null ? 'null' : name)}. Call bash_action, answer_action or finish_action.`,
+    noCall: 'No executable tool calls found. Please call a tool instead',
+    over: 'The task is done.',
+    idle: 'no machine is open here',
+    async open(instance) {
+      const { description, open } = assignmentOf(instance)
+      return { play: { machine: await open() }, system, prompt: description }
+    },
+    facts: (_, told) => told.at(-1) ?? { exitCode: null },
+    close: ({ machine }) => machine.close(),
+  })
+}
+
+async function runScript(script: string, { machine }: Play): Promise<Answer> {
+  if (script.includes('\0')) return refused('The script holds a NUL character, which bash cannot read.')
+  if (script.length > scriptLimit)
+    return refused(`The script is too long: ${script.length} characters, at most ${scriptLimit}.`)
+  const { output, exitCode } = await machine.run(script)
+  return { reply: shown(output), info: { exitCode } }
+}
+
+async function submit(submission: Submission, { machine }: Play): Promise<Answer> {
+  const reward = (await machine.grade(submission)) ? 1 : 0
+  await machine.close()
+  return { reply: 'Submitted.', reward, done: true }
+}

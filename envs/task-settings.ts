@@ -1,0 +1,28 @@
+/**
+ * Settings of a task, as a user gives them.
+ *
+ * Invariants
+ * - What a task does not know or allow is refused, with its key and the values that are allowed.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../messages/json.ts'
+import { EnvironmentFault } from './environment.ts'
+
+/** How long the system message of a task is. */
+export const promptSetting = z
+  .enum(['short', 'full'])
+  .default('short')
+  .describe('System message: one sentence, or the whole instruction for models that know no such task.')
+
+/** Reads settings, and fills in what is not given. @throws EnvironmentFault bad_settings */
+export function settingsOf<Schema extends z.ZodType>(
+  task: string,
+  schema: Schema,
+  given: JsonObject | undefined,
+): z.output<Schema> {
+  const result = schema.safeParse(given ?? {})
+  if (result.success) return result.data
+  throw new EnvironmentFault('bad_settings', `settings of ${task}: ${z.prettifyError(result.error)}`, {
+    cause: result.error,
+  })
+}

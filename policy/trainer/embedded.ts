@@ -1,0 +1,96 @@
+/**
+ * The embedded trainer: graphs on onnxruntime-node in a worker thread.
+ *
+ * Invariants
+ * - The calling thread is never blocked.
+ * - A worker thread that dies fails its calls as `crashed`; the next call starts another.
+ * - After `close` no thread is left, and every call that had no answer has failed.
+ */
+import { extname } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { ThreadCalls } from '../../machine/thread-calls.ts'
+import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
+import {
+  type LogprobsRequest,
+  type Trainer,
+  TrainerFault,
+  type UpdateRequest,
+  type WarmStartRequest,
+} from './trainer.ts'
+import type { TrainerWorkerData, TrainingMethods } from './trainer-messages.ts'
+import type { Progress } from './update.ts'
+
+/** Settings of the embedded trainer. */
+export interface EmbeddedTrainerOptions {
+  /** Threads of the gradient graph; another count may change results in their last bits. */
+  readonly threads: number
+}
+
+/** A thread that runs or ran. */
+interface Thread {
+  readonly worker: Worker
+  readonly calls: ThreadCalls<TrainingMethods>
+}
+
+/** A trainer whose thread starts with its first call. */
+export function createTrainer(options: EmbeddedTrainerOptions): Trainer {
+  return new EmbeddedTrainer(options)
+}
+
+class EmbeddedTrainer implements Trainer {
+  readonly #options: EmbeddedTrainerOptions
+  #thread: Thread | undefined
+  #closed = false
+
+  constructor(options: EmbeddedTrainerOptions) {
+    this.#options = options
+  }
+
+  update(request: UpdateRequest, onProgress?: Progress) {
+    return this.#call('update', request, onProgress)
+  }
+
+  warmStart(request: WarmStartRequest, onProgress?: Progress) {
+    return this.#call('warmStart', request, onProgress)
+  }
+
+  logprobs(request: LogprobsRequest) {
+    return this.#call('logprobs', request, undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const thread = this.#thread
+    this.#thread = undefined
+    if (thread === undefined || thread.calls.isLost) return
+    thread.calls.fail(new TrainerFault('crashed', 'the trainer was closed'))
+    await endComputingThread(thread.worker)
+  }
+
+  #call<Method extends keyof TrainingMethods>(
+    method: Method,
+    request: TrainingMethods[Method]['request'],
+    onProgress: Progress | undefined,
+  ): Promise<TrainingMethods[Method]['reply']> {
+    if (this.#closed) return Promise.reject(new TrainerFault('crashed', 'the trainer is closed'))
+    if (this.#thread === undefined || this.#thread.calls.isLost) this.#thread = this.#start()
+    return this.#thread.calls.call(method, request, {
+      onProgress: (counts: TrainingMethods[Method]['progress']) => onProgress?.(counts[0], counts[1]),
+    })
+  }
+
+  #start(): Thread {
+    // The same folder holds the worker's module as source and in the package, under either extension.
+    const module = new URL(`./trainer-worker${extname(import.meta.url)}`, import.meta.url)
+    const workerData: TrainerWorkerData = { threads: this.#options.threads }
+    const worker = startComputingThread(module, { workerData })
+    const calls = new ThreadCalls<TrainingMethods>(worker, {
+      faults: [TrainerFault],
+      onLoss: (loss) =>
+        'cause' in loss
+          ? new TrainerFault('crashed', `the trainer's thread failed: ${loss.cause}`, { cause: loss.cause })
+          : new TrainerFault('crashed', `the trainer's thread ended with code ${loss.exitCode}`),
+    })
+    return { worker, calls }
+  }
+}

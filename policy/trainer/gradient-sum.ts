@@ -1,0 +1,87 @@
+/**
+ * A sum of gradients over micro-batches, one array per weight.
+ *
+ * Invariants
+ * - Micro-batches are added in the order in which they are given; threads sum apart, and their sums are added in
+ *   the threads' order, so that which of them was faster changes nothing.
+ * - The arrays' memory is shared: a thread adds to its part in place.
+ */
+import type { Tensor } from '../graph/runtime.ts'
+import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
+import { embeddedGradientName, gradientName } from '../transformer/objective-graph.ts'
+import type { MicroBatch } from './micro-batch.ts'
+
+/** Gradients by weight. */
+export type Gradients = ReadonlyMap<string, Float32Array>
+
+export class GradientSum {
+  readonly #architecture: Architecture
+  /** What each thread has summed; the first is the whole once `collect` was called. */
+  readonly #parts: [Gradients, ...Gradients[]]
+
+  constructor(architecture: Architecture) {
+    this.#architecture = architecture
+    this.#parts = [zeros(architecture)]
+  }
+
+  get gradients(): Gradients {
+    return this.#parts[0]
+  }
+
+  /** What a thread adds to; the threads count from 0. */
+  part(thread: number): Gradients {
+    while (this.#parts.length <= thread) this.#parts.push(zeros(this.#architecture))
+    return this.#parts[thread] as Gradients
+  }
+
+  /** Sets every gradient to zero. */
+  clear(): void {
+    for (const part of this.#parts) for (const gradient of part.values()) gradient.fill(0)
+  }
+
+  /** Adds up what the threads have summed. */
+  collect(): void {
+    const [whole, ...parts] = this.#parts
+    for (const part of parts) {
+      for (const [name, sum] of whole) {
+        const terms = part.get(name) as Float32Array
+        for (let i = 0; i < sum.length; i++) sum[i]! += terms[i]!
+        terms.fill(0)
+      }
+    }
+  }
+}
+
+/** A copy whose memory threads share. */
+export function shared(data: Float32Array): Float32Array {
+  const copy = new Float32Array(new SharedArrayBuffer(data.byteLength))
+  copy.set(data)
+  return copy
+}
+
+function zeros(architecture: Architecture): Gradients {
+  return new Map(
+    weightSpecs(architecture).map(({ name, shape }) => [name, shared(new Float32Array(elementCount(shape)))]),
+  )
+}
+
+/** Adds what a run of a graph gave for a micro-batch. */
+export function addGradients(
+  sums: Gradients,
+  results: Readonly<Record<string, Tensor>>,
+  { tokens }: MicroBatch,
+): void {
+  for (const [name, sum] of sums) {
+    const part = (results[gradientName(name)] as Tensor<'float32'> | undefined)?.data
+    if (part === undefined) continue // an untied embedding: it has the rows below only
+    for (let i = 0; i < sum.length; i++) sum[i]! += part[i]!
+  }
+  const { data: rows, dims } = results[embeddedGradientName] as Tensor<'float32'>
+  const width = dims[1] as number
+  const embedding = sums.get('model.embed_tokens.weight') as Float32Array
+  for (let row = 0; row < tokens.length; row++) {
+    const target = Number(tokens[row]) * width
+    const source = row * width
+    for (let i = 0; i < width; i++) embedding[target + i]! += rows[source + i]!
+  }
+}

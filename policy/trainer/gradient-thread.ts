@@ -1,0 +1,85 @@
+/**
+ * The near side of a gradient thread.
+ *
+ * Invariants
+ * - Every share given settles: with its results, or with a fault, also when the thread dies.
+ * - A thread without work keeps no process alive.
+ */
+import { extname } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
+import { RuntimeFault } from '../graph/runtime.ts'
+import type { ShareMessage, ShareReport } from './gradient-messages.ts'
+import type { TokenResults } from './graph-sessions.ts'
+
+interface OpenShare {
+  readonly results: TokenResults[]
+  readonly works: number
+  readonly onResult: () => void
+  readonly resolve: (results: readonly TokenResults[]) => void
+  readonly reject: (fault: RuntimeFault) => void
+}
+
+export class GradientThread {
+  readonly #worker: Worker
+  readonly #open = new Map<number, OpenShare>()
+  #counter = 0
+  #dead = false
+
+  constructor() {
+    // The same folder holds the worker's module as source and in the package, under either extension.
+    const module = new URL(`./gradient-worker${extname(import.meta.url)}`, import.meta.url)
+    this.#worker = startComputingThread(module, { name: 'gradient' })
+    this.#worker.on('message', (report: ShareReport) => this.#receive(report))
+    this.#worker.on('error', (cause) => this.#lose(`a gradient thread failed: ${cause}`, cause))
+    this.#worker.on('exit', (code) => this.#lose(`a gradient thread ended with code ${code}`))
+    this.#worker.unref()
+  }
+
+  /** Whether it can take no more work. */
+  get dead(): boolean {
+    return this.#dead
+  }
+
+  /** @param onResult called with every work that is done @throws RuntimeFault */
+  async perform(share: Omit<ShareMessage, 'share'>, onResult: () => void): Promise<readonly TokenResults[]> {
+    if (share.works.length === 0) return []
+    const id = this.#counter++
+    return await new Promise((resolve, reject) => {
+      this.#worker.postMessage({ share: id, ...share } satisfies ShareMessage)
+      this.#open.set(id, { results: [], works: share.works.length, onResult, resolve, reject })
+      this.#worker.ref()
+    })
+  }
+
+  async end(): Promise<void> {
+    await endComputingThread(this.#worker)
+  }
+
+  #receive(report: ShareReport): void {
+    const open = this.#open.get(report.share)
+    if (open === undefined) return
+    if (report.report === 'fault') {
+      this.#settle(report.share)
+      open.reject(new RuntimeFault('run', report.message))
+      return
+    }
+    open.results.push(report.result)
+    open.onResult()
+    if (open.results.length < open.works) return
+    this.#settle(report.share)
+    open.resolve(open.results)
+  }
+
+  #settle(share: number): void {
+    this.#open.delete(share)
+    if (this.#open.size === 0) this.#worker.unref()
+  }
+
+  #lose(message: string, cause?: unknown): void {
+    this.#dead = true
+    const open = [...this.#open.values()]
+    this.#open.clear()
+    for (const { reject } of open) reject(new RuntimeFault('run', message, { cause }))
+  }
+}

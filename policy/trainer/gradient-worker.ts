@@ -1,0 +1,37 @@
+/**
+ * A gradient thread: it runs its share of a batch's micro-batches on one core.
+ *
+ * Invariants
+ * - One share at a time, in the order in which they came.
+ * - A share ends with the result of its last work, or with a fault.
+ */
+import { parentPort } from 'node:worker_threads'
+import { reasonOf } from '../../faults/reason.ts'
+import { endWhenAsked } from '../graph/computing-thread.ts'
+import type { ShareMessage, ShareReport } from './gradient-messages.ts'
+import { GraphSessions, weightFeeds } from './graph-sessions.ts'
+
+const sessions = new GraphSessions(1)
+
+function report(message: ShareReport): void {
+  parentPort?.postMessage(message)
+}
+
+async function perform({ share, architecture, kind, weights, sums, works }: ShareMessage): Promise<void> {
+  try {
+    const feeds = weightFeeds(architecture, weights)
+    for (const work of works) {
+      const result = await sessions.run(architecture, kind, feeds, work, sums)
+      report({ share, report: 'result', result })
+    }
+  } catch (cause) {
+    report({ share, report: 'fault', message: reasonOf(cause) })
+  }
+}
+
+let last = Promise.resolve()
+endWhenAsked()
+parentPort?.on('message', (message: ShareMessage | string) => {
+  if (typeof message === 'string') return // asked to end
+  last = last.then(() => perform(message))
+})

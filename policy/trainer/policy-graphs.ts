@@ -1,0 +1,126 @@
+/**
+ * Runs of the training graphs over a batch's micro-batches.
+ *
+ * The operations of a small policy are too short to be shared between cores, so each core computes micro-batches of
+ * its own, small enough to stay in its cache. The weights and gradients of a large policy are held once, and all
+ * cores share each operation.
+ *
+ * Invariants
+ * - Which thread computes a micro-batch follows from the batch and the number of threads alone.
+ * - Results come in the order of the micro-batches.
+ */
+import type { InferenceSession } from '../graph/runtime.ts'
+import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
+import type { GraphKind } from '../transformer/objective-graph.ts'
+import type { GradientSum } from './gradient-sum.ts'
+import { GradientThread } from './gradient-thread.ts'
+import { GraphSessions, type GraphWork, type TokenResults, type WeightFeeds } from './graph-sessions.ts'
+import type { MicroBatch } from './micro-batch.ts'
+
+/** Weights up to this many bytes have a sum of gradients for each thread. */
+const heldByEach = 64 * 2 ** 20
+/** Tokens of a micro-batch that one core computes: more of them leave its cache, fewer cost their own gradients. */
+const tokensInCache = 768
+
+/** A policy whose graphs run. */
+export interface GraphPolicy {
+  readonly architecture: Architecture
+  readonly feeds: WeightFeeds
+}
+
+export class PolicyGraphs {
+  readonly #threads: number
+  /** Of the calling thread: a graph at a time, on one core and on all. */
+  readonly #apart = new GraphSessions(1)
+  readonly #together: GraphSessions
+  readonly #others: GradientThread[] = []
+
+  constructor(threads: number) {
+    this.#threads = threads
+    this.#together = new GraphSessions(threads)
+  }
+
+  /** Tokens of a micro-batch at most, where `asked` may be held at once by all threads. */
+  tokenLimit(architecture: Architecture, asked: number): number {
+    if (!this.#worksApart(architecture)) return asked
+    return Math.min(tokensInCache, Math.floor(asked / this.#threads))
+  }
+
+  /**
+   * Runs micro-batches.
+   * @param gradient what gradients are added to; must be given exactly for kinds that have some
+   * @param onDone called with every micro-batch that is done
+   * @throws RuntimeFault
+   */
+  async run(
+    { architecture, feeds }: GraphPolicy,
+    kind: GraphKind,
+    works: readonly GraphWork[],
+    gradient?: GradientSum,
+    onDone: () => void = () => {},
+  ): Promise<readonly TokenResults[]> {
+    const shares = this.#shares(architecture, works)
+    const weights = new Map(Object.entries(feeds).map(([name, { data }]) => [name, data]))
+    const others = shares.slice(1).map((share, index) => {
+      const part = { architecture, kind, weights, sums: gradient?.part(index + 1) }
+      return this.#other(index).perform({ ...part, works: share.map((at) => works[at] as GraphWork) }, onDone)
+    })
+    const theirs = Promise.all(others)
+    theirs.catch(() => {}) // awaited below, after this thread's own share
+    const results = new Array<TokenResults>(works.length)
+    const sessions = this.#worksApart(architecture) ? this.#apart : this.#together
+    for (const at of shares[0] ?? []) {
+      results[at] = await sessions.run(architecture, kind, feeds, works[at] as GraphWork, gradient?.gradients)
+      onDone()
+    }
+    for (const [index, found] of (await theirs).entries())
+      for (const [place, at] of (shares[index + 1] as readonly number[]).entries())
+        results[at] = found[place] as TokenResults
+    gradient?.collect()
+    return results
+  }
+
+  /** The inference session of a kind of graph on the calling thread, made at its first use. */
+  session(architecture: Architecture, kind: GraphKind): Promise<InferenceSession> {
+    return (this.#worksApart(architecture) ? this.#apart : this.#together).session(architecture, kind)
+  }
+
+  /** Ends the other threads and frees all inference sessions. */
+  async release(): Promise<void> {
+    await Promise.all(this.#others.splice(0).map((thread) => thread.end()))
+    await this.#apart.release()
+    await this.#together.release()
+  }
+
+  #worksApart(architecture: Architecture): boolean {
+    const weights = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+    return weights * Float32Array.BYTES_PER_ELEMENT <= heldByEach
+  }
+
+  #other(index: number): GradientThread {
+    if (this.#others[index]?.dead !== false) this.#others[index] = new GradientThread()
+    return this.#others[index] as GradientThread
+  }
+
+  /** The micro-batches of each thread: the longest goes to the thread with least to do. */
+  #shares(architecture: Architecture, works: readonly GraphWork[]): readonly (readonly number[])[] {
+    const threads = this.#worksApart(architecture) ? Math.min(this.#threads, works.length) : 1
+    const shares = Array.from({ length: threads }, () => ({ load: 0, works: [] as number[] }))
+    const costs = works.map(({ micro }) => costOf(architecture, micro))
+    const byCost = [...costs.keys()].sort((a, b) => (costs[b] as number) - (costs[a] as number) || a - b)
+    for (const at of byCost) {
+      const least = shares.reduce((best, share) => (share.load < best.load ? share : best))
+      least.load += costs[at] as number
+      least.works.push(at)
+    }
+    return shares.map((share) => share.works.sort((a, b) => a - b))
+  }
+}
+
+/** Multiplications of a token in a layer, and what attention adds for the tokens before it. */
+function costOf(
+  { hidden_size: width, intermediate_size: inner }: Architecture,
+  { batch, time }: MicroBatch,
+): number {
+  return batch * time * (3 * width + 3 * inner + 2 * time)
+}

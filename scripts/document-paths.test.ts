@@ -1,0 +1,103 @@
+/** Documents name code that exists: files, the functions of the map from the paper, rooms and headings. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '..')
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+const folders = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+  .map(({ name }) => name)
+
+function textOf(document: string): string {
+  return readFileSync(join(root, document), 'utf8')
+}
+
+/** The anchor that GitHub gives to a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+test.each(documents)('%s: each code file that it names exists', (document) => {
+  const paths = [...textOf(document).matchAll(/[\w@./-]*\b([a-z-]+)\/[\w./-]*\.(?:ts|mjs)\b/g)]
+    .filter(([path, folder = '']) => path.startsWith(`${folder}/`) && folders.includes(folder))
+    .map(([path]) => path)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
+})
+
+test.each(documents)('%s: each heading that it links to exists', (document) => {
+  const links = [...textOf(document).matchAll(/\]\(([\w./-]*)#([^)\s]+)\)/g)]
+  for (const [link, file = '', anchor] of links) {
+    const target = file === '' ? document : join(dirname(document), file)
+    const anchors = [...textOf(target).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+    expect(anchors, link).toContain(anchor)
+  }
+})
+
+test('the map from the paper to the code names functions of its files', () => {
+  const rows = [...textOf('README.md').matchAll(/^\| [^|]*\| `([\w./-]+\.ts)` \| (.+) \|$/gm)]
+  expect(rows.length).toBeGreaterThan(9)
+  for (const [, file = '', names = ''] of rows)
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+      expect(textOf(file), `${name} in ${file}`).toMatch(
+        new RegExp(`^export (?:async )?(?:function|interface|type) ${name}\\b`, 'm'),
+      )
+})
+
+/** The last cell of each row of the table of rooms, by room. */
+function tableOfRooms(): ReadonlyMap<string, string> {
+  const rows = [...textOf('docs/design.md').matchAll(/^\| ((?:`[a-z]+\/`(?:, )?)+) \|.*\| ([^|]*) \|$/gm)]
+  return new Map(
+    rows.flatMap(([, cell = '', last = '']) => roomsIn(cell).map((room) => [room, last] as const)),
+  )
+}
+
+function roomsIn(cell: string): readonly string[] {
+  return [...cell.matchAll(/`([a-z]+)\/`/g)].map(([, room = '']) => room)
+}
+
+interface Rule {
+  readonly from: { readonly path?: unknown }
+  readonly to: { readonly pathNot?: unknown }
+}
+
+test('the table of rooms says which imports are allowed, as they are checked', () => {
+  const printed = execFileSync(
+    process.execPath,
+    [
+      '-e',
+      "import('./.dependency-cruiser.mjs').then(({ default: { forbidden } }) => console.log(JSON.stringify(forbidden)))",
+    ],
+    { cwd: root, encoding: 'utf8' },
+  )
+  const forbidden = JSON.parse(printed) as readonly Rule[]
+  const allowed = new Map<string, Set<string>>()
+  for (const { from, to } of forbidden) {
+    const [, room] = /^\^([a-z]+)\/$/.exec(String(from.path)) ?? []
+    if (room === undefined || !Array.isArray(to.pathNot)) continue
+    const others = to.pathNot.flatMap((path) => /^\^([a-z]+)\//.exec(String(path))?.[1] ?? [])
+    if (others[0] !== room) continue
+    allowed.set(room, new Set([...(allowed.get(room) ?? []), ...others.slice(1)]))
+  }
+  expect(allowed.size).toBeGreaterThan(10)
+  const table = tableOfRooms()
+  for (const [room, others] of allowed)
+    expect([...roomsIn(table.get(room) ?? '')].sort(), `${room}/`).toEqual([...others].sort())
+})
+
+test('the table of rooms has each room whose imports are checked', () => {
+  const [, list = ''] = /^const rooms = \[([^\]]*)\]/m.exec(textOf('.dependency-cruiser.mjs')) ?? []
+  const checked = [...list.matchAll(/'([a-z]+)'/g)].map(([, room = '']) => room)
+  const built = checked.filter((room) => folders.includes(room))
+  expect([...tableOfRooms().keys()].sort()).toEqual([...built, 'bench', 'examples', 'scripts', 'test'].sort())
+})

@@ -1,0 +1,194 @@
+/**
+ * Metrics: the figures of this process and of the runs that it orchestrates, for Prometheus.
+ *
+ * Invariants
+ * - Counters count what this process did; the sum over all processes is what was done.
+ * - Figures of a run come from its workflow when they are asked for, and only where the run is orchestrated.
+ * - Labels are runs, tasks, outcomes, phases and suites: never episodes, whose number is without bound.
+ * - Nothing of this is loaded unless a metrics port is asked for.
+ */
+import type { Registry } from 'prom-client'
+import type { RunProgress } from '../workflows/messages.ts'
+import type { FinishedWork, Observer } from './observation.ts'
+
+export interface Metrics {
+  readonly observe: Observer
+  /** The figures in Prometheus' text format. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+/** The progress of the runs that are orchestrated here; empty where none is. */
+export type ReadProgress = () => Promise<readonly RunProgress[]>
+
+/** Updates take from seconds to hours. */
+const updateSeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400]
+/** Turns take from milliseconds to minutes. */
+const turnSeconds = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300]
+
+/** Starts to count. */
+export async function createMetrics(readProgress: ReadProgress): Promise<Metrics> {
+  const prometheus = await import('prom-client')
+  const registry = new prometheus.Registry()
+  prometheus.collectDefaultMetrics({ register: registry })
+  const counters = createCounters(prometheus, registry)
+  const gauges = createGauges(prometheus, registry)
+  return {
+    observe: (finished) =>
+      finished.kind === 'workflow' ? countEnding(counters, finished) : countActivity(counters, finished),
+    async text() {
+      for (const progress of await readProgress()) show(gauges, progress)
+      return registry.metrics()
+    },
+    contentType: registry.contentType,
+  }
+}
+
+type Prometheus = typeof import('prom-client')
+type Counters = ReturnType<typeof createCounters>
+type Gauges = ReturnType<typeof createGauges>
+
+/** What this process did. */
+function createCounters({ Counter, Histogram }: Prometheus, registry: Registry) {
+  const registers = [registry]
+  return {
+    episodes: new Counter({
+      name: 'perdure_episodes_total',
+      help: 'Episodes that ended, by outcome and task.',
+      labelNames: ['run', 'task', 'outcome'],
+      registers,
+    }),
+    groups: new Counter({
+      name: 'perdure_groups_total',
+      help: 'Rollout groups that ended, by task.',
+      labelNames: ['run', 'task', 'ending'],
+      registers,
+    }),
+    turns: new Counter({
+      name: 'perdure_turns_total',
+      help: 'Turns that were stepped in an environment.',
+      labelNames: ['run'],
+      registers,
+    }),
+    sampledTokens: new Counter({
+      name: 'perdure_sampled_tokens_total',
+      help: 'Tokens that the policy sampled.',
+      labelNames: ['run'],
+      registers,
+    }),
+    turnParts: new Histogram({
+      name: 'perdure_turn_seconds',
+      help: 'Seconds of a turn, by part.',
+      labelNames: ['run', 'part'],
+      buckets: turnSeconds,
+      registers,
+    }),
+    updates: new Histogram({
+      name: 'perdure_update_seconds',
+      help: 'Seconds of an update, by phase: waiting for groups, training, publishing.',
+      labelNames: ['run', 'phase'],
+      buckets: updateSeconds,
+      registers,
+    }),
+    failures: new Counter({
+      name: 'perdure_activity_failures_total',
+      help: 'Attempts of activities that failed.',
+      labelNames: ['run', 'activity', 'failure'],
+      registers,
+    }),
+  }
+}
+
+/** What the runs say of themselves. */
+function createGauges({ Gauge }: Prometheus, registry: Registry) {
+  function gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
+    return new Gauge<Label>({
+      name: `perdure_run_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+    })
+  }
+  return {
+    groups: gauge('groups', 'Rollout groups, by state: in flight or ready.', ['run', 'state']),
+    inFlight: gauge('episodes_in_flight', 'Episodes being played.', ['run']),
+    version: gauge('version', 'Version of the policy that turns are sampled from.', ['run']),
+    step: gauge('updates', 'Updates done.', ['run']),
+    planned: gauge('updates_planned', 'Updates of the whole run.', ['run']),
+    trained: gauge('trained_tokens', 'Tokens of the episodes that updates consumed.', ['run']),
+    consumed: gauge('trained_episodes', 'Episodes that updates consumed.', ['run']),
+    staleness: gauge('staleness', "Mean staleness of the last update's groups, in versions.", ['run']),
+    empty: gauge('empty_updates', 'Updates in a row that had nothing to learn from.', ['run']),
+    success: gauge('success', 'Share of successful episodes in the last update.', ['run', 'task']),
+    reward: gauge('reward', 'Mean reward in the last update.', ['run', 'task']),
+    evaluated: gauge('evaluation_success', 'Success of the last evaluation of a suite.', ['run', 'suite']),
+  }
+}
+
+function show(gauges: Gauges, progress: RunProgress): void {
+  const { run } = progress
+  gauges.groups.set({ run, state: 'in_flight' }, progress.groupsInFlight)
+  gauges.groups.set({ run, state: 'ready' }, progress.groupsReady)
+  gauges.inFlight.set({ run }, progress.episodesInFlight)
+  gauges.version.set({ run }, progress.version)
+  gauges.step.set({ run }, progress.step)
+  gauges.planned.set({ run }, progress.updates)
+  gauges.trained.set({ run }, progress.tokens)
+  gauges.consumed.set({ run }, progress.episodes)
+  gauges.staleness.set({ run }, progress.staleness)
+  gauges.empty.set({ run }, progress.nothingLearnt?.updates ?? 0)
+  for (const [task, share] of Object.entries(progress.success)) gauges.success.set({ run, task }, share)
+  for (const [task, mean] of Object.entries(progress.reward)) gauges.reward.set({ run, task }, mean)
+  for (const { suite, success: share } of progress.evaluations) gauges.evaluated.set({ run, suite }, share)
+}
+
+function countEnding(counters: Counters, { name, work: { run = '' }, argument, result }: FinishedWork): void {
+  if (name === 'episode')
+    counters.episodes.inc({ run, task: text(argument, 'task'), outcome: text(result, 'outcome') || 'failed' })
+  if (name === 'rolloutGroup')
+    counters.groups.inc({
+      run,
+      task: text(field(argument, 'episode'), 'task'),
+      ending: Array.isArray(result) && result.length > 0 ? 'complete' : 'failed',
+    })
+}
+
+function countActivity(counters: Counters, finished: FinishedWork): void {
+  const { name, work, argument, result, failure, startedAt, endedAt } = finished
+  const run = work.run ?? ''
+  if (failure !== undefined) {
+    counters.failures.inc({ run, activity: name, failure: failure.name })
+    return
+  }
+  const seconds = (endedAt - startedAt) / 1000
+  if (name === 'stepEnvironment') {
+    counters.turns.inc({ run })
+    counters.turnParts.observe({ run, part: 'step' }, seconds)
+  }
+  if (name === 'sampleAction') {
+    counters.sampledTokens.inc({ run }, number(result, 'tokens'))
+    counters.turnParts.observe({ run, part: 'sample' }, seconds)
+  }
+  if (name === 'updatePolicy') {
+    counters.updates.observe({ run, phase: 'train' }, seconds)
+    counters.updates.observe({ run, phase: 'wait' }, number(argument, 'waitedSeconds'))
+  }
+  if (name === 'publishVersion' && number(argument, 'step') > 0)
+    counters.updates.observe({ run, phase: 'publish' }, seconds)
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+}
+
+function text(value: unknown, name: string): string {
+  const found = field(value, name)
+  return typeof found === 'string' ? found : ''
+}
+
+function number(value: unknown, name: string): number {
+  const found = field(value, name)
+  return typeof found === 'number' && Number.isFinite(found) ? found : 0
+}

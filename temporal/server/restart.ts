@@ -1,0 +1,89 @@
+/**
+ * The restart of a home's server that died or hangs.
+ *
+ * Invariants
+ * - It comes back on the same ports and the same file.
+ * - Of the processes that use it, the one that holds the start lock starts it; the others find it there.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf } from '../../faults/reason.ts'
+import { TemporalFault } from './fault.ts'
+import { obtainTemporalBinary } from './fetch-binary.ts'
+import type { ServerPaths } from './paths.ts'
+import type { ServerPorts } from './ports.ts'
+import type { ServerRecord } from './record.ts'
+import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
+
+const lookEveryMs = 500
+/** What lives and accepts no connection is starting or ending, and does so within this time. */
+const closedAfterMs = 15_000
+const firstBackOffMs = 100
+const longestBackOffMs = 10_000
+/** About a minute of attempts; what has not come back by then needs a person. */
+const restartAttempts = 10
+
+export interface Restart {
+  readonly paths: ServerPaths
+  /** The server as it was. */
+  readonly record: ServerRecord
+  /** The process that hangs, where it is not dead. */
+  readonly hung: number | undefined
+  readonly log: (line: string) => void
+  readonly signal: AbortSignal
+}
+
+export interface Restarted {
+  readonly record: ServerRecord
+  /** Whether this process did it; another user may have been faster. */
+  readonly byThis: boolean
+}
+
+/**
+ * Starts the server again, or finds it started.
+ * @returns undefined once the signal is aborted
+ * @throws TemporalFault `gave_up`
+ */
+export async function restartServer(restart: Restart): Promise<Restarted | undefined> {
+  const { paths, log, signal } = restart
+  let backOffMs = firstBackOffMs
+  let lastFault: unknown
+  for (let attempt = 1; attempt <= restartAttempts; attempt += 1) {
+    if (signal.aborted) return undefined
+    try {
+      return await restartOnce(restart)
+    } catch (error) {
+      lastFault = error
+      log(reasonOf(error))
+    }
+    await delay(backOffMs, undefined, { signal, ref: false })
+    backOffMs = Math.min(backOffMs * 2, longestBackOffMs)
+  }
+  throw new TemporalFault(
+    'gave_up',
+    `The Temporal server of ${paths.home} died and did not come back in ${restartAttempts} attempts; its log is ${paths.log}. Nothing is lost: fix what it names, then resume.`,
+    { cause: lastFault },
+  )
+}
+
+async function restartOnce({ paths, record, hung, log }: Restart): Promise<Restarted> {
+  const lock = await takeStartLock(paths)
+  try {
+    const deadline = performance.now() + closedAfterMs
+    let found = await findServer(paths)
+    while (found.kind === 'silent' && found.pid !== hung && performance.now() < deadline) {
+      await delay(lookEveryMs)
+      found = await findServer(paths)
+    }
+    if (found.kind === 'answers') return { record: found.record, byThis: false }
+    await stopRecorded(paths, { forcibly: found.kind === 'silent' })
+    const binary = await obtainTemporalBinary(log)
+    return { record: await launchOn(paths, binary, portsOf(record), log), byThis: true }
+  } finally {
+    lock.release()
+  }
+}
+
+/** Connections of workers and clients go to these ports; no others will do. */
+function portsOf(record: ServerRecord): ServerPorts {
+  return { port: record.port, uiPort: record.uiPort }
+}

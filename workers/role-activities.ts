@@ -1,0 +1,93 @@
+/**
+ * The activities of each role, with what they work with: runs, engines, trainers and environment sessions.
+ *
+ * Invariants
+ * - Everything that an activity opened is closed in one order: sessions, engines, trainers, calls that were given up,
+ *   tasks. What fails on the way keeps nothing after it from being closed.
+ * - The store is the caller's.
+ */
+import { createAuditActivities } from '../activities/audit.ts'
+import { createBranchActivities } from '../activities/branches.ts'
+import { createChildrenActivities } from '../activities/children.ts'
+import { createEnvironmentActivities } from '../activities/environment.ts'
+import { createEvaluationActivities } from '../activities/evaluation.ts'
+import { heartbeating } from '../activities/heartbeat.ts'
+import { createOpenRuns } from '../activities/open-runs.ts'
+import { createRunActivities } from '../activities/run.ts'
+import { createSamplingActivities } from '../activities/sampling.ts'
+import { createServing } from '../activities/serving.ts'
+import { type Calls, createCalls } from '../activities/stopping.ts'
+import { createTrainingActivities } from '../activities/training.ts'
+import { createTrajectoryActivities } from '../activities/trajectory.ts'
+import type { Activities } from '../activities/wrapping.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { isSynchronous } from '../learning/admission.ts'
+import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import { createTrainer } from '../policy/trainer/embedded.ts'
+import type { Home } from '../storage/home.ts'
+import type { Store } from '../storage/store.ts'
+import type { Role } from './role.ts'
+import type { RoleWorkerOptions } from './role-worker-options.ts'
+import { createTrainers } from './trainers.ts'
+
+/** A call that was given up still writes a file or computes a step. */
+const workingMs = 10_000
+
+export interface RoleActivities extends AsyncDisposable {
+  readonly of: Readonly<Record<Role, Activities>>
+  /** The calls of all of them. */
+  readonly calls: Calls
+}
+
+interface Dependencies extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment'> {
+  readonly home: Home
+  readonly store: Store
+  readonly log: (line: string) => void
+}
+
+export function openRoleActivities(dependencies: Dependencies): RoleActivities {
+  const { home, store, log, findEnvironment, createEngine = embeddedEngine } = dependencies
+  const runs = createOpenRuns({ home, store, findEnvironment })
+  const serving = createServing({ runs, createEngine, log })
+  const trainers = createTrainers(dependencies.createTrainer ?? ((threads) => createTrainer({ threads })))
+  const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
+  const environment = { ...sessions, ...createBranchActivities({ store }) }
+  const sampling = createSamplingActivities({ store, runs, serving })
+  const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
+  const calls = createCalls()
+
+  const opened = new AsyncDisposableStack()
+  opened.defer(() => runs.close())
+  opened.defer(() => calls.settled(workingMs))
+  opened.defer(() => trainers.closeAll())
+  opened.defer(() => serving.closeAll())
+  opened.defer(() => closeSessions())
+  return {
+    of: {
+      orchestrator: calls.untilStopping({ ...environment, ...sampling, ...trajectories }),
+      environment: calls.untilStopping({ ...environment, ...heartbeating(trajectories) }),
+      policy: heartbeating(
+        calls.untilStopping({
+          ...sampling,
+          ...createRunActivities({ store, runs, serving }),
+          ...createEvaluationActivities({ store, runs }),
+          ...createAuditActivities({ store }),
+          ...createChildrenActivities(),
+        }),
+      ),
+      trainer: heartbeating(
+        calls.untilStopping(createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log })),
+      ),
+    },
+    calls,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+function embeddedEngine(config: RunConfig): Promise<Engine> {
+  const { threads, contextLength } = config.policy
+  // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
+  const exact = isSynchronous(config.rollout)
+  return createEmbeddedEngine({ threads, contextLength, maxBatch: 64, exact })
+}

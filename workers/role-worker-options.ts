@@ -1,0 +1,37 @@
+/**
+ * Options of role workers: which roles a process takes on, for which home, with what of its own.
+ *
+ * Invariants
+ * - What is left out is that of this package.
+ */
+import type { RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { HomeName } from '../identity/identity.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { TemporalConnection } from '../temporal/connection.ts'
+import type { Role } from './role.ts'
+import type { CreateTrainer } from './trainers.ts'
+
+export interface RoleWorkerOptions {
+  readonly connection: TemporalConnection
+  /** Whose work the workers do. */
+  readonly homeName: HomeName
+  readonly home: string
+  readonly roles: readonly Role[]
+  readonly log: (line: string) => void
+  /** The engine of a run; the embedded one by default. */
+  readonly createEngine?: (config: RunConfig) => Promise<Engine>
+  /** The process's trainer for runs that ask for so many threads; the embedded one by default. */
+  readonly createTrainer?: CreateTrainer
+  /** The task of a name; those of the registry by default. */
+  readonly findEnvironment?: (name: string) => EnvironmentDefinition
+  /** Workflows kept in memory. */
+  readonly maxCachedWorkflows?: number
+  /** Whether processes with other builds of the workflows may be at work, or come back; false by default. */
+  readonly shared?: boolean
+  /** The folder of the workflow code; that of this package by default. */
+  readonly workflows?: string
+  /** Receives what the workers do; no one by default. */
+  readonly telemetry?: Pick<Telemetry, 'observers'>
+}

@@ -1,0 +1,50 @@
+/**
+ * Evaluations of a run: in flight, found, given up.
+ *
+ * Invariants
+ * - One that has a result or was given up is in flight no more.
+ */
+import { carriedFailures, clipped, shortTextBytes } from '../../learning/state-bounds.ts'
+import type { EvaluationSummary, FailedEvaluation } from '../messages.ts'
+import { type Evaluating, keptEvaluations } from '../training-state.ts'
+import type { Changing } from './changing.ts'
+
+type EvaluationKey = Pick<Evaluating, 'suite' | 'version'>
+
+/** True for two of the same suite and version. */
+export function isSameEvaluation(each: EvaluationKey, { suite, version }: EvaluationKey): boolean {
+  return each.suite === suite && each.version === version
+}
+
+/** An evaluation is being done from now on. */
+export function enterEvaluation(state: Changing, evaluation: EvaluationKey): void {
+  const { suite, version } = evaluation
+  state.evaluating = [...state.evaluating, { suite, version }]
+}
+
+/** Counts an execution of it that ended without a result. @returns how many did */
+export function loseEvaluation(state: Changing, evaluation: Evaluating): number {
+  const lost = (evaluation.lost ?? 0) + 1
+  state.evaluating = state.evaluating.map((each) =>
+    isSameEvaluation(each, evaluation) ? { ...each, lost } : each,
+  )
+  return lost
+}
+
+/** Takes in a finished evaluation, once. @returns whether it was not known before */
+export function receiveEvaluation(state: Changing, summary: EvaluationSummary): boolean {
+  const isOther = (other: EvaluationKey) => !isSameEvaluation(other, summary)
+  state.evaluating = state.evaluating.filter(isOther)
+  if (!state.evaluations.every(isOther)) return false
+  state.failedEvaluations = state.failedEvaluations.filter(isOther)
+  state.evaluations = keptEvaluations({ ...state, evaluations: [...state.evaluations, summary] })
+  return true
+}
+
+/** An evaluation that cannot be done is waited for no longer. */
+export function giveUpEvaluation(state: Changing, failed: FailedEvaluation): void {
+  const { suite, version } = failed
+  const reason = clipped(failed.reason, shortTextBytes)
+  state.evaluating = state.evaluating.filter((each) => !isSameEvaluation(each, failed))
+  state.failedEvaluations = [...state.failedEvaluations, { suite, version, reason }].slice(-carriedFailures)
+}

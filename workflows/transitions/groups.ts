@@ -1,0 +1,66 @@
+/**
+ * Groups of a run: admitted, reported, given up.
+ *
+ * Invariants
+ * - A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
+ */
+import { overdue } from '../../learning/admission.ts'
+import { nextTask } from '../../learning/task-mix.ts'
+import type { GroupReport } from '../messages.ts'
+import { roomForGroups } from '../pipeline.ts'
+import { rolloutSettings } from '../rollout-settings.ts'
+import type { GroupInFlight } from '../training-state.ts'
+import type { Changing } from './changing.ts'
+
+/**
+ * Admits as many groups as there is room for, each for the current version. The task of each follows the mix, its
+ * instance the task's own cursor.
+ * @returns those that are in flight now and were not before
+ */
+export function enterGroups(state: Changing): readonly GroupInFlight[] {
+  const { version, pool } = state
+  const cursors = [...state.admitted]
+  const entered = Array.from({ length: roomForGroups(state) }, (_, index): GroupInFlight => {
+    const taskIndex = nextTask(state.weights, cursors)
+    const position = cursors[taskIndex] ?? 0
+    cursors[taskIndex] = position + 1
+    return { number: state.nextGroup + index, taskIndex, position, version, pool }
+  })
+  state.admitted = cursors
+  state.nextGroup += entered.length
+  state.inFlight = [...state.inFlight, ...entered]
+  return entered
+}
+
+/**
+ * Takes in a report. A group that is not in flight has reported before and counts no second time; one without
+ * episodes leads to no update, and adds to the groups in a row that were fruitless.
+ */
+export function receiveGroup(state: Changing, { number, version, episodes }: GroupReport): void {
+  const left = state.inFlight.filter((group) => group.number !== number)
+  if (left.length === state.inFlight.length) return
+  state.inFlight = left
+  state.fruitless = episodes.length === 0 ? state.fruitless + 1 : 0
+  if (episodes.length === 0) return
+  state.ready = [...state.ready, { number, version }]
+  state.episodes += episodes.length
+  state.tokens += episodes.reduce((sum, episode) => sum + episode.tokens, 0)
+}
+
+/**
+ * Gives up the groups that no update can take within the staleness bound any more, after the bound was lowered
+ * or the version has jumped.
+ * @returns those in flight, to be cancelled
+ */
+export function giveUpOverdue(state: Changing): readonly GroupInFlight[] {
+  const { ready, inFlight } = state
+  const lost = overdue(rolloutSettings(state), {
+    version: state.version + (state.training.length > 0 ? 1 : 0), // the update in progress publishes the next one
+    ready: ready.map((group) => group.version),
+    inFlight: inFlight.map((group) => group.version),
+  })
+  state.ready = ready.filter((_, index) => !lost.ready.includes(index))
+  state.inFlight = inFlight.filter((_, index) => !lost.inFlight.includes(index))
+  state.givenUp += lost.ready.length + lost.inFlight.length
+  return inFlight.filter((_, index) => lost.inFlight.includes(index))
+}

@@ -1,0 +1,44 @@
+/**
+ * Settings of a run: what was ordered of it holds over its configuration.
+ *
+ * Invariants
+ * - The newest word counts: an order over the configuration, a changed configuration over the orders before it.
+ */
+import type { RunConfig } from '../../config/schema.ts'
+import type { LearningChange, RolloutChange } from '../messages.ts'
+import type { Changing } from './changing.ts'
+
+/** Holds from the next update on. */
+export function changeLearning(state: Changing, change: LearningChange): void {
+  state.learning = { ...state.learning, ...change }
+}
+
+/** Holds for the groups that are admitted next. */
+export function changeRollout(state: Changing, change: RolloutChange): void {
+  state.rollout = { ...state.rollout, ...change }
+}
+
+/** The task's share of the groups that are admitted next. */
+export function changeWeight(state: Changing, task: number, weight: number): void {
+  state.weights = state.weights.with(task, weight)
+}
+
+/**
+ * Another configuration: a run that was done or failed is neither any more, and what was ordered of the keys that it
+ * changes no longer holds.
+ * @param keys those that it changes, e.g. `learning.clipLow`, `tasks.0.weight`
+ */
+export function changeConfiguration(state: Changing, config: RunConfig, keys: ReadonlySet<string>): void {
+  state.config = config
+  state.phase = 'starting'
+  state.weights = state.weights.map((weight, task) =>
+    keys.has(`tasks.${task}.weight`) ? (config.tasks[task]?.weight ?? weight) : weight,
+  )
+  state.learning = without(state.learning, 'learning', keys)
+  state.rollout = without(state.rollout, 'rollout', keys)
+}
+
+function without<T extends object>(ordered: T, section: string, keys: ReadonlySet<string>): T {
+  const kept = Object.entries(ordered).filter(([name]) => !keys.has(`${section}.${name}`))
+  return Object.fromEntries(kept) as T
+}

@@ -1,0 +1,43 @@
+/**
+ * An update of a run: the batch that it takes, and what it leaves.
+ *
+ * Invariants
+ * - A group is in one batch at most; one that an update left out is ready again.
+ */
+import type { UpdateResult } from '../../activities/policy-update.ts'
+import { groupId } from '../../identity/identity.ts'
+import { type LearningSignal, standstillAfter } from '../../learning/learning-signal.ts'
+import { nextBatchOf } from '../pipeline.ts'
+import type { GroupReady } from '../training-state.ts'
+import type { Changing } from './changing.ts'
+
+/** Moves the groups of the next update into training, in the order of their numbers. */
+export function takeBatch(state: Changing): readonly GroupReady[] {
+  const taken = new Set(nextBatchOf(state))
+  state.training = state.ready.filter((_, index) => taken.has(index)).sort((a, b) => a.number - b.number)
+  state.ready = state.ready.filter((_, index) => !taken.has(index))
+  return state.training
+}
+
+/** Counts an update that is done: its groups are gone, its figures are the latest. Its version is published next. */
+export function settleUpdate(
+  state: Changing,
+  { groups, success, reward, samples, staleness, signal }: Omit<UpdateResult, 'version'>,
+): void {
+  const isLeft = ({ number }: GroupReady) => !groups.includes(groupId(state.run, number))
+  state.step += 1
+  state.ready = [...state.training, ...state.ready].filter(isLeft)
+  state.training = []
+  state.success = success
+  state.reward = reward
+  state.samples = samples
+  state.staleness = staleness
+  receiveSignal(state, signal)
+}
+
+/** Takes in what an update had to teach; one of an older build of the trainer says nothing of it. */
+export function receiveSignal(state: Changing, signal: LearningSignal | undefined): void {
+  if (signal === undefined) return
+  state.nothingLearnt = standstillAfter(state.nothingLearnt, signal)
+  if (state.nothingLearnt !== null) state.emptyUpdates += 1
+}
