@@ -7,7 +7,7 @@ import { uniforms } from '../identity/identity.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
 import { publishCheckpoint, readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { tinyArchitecture } from '../policy/checkpoints/policy.testing.ts'
-import { randomWeights } from '../policy/sampler/random-weights.ts'
+import { randomWeights } from '../policy/sampler/random-weights.testing.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 

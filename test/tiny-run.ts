@@ -11,7 +11,7 @@ import type { Chat } from '../policy/chat/chat.ts'
 import { openChat } from '../policy/chat/checkpoint-chat.ts'
 import { publishCheckpoint, readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import type { Engine, SamplingRequest } from '../policy/engines/engine.ts'
-import { createScriptedEngine } from '../policy/engines/scripted.ts'
+import { createScriptedEngine } from '../policy/engines/scripted.testing.ts'
 import type { Trainer, UpdateRequest } from '../policy/trainer/trainer.ts'
 
 type Section = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { StepResult, Task } from '../environment.ts'
 import { kg } from './definition.ts'
-import { startSparqlServer } from './graph/sparql-server.ts'
+import { startSparqlServer } from './graph/sparql-server.testing.ts'
 
 const folders: string[] = []
 afterEach(() => {

@@ -6,11 +6,11 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
-import { randomWeights } from '../sampler/random-weights.ts'
+import { randomWeights } from '../sampler/random-weights.testing.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { createEmbeddedEngine } from './embedded.ts'
 import type { Engine, SamplingRequest } from './engine.ts'
-import { createScriptedEngine } from './scripted.ts'
+import { createScriptedEngine } from './scripted.testing.ts'
 
 const architecture: Architecture = {
   vocab_size: 64,

@@ -5,7 +5,7 @@ import type { Architecture } from '../transformer/architecture.ts'
 import { buildDecodeGraph, layerInputs } from '../transformer/decode-graph.ts'
 import { fuseWeights } from './fused-weights.ts'
 import { int64Cells } from './int64-cells.ts'
-import { randomWeights } from './random-weights.ts'
+import { randomWeights } from './random-weights.testing.ts'
 
 const architecture: Architecture = {
   vocab_size: 12,

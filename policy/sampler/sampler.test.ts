@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { SampledTokens, SamplingRequest } from '../engines/engine.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
-import { plainLogits } from '../transformer/plain-decoder.ts'
-import { randomWeights } from './random-weights.ts'
+import { plainLogits } from '../transformer/plain-decoder.testing.ts'
+import { randomWeights } from './random-weights.testing.ts'
 import { type Ending, Sampler } from './sampler.ts'
 
 const grouped: Architecture = {

@@ -7,7 +7,7 @@ import { buildDecodeGraph } from '../transformer/decode-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
 import { Batch } from './batch.ts'
 import { fuseWeights } from './fused-weights.ts'
-import { randomWeights } from './random-weights.ts'
+import { randomWeights } from './random-weights.testing.ts'
 
 const architecture: Architecture = {
   vocab_size: 70,

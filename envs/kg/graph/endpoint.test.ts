@@ -3,7 +3,7 @@ import type { SetDerivation } from './derivation.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { openEndpoint } from './endpoint.ts'
 import { CostlyQuestion } from './graph.ts'
-import { startSparqlServer } from './sparql-server.ts'
+import { startSparqlServer } from './sparql-server.testing.ts'
 
 const graphText = `@prefix : <http://rdf.freebase.com/ns/> .
   :m.1 :friend :m.2, :m.3, :m.4 . :m.2 :born "1980-05-01-08:00" . :m.3 :size 7 . :m.1 <http://else/where> :m.2 .

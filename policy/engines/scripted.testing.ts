@@ -1,5 +1,5 @@
 /**
- * An engine that answers from a script: for tests of what is above an engine, never for a run.
+ * An engine that answers from a script, for tests and benchmarks of what is above an engine.
  *
  * Invariants
  * - It keeps the contract of engines: versions, limits, stop tokens, cancellation, closing.
