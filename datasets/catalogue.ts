@@ -1,14 +1,15 @@
 /**
  * The catalogue of official data: what each task's folder is made of, from whom, in which version.
  *
- * Where the bytes could be had when this was written they are pinned by SHA-256. Where only the publisher has
+ * Where the bytes could be had when this was written they are pinned by SHA-256, in `checksums.json` by the folder that
+ * the publisher keeps them in. Where only the publisher has
  * them, `sha256` is missing: the revision is pinned, and the hash is recorded at the first pull.
  *
  * Invariants
  * - Every download has a bound, beyond which it is not what was published.
  * - Paths are relative, and laid out as the task's loader reads them.
  */
-import { bfclV3Checksums, databaseChecksums, knowledgeGraphChecksums, osChecksums } from './checksums.ts'
+import checksums from './checksums.json' with { type: 'json' }
 
 /** Bytes of a download where its source does not say; every published file of the catalogue but one has far fewer. */
 export const usualLargest = 64 * 2 ** 20
@@ -81,7 +82,7 @@ export const catalogue: readonly Dataset[] = [
     version: 'AgentBench @578c5e9',
     licence: 'Apache-2.0',
     folders: [''],
-    sources: [agentBench('dbbench', 'dev.jsonl', databaseChecksums), agentBench('dbbench', 'standard.jsonl')],
+    sources: [agentBench('dbbench', 'dev.jsonl'), agentBench('dbbench', 'standard.jsonl')],
   },
   {
     task: 'kg',
@@ -89,9 +90,9 @@ export const catalogue: readonly Dataset[] = [
     licence: 'Apache-2.0',
     folders: [''],
     sources: [
-      agentBench('knowledgegraph', 'dev.json', knowledgeGraphChecksums),
+      agentBench('knowledgegraph', 'dev.json'),
       agentBench('knowledgegraph', 'std.json'),
-      agentBench('knowledgegraph', 'kg_rl_all.json', knowledgeGraphChecksums),
+      agentBench('knowledgegraph', 'kg_rl_all.json'),
     ],
   },
   {
@@ -100,8 +101,9 @@ export const catalogue: readonly Dataset[] = [
     licence: 'Apache-2.0',
     folders: [''],
     sources: [
-      ...Object.keys(osChecksums).map((path) => agentBench('os_interaction', path, osChecksums)),
-      ...osTestFiles().map((path) => agentBench('os_interaction', path)),
+      ...[...Object.keys(checksums.os_interaction), ...osTestFiles()].map((path) =>
+        agentBench('os_interaction', path),
+      ),
     ],
   },
   {
@@ -121,7 +123,7 @@ export const catalogue: readonly Dataset[] = [
     licence: 'Apache-2.0',
     folders: ['v3', 'v4'],
     sources: [
-      ...Object.entries(bfclV3Checksums).map(([path, sha256]): FileSource => {
+      ...Object.entries(checksums['bfcl-v3']).map(([path, sha256]): FileSource => {
         const root =
           'https://raw.githubusercontent.com/ShishirPatil/gorilla/v1.3/berkeley-function-call-leaderboard'
         // The folder was renamed about then.
@@ -148,13 +150,10 @@ export const catalogue: readonly Dataset[] = [
   },
 ]
 
-function agentBench(
-  folder: string,
-  path: string,
-  checksums: Readonly<Record<string, string>> = {},
-): FileSource {
+function agentBench(folder: 'dbbench' | 'knowledgegraph' | 'os_interaction', path: string): FileSource {
+  const known: Readonly<Record<string, string>> = checksums[folder]
   const address = `https://raw.githubusercontent.com/THUDM/AgentBench/578c5e9/data/${folder}/${path}`
-  return { kind: 'file', path, addresses: [address], sha256: checksums[path] }
+  return { kind: 'file', path, addresses: [address], sha256: known[path] }
 }
 
 function googleDrive(id: string, path: string, begins: string): FileSource {
