@@ -13,9 +13,14 @@ import type { LiveSession } from './sessions.ts'
 
 /** One step; an action that could not be read is answered in the place of the task. */
 export async function playAction(session: LiveSession, action: StoredAction): Promise<StepResult> {
-  const [problem] = action.problems
-  if (problem === undefined)
-    return withinAnswerTime(session, 'step', () => session.environment.step(action.message))
+  const refusal = answerToUnreadable(action.problems)
+  return refusal ?? withinAnswerTime(session, 'step', () => session.environment.step(action.message))
+}
+
+/** What the agent hears in the place of the task; undefined for an action that could be read. */
+export function answerToUnreadable(problems: readonly unknown[]): StepResult | undefined {
+  const [problem] = problems
+  if (problem === undefined) return undefined
   const content = problemSentence(problem)
   const message: Message = { role: 'tool', name: 'error', content }
   return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }

@@ -17,11 +17,11 @@ import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import type { Trainer, UpdateRequest as TrainerRequest } from '../policy/trainer/trainer.ts'
-import type { Store } from '../storage/store.ts'
-import type { StoredUpdate } from '../storage/updates.ts'
+import type { Groups } from '../storage/groups.ts'
+import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
 import type { OpenRun } from './open-runs.ts'
-import { type CollectedBatch, collectBatch } from './update-batch.ts'
+import { type CollectedBatch, collectBatch, type PlayedGroups } from './update-batch.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
 export interface UpdateRequest {
@@ -50,9 +50,15 @@ export interface UpdateResult {
   readonly groups: readonly GroupId[]
 }
 
+/** What an update reads and writes of the store. */
+interface UpdateStore extends PlayedGroups {
+  readonly groups: Pick<Groups, 'get' | 'list' | 'consume'>
+  readonly updates: Pick<Updates, 'get' | 'put'>
+}
+
 /** What an update works with. */
 export interface UpdateTools {
-  readonly store: Store
+  readonly store: UpdateStore
   readonly trainerOf: (threads: number) => Trainer
   /** Told how far the trainer has come. */
   readonly onProgress: (done: number, total: number) => void
@@ -95,7 +101,7 @@ export async function updatePolicy(
 /** Those that the first attempt has taken; the requested ones for the first. */
 async function consumedGroups(
   { run, step, groups }: UpdateRequest,
-  store: Store,
+  store: UpdateStore,
 ): Promise<UpdateRequest['groups']> {
   const decided = await store.groups.list(run, { consumedBy: step })
   const consumed = decided.length === 0 ? groups : decided.map(({ id, version }) => ({ group: id, version }))

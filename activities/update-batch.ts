@@ -12,8 +12,9 @@ import { planBatch } from '../learning/batch-plan.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
+import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
-import type { Store } from '../storage/store.ts'
+import type { Groups } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import { rewardOf } from './unrewarded-episode.ts'
 import type { UpdateFigures } from './update-metrics.ts'
@@ -45,9 +46,15 @@ interface CollectedGroup {
   readonly trajectories: readonly Trajectory[]
 }
 
+/** Where groups and their trajectories are read. */
+export interface PlayedGroups {
+  readonly groups: Pick<Groups, 'get'>
+  readonly episodes: Pick<Episodes, 'trajectory'>
+}
+
 /** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode */
 export async function collectBatch(
-  store: Store,
+  store: PlayedGroups,
   groups: readonly GroupId[],
   learning: Pick<RunConfig['learning'], 'advantage' | 'taskNormalization'>,
 ): Promise<CollectedBatch> {

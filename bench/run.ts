@@ -17,6 +17,7 @@ const names = [
   'decode',
   'train',
   'orchestration',
+  'learning',
   'async',
   'soak',
   'long-run',
@@ -27,47 +28,55 @@ const names = [
 ]
 const known = names.filter((name) => existsSync(fileOf(name)))
 
-/** What a long run takes; the others take nothing. */
-interface Options {
-  readonly episodes?: number
-  readonly readings?: string
+/** What benchmarks take: counts and texts by name; those that are not here take nothing. */
+const options: Readonly<Record<string, Readonly<Record<string, 'count' | 'text'>>>> = {
+  'long-run': { episodes: 'count', readings: 'text' },
+  learning: { updates: 'count', skip: 'count', turns: 'count', demonstrations: 'count', from: 'text' },
 }
+type Given = Readonly<Record<string, number | string>>
 
 const [name = '', ...rest] = process.argv.slice(2)
-const options = optionsFrom(rest, name === 'long-run')
-if (!known.includes(name) || options === undefined) {
+const given = optionsFrom(rest, options[name] ?? {})
+if (!known.includes(name) || given === undefined) {
   console.error(`Name one benchmark: ${known.join(', ')}. For example: npm run bench -- ${known[0]}`)
-  console.error(
-    'A long run takes options: npm run bench -- long-run --episodes 10000 --readings readings.jsonl',
-  )
+  for (const [taker, taken] of Object.entries(options))
+    console.error(
+      `${taker} takes ${Object.keys(taken)
+        .map((each) => `--${each}`)
+        .join(', ')}`,
+    )
   process.exitCode = 2
 } else {
-  process.exitCode = await run(name, options)
+  process.exitCode = await run(name, given)
 }
 
 /** @returns undefined where they cannot be understood */
-function optionsFrom(args: readonly string[], allowed: boolean): Options | undefined {
-  if (!allowed) return args.length === 0 ? {} : undefined
+function optionsFrom(
+  args: readonly string[],
+  taken: Readonly<Record<string, 'count' | 'text'>>,
+): Given | undefined {
   try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { episodes: { type: 'string' }, readings: { type: 'string' } },
+    const types = Object.keys(taken).map((each) => [each, { type: 'string' as const }])
+    const { values } = parseArgs({ args: [...args], options: Object.fromEntries(types) })
+    const entries = Object.entries(values).map(([each, text]) => {
+      const value = taken[each] === 'count' ? Number(text) : String(text)
+      if (typeof value === 'number' && !(Number.isInteger(value) && value >= 0))
+        throw new RangeError(`--${each} ${text} is no count`)
+      return [each, value] as const
     })
-    const episodes = values.episodes === undefined ? {} : { episodes: Number(values.episodes) }
-    if (episodes.episodes !== undefined && !(episodes.episodes > 0)) return undefined
-    return { ...episodes, ...(values.readings === undefined ? {} : { readings: values.readings }) }
+    return Object.fromEntries(entries)
   } catch {
     return undefined
   }
 }
 
-async function run(benchmark: string, options: Options): Promise<number> {
+async function run(benchmark: string, given: Given): Promise<number> {
   const machine = describeMachine()
   console.error(`${benchmark} on ${machine.cores} × ${machine.cpu}, load ${machine.load}`)
   const started = performance.now()
   try {
-    const module = (await import(fileOf(benchmark))) as { bench(options: Options): Promise<Figure[]> }
-    const figures = await module.bench(options)
+    const module = (await import(fileOf(benchmark))) as { bench(given: Given): Promise<readonly Figure[]> }
+    const figures = await module.bench(given)
     const seconds = Math.round((performance.now() - started) / 100) / 10
     for (const figure of figures) console.error(lineOf(figure))
     console.log(JSON.stringify({ benchmark, figures, machine: { ...machine, seconds } }))

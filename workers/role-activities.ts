@@ -85,7 +85,8 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   }
 }
 
-function embeddedEngine(config: RunConfig): Promise<Engine> {
+/** The engine of a run whose configuration names no other. */
+export function embeddedEngine(config: RunConfig): Promise<Engine> {
   const { threads, contextLength } = config.policy
   // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
   const exact = isSynchronous(config.rollout)

@@ -83,7 +83,7 @@ class EmbeddedTrainer implements Trainer {
     // The same folder holds the worker's module as source and in the package, under either extension.
     const module = new URL(`./trainer-worker${extname(import.meta.url)}`, import.meta.url)
     const workerData: TrainerWorkerData = { threads: this.#options.threads }
-    const worker = startComputingThread(module, { workerData })
+    const worker = startComputingThread(module, { workerData, name: 'trainer' })
     const calls = new ThreadCalls<TrainingMethods>(worker, {
       faults: [TrainerFault],
       onLoss: (loss) =>

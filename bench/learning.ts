@@ -1,0 +1,350 @@
+/**
+ * What durability costs: an update of the default run as it is trained, beside the same work in one process without
+ * Temporal and without a store.
+ *
+ * Invariants
+ * - Both start from the same warm-started policy, play the same task with the same engine and learn with the same
+ *   trainer from batches of the same size, by the same rule of overlapping. Neither evaluates.
+ * - The first updates of each are not counted: code is compiled, caches fill, and the pipeline with them.
+ * - An update is read at its end: wall clock, and CPU time of this process and of Temporal's server.
+ * - They take turns; a figure is the mean over the updates of all turns.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createOpenRuns, type OpenRun, type OpenRuns } from '../activities/open-runs.ts'
+import { imitate, prepareWarmStart } from '../activities/warm-start.ts'
+import { openSession } from '../client/training-session.ts'
+import { loadConfig } from '../config/loader.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { runId } from '../identity/identity.ts'
+import { packageRoot } from '../machine/package-root.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import { createTrainer } from '../policy/trainer/embedded.ts'
+import type { Trainer } from '../policy/trainer/trainer.ts'
+import { createHome, createRunDirectory } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
+import { inspectTemporal } from '../temporal/server/server.ts'
+import { embeddedEngine } from '../workers/role-activities.ts'
+import type { Figure } from './figure.ts'
+import { type CpuTime, cpuTime, timeBetween, timeTogether } from './learning/cpu-time.ts'
+import { trainInOneProcess } from './learning/in-one-process.ts'
+import { sharesOfMainThread } from './learning/main-thread.ts'
+
+/** `--updates` and `--skip` of each turn, `--turns`, `--demonstrations` of the warm start or `--from` a checkpoint. */
+export interface Options {
+  readonly updates?: number
+  readonly skip?: number
+  readonly turns?: number
+  readonly demonstrations?: number
+  readonly from?: string
+}
+
+/** Enough that some episodes are won, so that there is something to learn from. */
+const fewDemonstrations = 1500
+/** More than are ever made. */
+const manyUpdates = 1000
+
+/** The end of an update. */
+interface Mark {
+  readonly at: number
+  readonly cpu: CpuTime
+  readonly sampled: Sampled
+}
+
+interface Sampled {
+  readonly turns: number
+  readonly tokens: number
+}
+
+/** What a turn of one of the two took, of all counted updates. */
+interface Taken {
+  readonly updates: number
+  readonly seconds: number
+  readonly cpu: CpuTime
+  readonly sampled: Sampled
+}
+
+/** Runs the benchmark, some minutes. */
+export async function bench(options: Options): Promise<readonly Figure[]> {
+  const { updates = 4, skip = 2, turns = 2 } = options
+  if (skip < 1 || updates < 1) throw new RangeError('--skip and --updates are at least 1')
+  const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
+  try {
+    const config = await warmStarted(directory, options)
+    const durable: Taken[] = []
+    const inOneProcess: Taken[] = []
+    let shares: ReadonlyMap<string, number> = new Map()
+    for (let turn = 1; turn <= turns; turn++) {
+      const home = (name: string) => join(directory, `${name}-${turn}`)
+      const alone = await measureInOneProcess(home('one-process'), config, { updates, skip })
+      inOneProcess.push(alone)
+      console.error(`turn ${turn}, in one process: ${lineOf(alone)}`)
+      const measured = await measureDurable(home('durable'), config, {
+        updates,
+        skip,
+        profiled: turn === turns,
+      })
+      durable.push(measured.taken)
+      shares = measured.shares
+      console.error(`turn ${turn}, durable: ${lineOf(measured.taken)}`)
+    }
+    return figuresOf(sumOf(durable), sumOf(inOneProcess), shares)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Makes the policy that both start from. @returns the default run, without its warm start and evaluations */
+async function warmStarted(
+  directory: string,
+  { demonstrations = fewDemonstrations, from }: Options,
+): Promise<RunConfig> {
+  const file = join(packageRoot, 'examples', 'household.yaml')
+  const config = loadConfig({ file, set: [`warmStart.demonstrations=${demonstrations}`] })
+  return {
+    ...config,
+    policy: { ...config.policy, from: from ?? (await warmStart(join(directory, 'warm-start'), config)) },
+    warmStart: { ...config.warmStart, demonstrations: 0 },
+    training: { ...config.training, updates: manyUpdates },
+    evaluation: { ...config.evaluation, every: 0, suites: [] },
+  }
+}
+
+/** @returns the folder of the checkpoint */
+async function warmStart(directory: string, config: RunConfig): Promise<string> {
+  console.error(`warm start on ${config.warmStart.demonstrations} demonstrations`)
+  await using run = await openRun(directory, config)
+  const trainer = createTrainer({ threads: config.policy.threads })
+  try {
+    await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
+    for (let chunk = 0; chunk < config.warmStart.chunks; chunk++)
+      await imitate(
+        run.opened,
+        chunk,
+        () => trainer,
+        () => undefined,
+      )
+  } finally {
+    await trainer.close()
+  }
+  return run.opened.directory.checkpointDir(0)
+}
+
+interface OpenedRun extends AsyncDisposable {
+  readonly runs: OpenRuns
+  readonly opened: OpenRun
+}
+
+/** A run of this name in a home of its own, without workers. */
+async function openRun(directory: string, config: RunConfig): Promise<OpenedRun> {
+  await using opening = new AsyncDisposableStack()
+  const home = createHome(directory)
+  const store = opening.use(await openStore(home.storeFile))
+  const run = runId('learning')
+  await store.runs.insert({ id: run, config, created: Date.now() })
+  createRunDirectory(home, run)
+  const runs = createOpenRuns({ home, store })
+  opening.defer(() => runs.close())
+  const opened = await runs.get(run)
+  const all = opening.move()
+  return { runs, opened, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+interface Span {
+  readonly updates: number
+  readonly skip: number
+}
+
+async function measureInOneProcess(directory: string, config: RunConfig, span: Span): Promise<Taken> {
+  await using run = await openRun(directory, config)
+  await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
+  const watch = watchUpdates(() => undefined)
+  const trainer = watch.trainer(createTrainer({ threads: config.policy.threads }))
+  try {
+    await trainInOneProcess({
+      ...run,
+      createEngine: watch.createEngine,
+      trainer,
+      until: span.skip + span.updates,
+      log: (line) => console.error(line),
+    })
+    return watch.taken(span)
+  } finally {
+    await trainer.close()
+  }
+}
+
+async function measureDurable(
+  home: string,
+  config: RunConfig,
+  { updates, skip, profiled }: Span & { readonly profiled: boolean },
+): Promise<{ readonly taken: Taken; readonly shares: ReadonlyMap<string, number> }> {
+  let server: number | undefined
+  const watch = watchUpdates(() => server)
+  const session = await openSession({
+    home,
+    roles: 'all',
+    log: (line) => console.error(line),
+    createEngine: watch.createEngine,
+    createTrainer: (threads) => watch.trainer(createTrainer({ threads })),
+  })
+  try {
+    server = (await inspectTemporal(home))?.record.pid
+    const run = 'learning'
+    await session.start(run, config)
+    const ended = session.result(run).then(({ phase, message }) => {
+      throw new Error(`the run ended: ${phase} ${message ?? ''}`)
+    })
+    ended.catch(() => undefined)
+    await Promise.race([watch.reached(skip + updates), ended])
+    const taken = watch.taken({ skip, updates })
+    // Of updates after those that are counted: taking samples costs time too.
+    const shares = profiled
+      ? await sharesOfMainThread(() => Promise.race([watch.reached(skip + 2 * updates), ended]))
+      : new Map<string, number>()
+    await session.stop(run, { now: true })
+    return { taken, shares }
+  } finally {
+    await session.close()
+  }
+}
+
+/** Engine and trainer that are watched: each end of an update is marked. */
+function watchUpdates(server: () => number | undefined) {
+  const marks: Mark[] = []
+  const waiting: { readonly updates: number; readonly resolve: () => void }[] = []
+  let [turns, tokens] = [0, 0]
+
+  async function mark(): Promise<void> {
+    marks.push({ at: performance.now(), cpu: await cpuTime(server()), sampled: { turns, tokens } })
+    for (const { updates, resolve } of waiting) if (marks.length >= updates) resolve()
+  }
+
+  return {
+    async createEngine(config: RunConfig): Promise<Engine> {
+      const engine = await embeddedEngine(config)
+      const sample = engine.sample.bind(engine)
+      engine.sample = async (request, signal) => {
+        const sampled = await sample(request, signal)
+        turns += 1
+        tokens += sampled.tokens.length
+        return sampled
+      }
+      return engine
+    },
+    trainer(trainer: Trainer): Trainer {
+      const update = trainer.update.bind(trainer)
+      trainer.update = async (request, onProgress) => {
+        const statistics = await update(request, onProgress)
+        await mark()
+        return statistics
+      }
+      return trainer
+    },
+    reached(updates: number): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      if (marks.length >= updates) resolve()
+      else waiting.push({ updates, resolve })
+      return promise
+    },
+    taken({ skip, updates }: Span): Taken {
+      const [from, to] = [marks[skip - 1], marks[skip + updates - 1]]
+      if (from === undefined || to === undefined) throw new RangeError(`${marks.length} updates were made`)
+      return {
+        updates,
+        seconds: (to.at - from.at) / 1000,
+        cpu: timeBetween(from.cpu, to.cpu),
+        sampled: {
+          turns: to.sampled.turns - from.sampled.turns,
+          tokens: to.sampled.tokens - from.sampled.tokens,
+        },
+      }
+    },
+  }
+}
+
+function sumOf(all: readonly Taken[]): Taken {
+  return all.reduce((sum, each) => ({
+    updates: sum.updates + each.updates,
+    seconds: sum.seconds + each.seconds,
+    cpu: timeTogether(sum.cpu, each.cpu),
+    sampled: {
+      turns: sum.sampled.turns + each.sampled.turns,
+      tokens: sum.sampled.tokens + each.sampled.tokens,
+    },
+  }))
+}
+
+function lineOf(taken: Taken): string {
+  const { seconds, cpu, turns, tokens } = perUpdate(taken)
+  const counts = `${turns.toFixed(0)} turns, ${tokens.toFixed(0)} tokens`
+  return `${seconds.toFixed(2)} s an update, ${cpu.toFixed(2)} s of CPU, ${counts}`
+}
+
+function perUpdate({ updates, seconds, cpu, sampled }: Taken) {
+  return {
+    seconds: seconds / updates,
+    cpu: (cpu.process + cpu.server) / updates,
+    turns: sampled.turns / updates,
+    tokens: sampled.tokens / updates,
+  }
+}
+
+function figuresOf(
+  durable: Taken,
+  inOneProcess: Taken,
+  mainThread: ReadonlyMap<string, number>,
+): readonly Figure[] {
+  const [value, reference] = [perUpdate(durable), perUpdate(inOneProcess)]
+  const beside = (name: string, unit: string, of: keyof typeof value): Figure => ({
+    name,
+    value: value[of],
+    unit,
+    reference: reference[of],
+    ratio: value[of] / reference[of],
+  })
+  const share = (arm: string, of: Taken, layer: string, seconds: number): Figure => ({
+    name: `${arm}: ${layer}`,
+    value: seconds / of.updates,
+    unit: 's',
+    reference: perUpdate(of).cpu,
+    ratio: seconds / of.updates / perUpdate(of).cpu,
+  })
+  return [
+    beside('update', 's', 'seconds'),
+    beside('update cpu', 's', 'cpu'),
+    beside('update turns', 'turns', 'turns'),
+    beside('update sampled tokens', 'tokens', 'tokens'),
+    ...layersOf(durable.cpu, mainThread).map((each) => share('durable', durable, ...each)),
+    ...layersOf(inOneProcess.cpu, new Map()).map((each) => share('in one process', inOneProcess, ...each)),
+  ]
+}
+
+/** Threads of this process by their names: the system keeps fifteen letters of each. */
+const threadLayers: readonly (readonly [layer: string, name: RegExp])[] = [
+  ['engine', /^policy engine/],
+  ['trainer', /^(trainer|gradient)/],
+  ['workflow threads', /^WorkerThread|^workflow/],
+  ["Temporal's core", /^(tokio|temporal)/],
+  ['main thread', /^(MainThread|node)/],
+  ["V8's threads", /^(V8Worker|DelayedTask)/],
+]
+
+/** CPU seconds by layer, the largest first; those of the main thread by what it computed. */
+function layersOf(
+  cpu: CpuTime,
+  mainThread: ReadonlyMap<string, number>,
+): readonly (readonly [layer: string, seconds: number])[] {
+  const seconds = new Map<string, number>([["Temporal's server", cpu.server]])
+  const add = (layer: string, more: number) => seconds.set(layer, (seconds.get(layer) ?? 0) + more)
+  let known = 0
+  for (const [name, time] of cpu.threads) {
+    const layer = threadLayers.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other threads'
+    known += time
+    if (layer !== 'main thread' || mainThread.size === 0) add(layer, time)
+    else for (const [part, share] of mainThread) add(`main thread, ${part}`, time * share)
+  }
+  add('other threads', cpu.process - known)
+  return [...seconds].filter(([, time]) => time > 0).sort(([, a], [, b]) => b - a)
+}

@@ -1,0 +1,152 @@
+/**
+ * One episode, played without a workflow and without a store: engine, chat and environment alone.
+ *
+ * Invariants
+ * - Seeds, versions, limits and endings are those of the episode's workflow; nothing is kept but the trajectory.
+ */
+import { answerToUnreadable } from '../../activities/environment-answer.ts'
+import type { OpenRun } from '../../activities/open-runs.ts'
+import type { Serving } from '../../activities/serving.ts'
+import { type EpisodeId, parseEpisodeId, seedOfWork, uniforms } from '../../identity/identity.ts'
+import { drawVersion } from '../../learning/cross-policy.ts'
+import { instanceOrder } from '../../learning/instance-order.ts'
+import type { Outcome } from '../../learning/outcome.ts'
+import { finalReward } from '../../learning/reward.ts'
+import type { SampledTokens } from '../../policy/engines/engine.ts'
+import type { Trajectory } from '../../storage/trajectory.ts'
+
+/** What an episode is played with. */
+export interface Playing {
+  readonly opened: OpenRun
+  readonly serving: Serving
+  /** The newest version when a turn is sampled. */
+  readonly version: () => number
+  readonly pool: readonly number[]
+}
+
+interface Turn {
+  readonly prompt: Int32Array
+  readonly sampled: SampledTokens
+  readonly invalid: boolean
+  readonly problems: number
+}
+
+/** Plays the instance at a position of the first task's split. */
+export async function playEpisode(id: EpisodeId, position: number, playing: Playing): Promise<Trajectory> {
+  const { opened, serving, version, pool } = playing
+  const { run, config } = opened
+  const { definition, task } = await opened.task(0)
+  const entry = config.tasks[0]
+  const split = task.splits.find(({ name }) => name === entry?.split) ?? task.splits[0]
+  if (split === undefined) throw new RangeError(`${definition.name} has no splits`)
+  const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
+  const chat = await serving.chat(run)
+  const draw = uniforms(seedOfWork(config.seed, id, 'versions'))
+  const rule = { staleShare: config.crossPolicy.staleShare, pool }
+  const environment = await task.create()
+  const turns: Turn[] = []
+  let [paid, invalidInARow, told] = [0, 0, '']
+  let context = new Int32Array(0)
+  const borders: number[] = []
+  let { messages } = await environment.reset(instance)
+
+  async function playTurn(): Promise<Outcome | null> {
+    const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, [draw(), draw()])
+    const tools = JSON.stringify(environment.tools)
+    const prompt = chat.encodeTurn(context, messages, tools === told ? undefined : environment.tools)
+    told = tools
+    const maxNewTokens = config.rollout.maxTokensPerTurn
+    if (context.length + prompt.length + maxNewTokens > config.policy.contextLength) return 'context_limit'
+    const before = joined(context, prompt)
+    const sampled = await serving.sample(run, {
+      cacheKey: id,
+      context: before,
+      borders: [...borders],
+      version: Number.isFinite(drawn) ? drawn : version(),
+      maxNewTokens,
+      temperature: config.rollout.temperature,
+      stopTokens: chat.stopTokens,
+      seed: seedOfWork(config.seed, id, turns.length),
+    })
+    const { message, problems } = chat.parseAction(sampled.tokens)
+    borders.push(before.length)
+    context = joined(before, sampled.tokens)
+    const step = answerToUnreadable(problems) ?? (await environment.step(message))
+    turns.push({ prompt, sampled, invalid: step.invalid === true, problems: problems.length })
+    messages = step.messages
+    paid += step.reward
+    invalidInARow = step.invalid === true ? invalidInARow + 1 : 0
+    if (step.done) return step.outcome ?? 'completed'
+    return invalidInARow >= config.rollout.invalidActionLimit ? 'invalid_action' : null
+  }
+
+  try {
+    let outcome: Outcome | null = null
+    while (outcome === null)
+      outcome = turns.length < (entry?.turnLimit ?? definition.turnLimit) ? await playTurn() : 'turn_limit'
+    const reward = finalReward(outcome, paid, config.learning.notCompletedPenalty)
+    return trajectoryOf(id, { task: definition.name, instance, outcome, reward }, turns)
+  } finally {
+    await environment.close()
+    serving.release(run, id)
+  }
+}
+
+function trajectoryOf(
+  id: EpisodeId,
+  ending: {
+    readonly task: string
+    readonly instance: string
+    readonly outcome: Outcome
+    readonly reward: number | null
+  },
+  turns: readonly Turn[],
+): Trajectory {
+  const { task, instance, outcome, reward } = ending
+  const time = turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.tokens.length, 0)
+  const tokens = new Int32Array(time)
+  const lossMask = new Uint8Array(time)
+  const logprobs = new Float32Array(time)
+  const versions = new Int32Array(time).fill(-1)
+  let at = 0
+  for (const { prompt, sampled } of turns) {
+    tokens.set(prompt, at)
+    at += prompt.length
+    tokens.set(sampled.tokens, at)
+    logprobs.set(sampled.logprobs, at)
+    lossMask.fill(1, at, at + sampled.tokens.length)
+    versions.fill(sampled.version, at, at + sampled.tokens.length)
+    at += sampled.tokens.length
+  }
+  const sampledBy = turns.map(({ sampled }) => sampled.version)
+  const seal = {
+    outcome,
+    reward,
+    ended: 0,
+    turns: turns.length,
+    observations: turns.length + 1,
+    tokens: time,
+    actionTokens: turns.reduce((sum, { sampled }) => sum + sampled.tokens.length, 0),
+    problems: turns.filter(({ problems }) => problems > 0).length,
+    versionMin: sampledBy.length === 0 ? null : Math.min(...sampledBy),
+    versionMax: sampledBy.length === 0 ? null : Math.max(...sampledBy),
+    checksum: '',
+  }
+  return {
+    episode: { id, ...parseEpisodeId(id), task, instance, created: 0, seal },
+    tokens,
+    lossMask,
+    logprobs,
+    versions,
+    unusable: turns.filter(({ invalid }) => invalid).length,
+    cutOff: turns.filter(({ sampled }) => sampled.finish === 'length').length,
+    messages: [],
+  }
+}
+
+function joined(left: Int32Array, right: Int32Array): Int32Array<ArrayBuffer> {
+  const both = new Int32Array(left.length + right.length)
+  both.set(left)
+  both.set(right, left.length)
+  return both
+}
