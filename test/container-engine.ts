@@ -54,7 +54,11 @@ const keeper = `root=$1 cgroup=$2; shift 2
 while read -r word; do
   case $word in
     start) "$@" >>"$root/log" 2>&1 & engine=$! ;;
-    kill) kill -KILL $engine; wait $engine ;;
+    kill)
+      kill -KILL $engine; wait $engine
+      # Its containerd dies with it, and a daemon that finds one which has not yet would wait for it in vain.
+      for i in $(seq 100); do kill -0 "$(cat "$root/exec/containerd/containerd.pid")" || break; sleep 0.1; done 2>/dev/null
+      ;;
   esac
 done
 kill -TERM $engine 2>/dev/null
@@ -120,8 +124,7 @@ async function startWith(driver: string): Promise<TestEngine> {
     await once(child, 'exit')
   }
   try {
-    say('start')
-    await whenUp(socket, root, child, () => say('start'))
+    await bringUp(socket, root, child, () => say('start'))
   } catch (error) {
     await close()
     throw error
@@ -132,20 +135,21 @@ async function startWith(driver: string): Promise<TestEngine> {
       say('kill')
       while (await answers(socket)) await delay(readyPollMs)
     },
-    async restart() {
-      say('start')
-      await whenUp(socket, root, child, () => say('start'))
-    },
+    restart: () => bringUp(socket, root, child, () => say('start')),
     close,
   }
 }
 
-/** @param start starts the daemon once more: on a busy machine its own deadline for containerd passes */
-async function whenUp(socket: string, root: string, child: ChildProcess, start: () => void): Promise<void> {
+/** @param start starts the daemon, once more where its own deadline for containerd has passed on a busy machine */
+async function bringUp(socket: string, root: string, child: ChildProcess, start: () => void): Promise<void> {
   const deadline = Date.now() + startDeadlineMs
+  const file = join(root, 'log')
+  const read = () => (existsSync(file) ? readFileSync(file, 'utf8') : '')
+  const before = read().length
   let failures = 0
+  start()
   while (!(await answers(socket))) {
-    const log = existsSync(join(root, 'log')) ? readFileSync(join(root, 'log'), 'utf8') : ''
+    const log = read().slice(before)
     const overdue = log.match(/timeout waiting for containerd/g)?.length ?? 0
     if (child.exitCode !== null || Date.now() > deadline || /failed to start daemon/.test(log))
       throw new Error(`the container engine did not come up:\n${log.slice(-2000)}`)

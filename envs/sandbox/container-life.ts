@@ -28,7 +28,7 @@ export class ContainerLife {
   #ended: ContainerEnded | undefined
   /** Why it was ended, where that was another's failure. */
   #fault: unknown
-  #removal: Promise<void> | undefined
+  #removal: Promise<boolean> | undefined
   #released = false
 
   constructor(parts: LifeParts) {
@@ -113,16 +113,21 @@ export class ContainerLife {
   }
 }
 
-/** Removes a container with what runs in it and returns when it is gone; one that is gone is no error. */
-export async function remove(docker: Docker.Container): Promise<void> {
+/**
+ * Removes a container with what runs in it and returns when it is gone; one that is gone is no error.
+ * @returns whether it was there
+ */
+export async function remove(docker: Docker.Container): Promise<boolean> {
   try {
     await docker.remove({ force: true, v: true })
+    return true
   } catch (error) {
     if (!isGone(error)) throw error
+    if (statusOf(error) !== 409) return false
     // Another process may be removing it, and a container that is half removed is still listed.
-    if (statusOf(error) === 409)
-      await docker.wait({ condition: 'removed' }).catch((late: unknown) => {
-        if (!isGone(late)) throw late
-      })
+    await docker.wait({ condition: 'removed' }).catch((late: unknown) => {
+      if (!isGone(late)) throw late
+    })
+    return true
   }
 }

@@ -1,29 +1,9 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { afterEach, expect, test, vi } from 'vitest'
-import { connectEngine, EngineLate } from './engine.ts'
+import { engineThat } from './engine.testing.ts'
+import { EngineLate } from './engine.ts'
 
-/** An engine that answers a ping, and of all else what it is told to. */
-async function engineThat(answer: Parameters<typeof createServer>[1]) {
-  server = createServer((request, response) => {
-    if (request.url === '/_ping') response.end('OK')
-    else answer?.(request, response)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const { docker } = await connectEngine(`tcp://127.0.0.1:${port}`)
-  return docker
-}
-
-let server: Server | undefined
-afterEach(() => {
-  vi.useRealTimers()
-  server?.closeAllConnections()
-  server?.close()
-})
+afterEach(() => vi.useRealTimers())
 
 /** Once the call has reached the engine, the time passes that it has. */
 async function lateAfter(call: Promise<unknown>, asked: Promise<unknown>, ms: number): Promise<unknown> {
@@ -40,7 +20,7 @@ async function lateAfter(call: Promise<unknown>, asked: Promise<unknown>, ms: nu
   return ended
 }
 
-type Docker = Awaited<ReturnType<typeof engineThat>>
+type Docker = Awaited<ReturnType<typeof engineThat>>['docker']
 const calls: readonly [string, number, (docker: Docker) => Promise<unknown>][] = [
   ['a look', 30_000, (docker) => docker.getContainer('c').inspect({ size: true } as object)],
   ['a pause', 30_000, (docker) => docker.getContainer('c').pause()],
@@ -57,7 +37,7 @@ const calls: readonly [string, number, (docker: Docker) => Promise<unknown>][] =
 
 test.each(calls)('an engine that never answers is late: %s', async (_, ms, call) => {
   const asked = Promise.withResolvers<void>()
-  const docker = await engineThat(() => asked.resolve())
+  const { docker } = await engineThat(() => asked.resolve())
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const error = await lateAfter(call(docker), asked.promise, ms)
   expect(error).toBeInstanceOf(EngineLate)
@@ -66,7 +46,7 @@ test.each(calls)('an engine that never answers is late: %s', async (_, ms, call)
 
 test('an answer that begins and never ends is late', async () => {
   const asked = Promise.withResolvers<void>()
-  const docker = await engineThat((_, response) => {
+  const { docker } = await engineThat((_, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' })
     response.write('{"Id":', () => asked.resolve())
   })
@@ -78,7 +58,7 @@ test('an answer that begins and never ends is late', async () => {
 
 test('files that never end are late, and the connection is cut', async () => {
   const cut = Promise.withResolvers<void>()
-  const docker = await engineThat((_, response) => {
+  const { docker } = await engineThat((_, response) => {
     response.on('close', () => cut.resolve())
     response.write('some')
   })
@@ -91,7 +71,7 @@ test('files that never end are late, and the connection is cut', async () => {
 })
 
 test('an answer in time is an answer, and leaves no timer', async () => {
-  const docker = await engineThat((_, response) => {
+  const { docker } = await engineThat((_, response) => {
     response.setHeader('Content-Type', 'application/json')
     response.end('{"Id":"c"}')
   })

@@ -5,6 +5,8 @@
  * - [REAPER-1] A container with a live lease is never removed, nor one whose owner cannot be asked.
  * - [REAPER-2] After `kill -9` of everything, one pass after the leases have expired leaves no container and no
  *   lease.
+ * - [REAPER-3] What the engine lists and does not have is no container: a Docker that is restarted while a container
+ *   ends removes it, and may list it as dead until the next restart.
  */
 import { endExpired, isUnowned, type LeaseStore } from '../../machine/lease.ts'
 import { remove } from './container-life.ts'
@@ -31,8 +33,7 @@ export async function reapContainers(
       const { [labels.lease]: id, [labels.scope]: scope } = Labels
       if (id === undefined || scope === undefined) continue
       if (!isUnowned({ id, scope }, { scope: leases.scope, ids })) continue
-      await remove(docker.getContainer(Id))
-      removed.push(id)
+      if (await remove(docker.getContainer(Id))) removed.push(id)
     }
     return removed
   } catch (cause) {
@@ -42,14 +43,15 @@ export async function reapContainers(
 
 /**
  * Removes the containers of one owner, whatever state they are in.
- * @returns how many there were
+ * @returns how many that were
  * @throws EnvironmentFault `backend`
  */
 export async function removeContainersOf({ docker }: Engine, owner: string): Promise<number> {
   try {
     const found = await docker.listContainers({ all: true, filters: { label: [`${labels.owner}=${owner}`] } })
-    for (const { Id } of found) await remove(docker.getContainer(Id))
-    return found.length
+    let removed = 0
+    for (const { Id } of found) if (await remove(docker.getContainer(Id))) removed += 1
+    return removed
   } catch (cause) {
     throw engineFault(cause, `removing the containers of ${owner}`)
   }
