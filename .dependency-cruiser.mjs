@@ -6,27 +6,35 @@
  */
 import swcVisitor from '@swc/core/Visitor.js'
 
-/** The rooms of the house: all that is built. */
-const rooms = [
-  'activities',
-  'cli',
-  'client',
-  'config',
-  'datasets',
-  'envs',
-  'faults',
-  'identity',
-  'learning',
-  'machine',
-  'messages',
-  'policy',
-  'storage',
-  'telemetry',
-  'temporal',
-  'workers',
-  'workflows',
-]
-const house = `^((${rooms.join('|')})/|index\\.ts$)`
+/** What each room may import of the others, types included; docs/design.md says why. A package is no room. */
+const arrows = {
+  identity: [],
+  faults: [],
+  messages: [],
+  learning: ['identity'],
+  machine: ['faults'],
+  datasets: ['faults', 'machine'],
+  config: ['learning', 'identity', 'faults'],
+  storage: ['learning', 'identity', 'faults', 'machine', 'messages'],
+  envs: ['learning', 'identity', 'faults', 'machine', 'messages'],
+  policy: ['learning', 'storage', 'identity', 'faults', 'machine', 'messages'],
+  workflows: ['learning', 'activities', 'config', 'identity'],
+  activities: [
+    'envs',
+    'policy',
+    'learning',
+    'storage',
+    'config',
+    'faults',
+    'workflows',
+    'identity',
+    'messages',
+  ],
+  telemetry: ['workflows', 'storage', 'config', 'identity', 'faults', 'machine'],
+  temporal: ['workflows', 'telemetry', 'storage', 'config', 'identity', 'faults', 'machine'],
+}
+const upper = ['workers', 'client', 'cli']
+const house = `^((${[...Object.keys(arrows), ...upper].join('|')})/|index\\.ts$)`
 /** What only tests use, beside what it is for; it is not built. */
 const testing = '\\.testing\\.ts$'
 const tests = '\\.(test|bench)\\.ts$'
@@ -45,18 +53,14 @@ Visitor.prototype.visitStatement = function visitStatement(statement) {
  */
 const knownTypeCycles = '^(config/consistency|envs/db/embedded/(clause|call))\\.ts$'
 
-/** Forbids a folder's own code everything but what is listed; packages are left to the package rules. */
-function only(folder, allowed, options = {}) {
+/** Forbids a room's own code all rooms but those that are listed; packages are left to the package rules. */
+function only([room, allowed], to = {}) {
   return {
-    name: options.name ?? `${folder}-arrows`,
-    comment: options.comment ?? `${folder}/ may import ${allowed.join(', ')} only`,
+    name: `${room}-${to === runTime ? 'run-time' : 'arrows'}`,
+    comment: `${room}/ may ${to === runTime ? 'run' : 'import'} nothing of the house but ${allowed.join(', ')}`,
     severity: 'error',
-    from: { path: `^${folder}/`, pathNot: tests },
-    to: {
-      path: house,
-      pathNot: [folder, ...allowed].map((name) => (name.includes('.') ? `^${name}$` : `^${name}/`)),
-      ...(options.to ?? {}),
-    },
+    from: { path: `^${room}/`, pathNot: tests },
+    to: { path: house, pathNot: [room, ...allowed].map((name) => `^${name}/`), ...to },
   }
 }
 
@@ -85,13 +89,18 @@ export default {
       from: { pathNot: '^workflows/transitions/' },
       to: { path: '^workflows/transitions/changing\\.ts$' },
     },
-    only('workflows', ['learning', 'identity'], {
-      name: 'workflows-run-time',
-      comment:
-        'What workflows run is bundled and replayed: only pure code. Activities come as `import type`.',
-      to: runTime,
-    }),
-    only('workflows', ['learning', 'activities', 'config', 'identity'], { name: 'workflows-types' }),
+    ...Object.entries(arrows).map((arrow) => only(arrow)),
+    // What workflows run is bundled and replayed: only pure code. Activities come as `import type`, and so do workflows
+    // where activities name them.
+    only(['workflows', ['learning', 'identity']], runTime),
+    only(['activities', arrows.activities.filter((room) => room !== 'workflows')], runTime),
+    ...['workers', 'client'].map((room) => ({
+      name: `${room}-arrows`,
+      comment: `${room}/ knows nothing of what is above it.`,
+      severity: 'error',
+      from: { path: `^${room}/`, pathNot: tests },
+      to: { path: `^(${upper.slice(upper.indexOf(room) + 1).join('|')})/` },
+    })),
     {
       name: 'workflows-packages',
       comment: 'The bundle holds no zod, no native module and nothing of Node.',
@@ -110,46 +119,6 @@ export default {
       from: { path: '^(learning|identity)/', pathNot: tests },
       to: { pathNot: '^(learning|identity)/' },
     },
-    only('storage', ['learning', 'identity', 'faults', 'machine', 'messages']),
-    only('envs', ['learning', 'identity', 'faults', 'machine', 'messages']),
-    only('config', ['learning', 'identity', 'faults']),
-    only('datasets', ['faults', 'machine']),
-    only('policy', ['learning', 'storage', 'identity', 'faults', 'machine', 'messages']),
-    only(
-      'activities',
-      ['envs', 'policy', 'learning', 'storage', 'config', 'faults', 'identity', 'messages'],
-      {
-        name: 'activities-run-time',
-        to: runTime,
-      },
-    ),
-    only(
-      'activities',
-      ['envs', 'policy', 'learning', 'storage', 'config', 'faults', 'workflows', 'identity', 'messages'],
-      {
-        name: 'activities-types',
-      },
-    ),
-    only('telemetry', ['workflows', 'storage', 'config', 'identity', 'faults', 'machine']),
-    only('temporal', ['workflows', 'telemetry', 'storage', 'config', 'identity', 'faults', 'machine']),
-    {
-      name: 'workers-arrows',
-      comment: 'workers/ know no client and no command line.',
-      severity: 'error',
-      from: { path: '^workers/', pathNot: tests },
-      to: { path: '^(client|cli)/' },
-    },
-    {
-      name: 'client-arrows',
-      comment: 'client/ is for programs as for people: it knows no command line.',
-      severity: 'error',
-      from: { path: '^client/', pathNot: tests },
-      to: { path: '^cli/' },
-    },
-    only('identity', []),
-    only('faults', []),
-    only('machine', ['faults']),
-    only('messages', []),
     {
       name: 'one-door-to-onnxruntime',
       comment: 'One file imports the runtime; all others go through it.',

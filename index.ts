@@ -37,8 +37,6 @@ export type {
   ToolMaker,
 } from './envs/external/definition.ts'
 export type { InstanceRandom } from './envs/external/instance-random.ts'
-export type * from './messages/json.ts'
 export type * from './messages/message.ts'
-export type * from './messages/tool.ts'
 export type { EvaluationMetrics, MetricsLine, UpdateMetrics } from './storage/metrics.ts'
 export { isUpdateMetrics } from './storage/metrics.ts'

@@ -9,7 +9,7 @@
 import type { RunConfig } from '../config/schema.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import { nextTask } from '../learning/task-mix.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { ToolSpec } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { OpenRun } from './open-runs.ts'

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig, parseConfig } from '../config/loader.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import type { JsonObject } from '../messages/json.ts'
+import type { JsonObject } from '../messages/message.ts'
 import { createProgram } from './program.ts'
 
 const root = resolve(import.meta.dirname, '..')

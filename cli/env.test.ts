@@ -2,7 +2,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { findEnvironment } from '../envs/registry.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { ToolSpec } from '../messages/message.ts'
 import { envCommand, play, replay } from './env.ts'
 import { howToType, readAction } from './typed-action.ts'
 

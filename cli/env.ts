@@ -10,13 +10,16 @@ import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError } from 'commander'
 import { withSecrets } from '../config/secrets.ts'
-import type { EnvironmentDefinition, Observation, Task } from '../envs/environment.ts'
-import { EnvironmentFault } from '../envs/environment.ts'
+import {
+  type EnvironmentDefinition,
+  EnvironmentFault,
+  type Observation,
+  type Task,
+} from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
 import { codeOf } from '../faults/system-error.ts'
-import type { JsonObject } from '../messages/json.ts'
-import type { Message } from '../messages/message.ts'
+import type { JsonObject, Message } from '../messages/message.ts'
 import { homeAt } from '../storage/home.ts'
 import { withTypedCommands } from './command-name.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'

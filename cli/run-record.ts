@@ -5,12 +5,11 @@
  * - Only reads; a home without a store has no runs.
  */
 
-import { requireKeptVersion } from '../client/good-version.ts'
-import { requireSuiteAndVersion } from '../client/measured.ts'
+import { requireKeptVersion, requireSuiteAndVersion } from '../client/good-version.ts'
 import { ancestryOf, checkTurn, recordedEpisode } from '../client/recorded-episode.ts'
 import { type RunChange, runChangeOf } from '../client/run-change.ts'
 import { runExists } from '../client/session-fault.ts'
-import { finishedProgress } from '../client/stored-progress.ts'
+import { finishedProgress } from '../client/stored-runs.ts'
 import type {
   AuditEntry,
   EvaluationSummary,

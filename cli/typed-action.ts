@@ -5,9 +5,7 @@
  * - What a person types reaches the task as typed.
  */
 import { z } from 'zod'
-import type { JsonObject, JsonValue } from '../messages/json.ts'
-import type { AssistantMessage } from '../messages/message.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../messages/message.ts'
 
 /** What a person may type, before anything is typed. */
 export function howToType(tools: readonly ToolSpec[]): string {

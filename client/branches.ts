@@ -30,8 +30,8 @@ import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
 import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import type { GoodVersion } from './good-version.ts'
 import { ancestryOf, checkTurn, recordedEpisode } from './recorded-episode.ts'
+import { resultOf as endOf } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
-import { resultOf as endOf } from './workflow-result.ts'
 
 export interface BranchWish {
   /** The first turn that is played anew, from 0. */

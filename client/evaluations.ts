@@ -12,10 +12,9 @@ import type { evaluation } from '../workflows/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../workflows/evaluation-plan.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import type { GoodVersion } from './good-version.ts'
-import { publishedVersion, suiteOf } from './measured.ts'
+import { type GoodVersion, publishedVersion, suiteOf } from './good-version.ts'
+import { resultOf } from './run-calls.ts'
 import type { StoredRuns } from './stored-runs.ts'
-import { resultOf } from './workflow-result.ts'
 
 export interface EvaluationOptions {
   readonly version?: number

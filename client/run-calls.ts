@@ -9,12 +9,14 @@ import {
   Client,
   Connection,
   type WorkflowExecutionDescription,
+  WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client'
 import { runId, workflowIdOf } from '../identity/identity.ts'
 import { dataConverter, unread } from '../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
+import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
 
 export interface RunCalls extends AsyncDisposable {
@@ -51,4 +53,23 @@ export async function openRunCalls({
       await connection.close()
     },
   }
+}
+
+/**
+ * @param what it is, as a person knows it
+ * @throws SessionFault `no_result`
+ */
+export async function resultOf<T>(what: string, waiting: Promise<T>): Promise<T> {
+  try {
+    return await waiting
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error
+    const message = `${what} ended without a result: ${firstReasonOf(error)}; ask for it again, and what was played of it counts`
+    throw new SessionFault('no_result', message, { cause: error })
+  }
+}
+
+/** What failed first. */
+export function firstReasonOf(error: Error): string {
+  return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
 }

@@ -4,8 +4,7 @@
  * Invariants
  * - A run has one execution; a second one is started only in place of the first.
  */
-import type { HomeName, RunId } from '../identity/identity.ts'
-import { workflowIdOf } from '../identity/identity.ts'
+import { type HomeName, type RunId, workflowIdOf } from '../identity/identity.ts'
 import type { Store } from '../storage/store.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'

@@ -14,12 +14,10 @@ import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { diskWarning } from '../workers/disk-watch.ts'
 import { progress, type RunPhase, type RunProgress } from '../workflows/messages.ts'
 import { progressOf } from '../workflows/training-progress.ts'
-import type { RunCalls } from './run-calls.ts'
+import { firstReasonOf, type RunCalls } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
-import { withEvaluations } from './stored-progress.ts'
-import type { StoredRuns } from './stored-runs.ts'
-import { firstReasonOf } from './workflow-result.ts'
+import { type StoredRuns, withEvaluations } from './stored-runs.ts'
 
 export interface RunsProgress {
   /** How far the run is, from its workflow or, where no worker answers, from the store. */

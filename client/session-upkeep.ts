@@ -7,7 +7,7 @@
  */
 import { watchDisk } from '../workers/disk-watch.ts'
 import { startRetentionRounds } from '../workers/retention-rounds.ts'
-import type { Role } from '../workers/role.ts'
+import type { Role } from '../workers/role-worker-options.ts'
 import type { RoleWorkers } from '../workers/role-workers.ts'
 import { startTakeover, type Takeover } from '../workers/takeover.ts'
 import type { RunCalls } from './run-calls.ts'

@@ -1,9 +1,12 @@
 /**
- * Runs as the store of a session knows them.
+ * Runs as the store of a session knows them; it asks no server.
  */
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type RunId, runId } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
+import type { Store } from '../storage/store.ts'
+import type { RunProgress } from '../workflows/messages.ts'
+import { progressOf } from '../workflows/training-progress.ts'
 import { currentState, initialState, type TrainingState } from '../workflows/training-state.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
@@ -49,4 +52,19 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
         .map(({ id, config }) => ({ run: id, config: configSchema.parse(config) }))
     },
   }
+}
+
+/** The same progress with all evaluations of the run: it carries the latest alone. */
+export async function withEvaluations(store: Store, run: RunId, answer: RunProgress): Promise<RunProgress> {
+  const { found, failed } = await store.evaluations.findings(run)
+  const { failedEvaluations: _, ...others } = answer
+  return { ...others, evaluations: found, ...(failed.length === 0 ? {} : { failedEvaluations: failed }) }
+}
+
+/** What a run that is done came to; undefined where it is not done. */
+export async function finishedProgress(store: Store, run: RunId): Promise<RunProgress | undefined> {
+  if ((await store.runs.get(run))?.status !== 'done') return undefined
+  const state = (await store.runs.state(run)) as TrainingState | undefined
+  if (state?.phase !== 'done') return undefined
+  return withEvaluations(store, run, progressOf(currentState(state)))
 }

@@ -16,8 +16,7 @@ import { createHome, type Home } from '../storage/home.ts'
 import { requireRoom } from '../storage/room.ts'
 import type { MetricsPlace } from '../telemetry/telemetry.ts'
 import { installRuntime } from '../temporal/runtime.ts'
-import { type Role, roles } from '../workers/role.ts'
-import type { RoleWorkerOptions } from '../workers/role-worker-options.ts'
+import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker-options.ts'
 import { type RoleWorkers, startRoleWorkers } from '../workers/role-workers.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
@@ -35,7 +34,7 @@ import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry
 import { startSessionUpkeep } from './session-upkeep.ts'
 import { createStoredRuns } from './stored-runs.ts'
 
-export { type Role, roles } from '../workers/role.ts'
+export { type Role, roles } from '../workers/role-worker-options.ts'
 export type {
   EvaluationSummary,
   FailedEvaluation,

@@ -15,8 +15,15 @@ import { codeOf } from '../faults/system-error.ts'
 import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/process.ts'
 import { unpack } from './archive.ts'
 import { type ArchiveSource, type Dataset, type Source, usualLargest } from './catalogue.ts'
-import type { Download, Downloaded, DownloadOptions, Retries } from './download.ts'
-import { download, sha256Of, tooLarge } from './download.ts'
+import {
+  type Download,
+  type Downloaded,
+  type DownloadOptions,
+  download,
+  type Retries,
+  sha256Of,
+  tooLarge,
+} from './download.ts'
 import { DataFault, writingFault } from './fault.ts'
 import { locationsOf, type Origin } from './locations.ts'
 import { type DataRecord, readRecord, writeRecord } from './record.ts'

@@ -4,8 +4,7 @@
  * Invariants
  * - What runs has typed arguments; arguments that do not fit are answered in words and change nothing.
  */
-import type { JsonObject } from '../messages/json.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { JsonObject, ToolSpec } from '../messages/message.ts'
 import { fieldsOf, quoted } from './tool-call.ts'
 
 /** What comes of a call or of a message without one. */

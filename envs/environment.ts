@@ -9,9 +9,7 @@
 import { Fault } from '../faults/fault.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import type { LeaseStore } from '../machine/lease.ts'
-import type { JsonObject } from '../messages/json.ts'
-import type { AssistantMessage, Message } from '../messages/message.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../messages/message.ts'
 
 /** Id of a problem within a task, e.g. a game's id. */
 export type InstanceId = string

@@ -4,8 +4,7 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import type { InstanceId, Split } from './environment.ts'
-import { EnvironmentFault } from './environment.ts'
+import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
 
 /** Splits of generated instances; `train` has no end that a run could reach. */
 export const generatedSplits = ['train', 'validation', 'test'] as const

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Task } from './environment.ts'
 import { findEnvironment } from './registry.ts'
-import type { ReplayedLine } from './replay.ts'
-import { linesOf, replayLines, resolverFor } from './replay.ts'
+import { linesOf, type ReplayedLine, replayLines, resolverFor } from './replay.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })

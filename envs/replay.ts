@@ -10,10 +10,14 @@
 import { z } from 'zod'
 import { reasonOf } from '../faults/reason.ts'
 import { partOf, readExactly, withExactArguments } from '../messages/exact-arguments.ts'
-import type { JsonObject } from '../messages/json.ts'
-import type { AssistantMessage, Message } from '../messages/message.ts'
-import type { Environment, InstanceId, StepResult, Task } from './environment.ts'
-import { EnvironmentFault } from './environment.ts'
+import type { AssistantMessage, JsonObject, Message } from '../messages/message.ts'
+import {
+  type Environment,
+  EnvironmentFault,
+  type InstanceId,
+  type StepResult,
+  type Task,
+} from './environment.ts'
 
 const lineSchema = z.object({
   instance: z.string(),

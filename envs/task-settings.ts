@@ -5,7 +5,7 @@
  * - What a task does not know or allow is refused, with its key and the values that are allowed.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../messages/json.ts'
+import type { JsonObject } from '../messages/message.ts'
 import { EnvironmentFault } from './environment.ts'
 
 /** How long the system message of a task is. */

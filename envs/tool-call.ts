@@ -6,8 +6,7 @@
  * - Of a name or value that the agent made up, no more than the limit comes back to it.
  */
 
-import type { JsonObject } from '../messages/json.ts'
-import type { AssistantMessage } from '../messages/message.ts'
+import type { AssistantMessage, JsonObject } from '../messages/message.ts'
 
 /** Letters of a made-up name or value that come back to the agent, unless a task says otherwise. */
 const quoteLimit = 40

@@ -8,12 +8,15 @@
  * - After the end nothing runs, and nothing is paid.
  * - What an instance opened is given back once, at the next reset or at the close.
  */
-import type { JsonObject } from '../messages/json.ts'
-import type { AssistantMessage, Message } from '../messages/message.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../messages/message.ts'
 import { type AgentTool, type Answer, refused } from './agent-tool.ts'
-import type { Environment, InstanceId, Observation, StepResult } from './environment.ts'
-import { EnvironmentFault } from './environment.ts'
+import {
+  type Environment,
+  EnvironmentFault,
+  type InstanceId,
+  type Observation,
+  type StepResult,
+} from './environment.ts'
 import { calledName, fieldsOf } from './tool-call.ts'
 
 /** How an instance begins: the state of its episode, and the first messages. */

@@ -15,7 +15,7 @@ import {
   renewalPeriodMs,
 } from './lease.ts'
 import { leaseFolder, reapFolders } from './leased-folder.ts'
-import { processOfScopeAlive, processScope } from './process-scope.ts'
+import { processOfScopeAlive, processScope } from './process.ts'
 
 let dir: string
 let store: Store

@@ -9,7 +9,7 @@
  * - What belongs to others, or to a process that cannot be asked, is left alone.
  */
 import { randomUUID } from 'node:crypto'
-import { processOfScopeAlive, processScope } from './process-scope.ts'
+import { processOfScopeAlive, processScope } from './process.ts'
 
 export type LeaseKind = 'container' | 'database' | 'folder'
 

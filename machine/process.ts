@@ -5,6 +5,7 @@
  * - A process is known by its number, its start and the boot of the machine: a number alone is given again to others.
  * - What the system does not tell, or an earlier release did not write, is left out of the comparison.
  * - A process that has ended is dead, though its parent has not waited for it yet; one of another user is alive.
+ * - Two processes never share a written identity; of a process on another machine, or of another boot, nothing is claimed.
  */
 import { readFileSync } from 'node:fs'
 import { codeOf } from '../faults/system-error.ts'
@@ -105,4 +106,15 @@ function readBootId(): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Names this process on this boot of this machine. */
+export function processScope(): string {
+  return writtenProcess(thisProcess())
+}
+
+/** Whether the process of such a scope is alive; undefined for other scopes, other machines and other boots. */
+export function processOfScopeAlive(scope: string): boolean | undefined {
+  const owner = readProcess(scope)
+  return owner === undefined || owner.boot !== bootId() ? undefined : isAlive(owner)
 }

@@ -8,7 +8,7 @@
  * - The exact text of a call's arguments reads as the same arguments.
  * - A call that JavaScript writes as it was written carries nothing extra.
  */
-import type { ToolCall } from './tool.ts'
+import type { ToolCall } from './message.ts'
 
 // Not yet among the types of TypeScript's library; Node has both since 22.
 const json = JSON as unknown as {

@@ -33,7 +33,7 @@ export const good: Sampling = proxyActivities && identity`,
   [
     'workflows/knows-storage.ts',
     `import type { Store } from '../storage/store.ts'\nexport type Bad = Store`,
-    ['workflows-types'],
+    ['workflows-arrows'],
   ],
   ['workflows/parses.ts', `import { z } from 'zod'\nexport const bad = z`, ['workflows-packages']],
   [

@@ -9,8 +9,7 @@
  * - An infrastructure failure or a cancellation carries no reward; every other outcome carries a finite one.
  */
 import type { Kysely, Selectable } from 'kysely'
-import type { EpisodeId, ParentId, RunId } from '../identity/identity.ts'
-import { parseEpisodeId } from '../identity/identity.ts'
+import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../identity/identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { actionRows } from './actions.ts'
 import { type Precedence, precedenceOf } from './codec.ts'

@@ -7,9 +7,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId } from '../identity/identity.ts'
 import type { Outcome } from '../learning/outcome.ts'
-import type { JsonObject } from '../messages/json.ts'
-import type { Message } from '../messages/message.ts'
-import type { ToolSpec } from '../messages/tool.ts'
+import type { JsonObject, Message, ToolSpec } from '../messages/message.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { ObservationsTable, Schema } from './schema.ts'
 

@@ -6,10 +6,9 @@
  */
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
-import type { HomeName } from '../identity/identity.ts'
+import { type HomeName, ownServer } from '../identity/identity.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import { deploymentName, listedBuild } from './deployment-name.ts'
 
 /** Longer than a busy worker needs to answer. */
 const callTimeoutMs = 15_000
@@ -117,4 +116,14 @@ export function createDeploymentCalls(dependencies: Dependencies): DeploymentCal
       }
     },
   }
+}
+
+/** The name under which the server knows all builds that work for a home. */
+export function deploymentName(home: HomeName): string {
+  return home === ownServer ? 'perdure' : `perdure-${home}`
+}
+
+/** What the server calls a build where it lists workflows. */
+export function listedBuild(deployment: string, build: string): string {
+  return `${deployment}:${build}`
 }

@@ -14,7 +14,7 @@ import { reasonOf } from '../faults/reason.ts'
 import { type HomeName, ownServer } from '../identity/identity.ts'
 import { isExhausted, isExisting } from '../temporal/call-status.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import { deploymentName } from './deployment-name.ts'
+import { deploymentName } from './deployment-calls.ts'
 
 /** The server forgets pollers after five minutes, and deletes no version that has some. */
 const pollersGoneMs = 6 * 60_000

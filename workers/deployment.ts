@@ -16,8 +16,7 @@ import { reasonOf } from '../faults/reason.ts'
 import type { HomeName } from '../identity/identity.ts'
 import { isDeadline, isNotFound, isNotReady } from '../temporal/call-status.ts'
 import { compareVersions } from '../temporal/server/binary.ts'
-import { createDeploymentCalls, type DeploymentCalls } from './deployment-calls.ts'
-import { deploymentName } from './deployment-name.ts'
+import { createDeploymentCalls, type DeploymentCalls, deploymentName } from './deployment-calls.ts'
 
 /** The first one that moves a single workflow to another build without pinning it there for good. */
 const oldestServer = '1.32.0'

@@ -27,8 +27,7 @@ import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
-import type { Role } from './role.ts'
-import type { RoleWorkerOptions } from './role-worker-options.ts'
+import type { Role, RoleWorkerOptions } from './role-worker-options.ts'
 import { createTrainers } from './trainers.ts'
 
 /** A call that was given up still writes a file or computes a step. */

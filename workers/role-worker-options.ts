@@ -1,7 +1,8 @@
 /**
- * Options of role workers: which roles a process takes on, for which home, with what of its own.
+ * Roles, what a process does for runs, and the options of their workers: for which home, with what of its own.
  *
  * Invariants
+ * - A process takes on any set of roles; each role has workers of its own.
  * - What is left out is that of this package.
  */
 import type { RunConfig } from '../config/schema.ts'
@@ -10,8 +11,11 @@ import type { HomeName } from '../identity/identity.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { TemporalConnection } from '../temporal/connection.ts'
-import type { Role } from './role.ts'
 import type { CreateTrainer } from './trainers.ts'
+
+/** Roles a process can take on. */
+export const roles = ['orchestrator', 'environment', 'policy', 'trainer'] as const
+export type Role = (typeof roles)[number]
 
 export interface RoleWorkerOptions {
   readonly connection: TemporalConnection

@@ -9,7 +9,7 @@ import type { Activities } from '../activities/wrapping.ts'
 import type { HomeName } from '../identity/identity.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import { workerOf } from './deployment.ts'
-import type { Role } from './role.ts'
+import type { Role } from './role-worker-options.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 import { withLeanThreads } from './workflow-thread.ts'
 

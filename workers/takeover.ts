@@ -15,7 +15,7 @@ import { isNotFound } from '../temporal/call-status.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import type { Deployment } from './deployment.ts'
-import { listedBuild } from './deployment-name.ts'
+import { listedBuild } from './deployment-calls.ts'
 import { type RecordedExecution, replayFaults } from './replay.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 

@@ -4,19 +4,21 @@
  * Invariants
  * - Both kinds of games run in the same engine, behind the same tool, under the same rules.
  */
-import type { EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import {
+  type EnvironmentDefinition,
+  EnvironmentFault,
+  type InstanceId,
+  type Task,
+  type TaskOptions,
+} from '../environment.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
-import type { Dialect } from './dialect.ts'
-import { householdDialect, officialDialect } from './dialect.ts'
+import { type Dialect, householdDialect, officialDialect } from './dialect.ts'
 import { openGame } from './engine/game.ts'
 import { createSession } from './game-session.ts'
-import type { GameLibrary } from './household/library.ts'
-import { openHousehold } from './household/library.ts'
+import { type GameLibrary, openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'
-import type { HouseholdSettings } from './settings.ts'
-import { readSettings } from './settings.ts'
+import { type HouseholdSettings, readSettings } from './settings.ts'
 
 export const alfworld: EnvironmentDefinition = {
   name: 'alfworld',

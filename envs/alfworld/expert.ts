@@ -7,8 +7,7 @@
  * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
  * - Places may share a spot: where going to one does nothing, it is within reach already.
  */
-import type { Contents, Dialect, TaskReading } from './dialect.ts'
-import { kindOf } from './dialect.ts'
+import { type Contents, type Dialect, kindOf, type TaskReading } from './dialect.ts'
 
 /** An expert at work on one game. */
 export interface Expert {

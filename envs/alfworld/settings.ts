@@ -6,7 +6,7 @@
  * - A range that is given wins over the one of the difficulty.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { promptSetting, settingsOf } from '../task-settings.ts'
 
 /** Kinds of errands, as ALFWorld has them. */

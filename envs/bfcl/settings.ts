@@ -5,7 +5,7 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { settingsOf } from '../task-settings.ts'
 import { promptForms } from './prompt.ts'
 

@@ -20,8 +20,7 @@
  * - One process serves one session at a time; processes are kept for the next session.
  * - Instances are named `<split>/<index>`.
  */
-import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { type EnvironmentDefinition, EnvironmentFault, type Task, type TaskOptions } from '../environment.ts'
 import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'

@@ -6,10 +6,14 @@
  * - A crash, a missed deadline or an answer that is none is a `session_lost` fault; the next reset starts anew.
  */
 import { z } from 'zod'
-import type { AssistantMessage } from '../../messages/message.ts'
-import type { ToolSpec } from '../../messages/tool.ts'
-import type { Environment, InstanceId, Observation, StepResult } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'
+import {
+  type Environment,
+  EnvironmentFault,
+  type InstanceId,
+  type Observation,
+  type StepResult,
+} from '../environment.ts'
 import type { LineProcess } from './line-process.ts'
 import type { ProcessPool } from './process-pool.ts'
 import { observationSchema, stepSchema, wireAction } from './protocol.ts'

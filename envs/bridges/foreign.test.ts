@@ -4,8 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { isAlive } from '../../machine/process.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import type { Environment, Task } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { type Environment, EnvironmentFault, type Task } from '../environment.ts'
 import { foreignEnvironment } from './foreign-environment.ts'
 
 /** An environment in another process that can be told to misbehave. */

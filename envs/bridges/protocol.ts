@@ -15,8 +15,7 @@
  */
 import { z } from 'zod'
 import { argumentsText } from '../../messages/exact-arguments.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
-import type { ToolSpec } from '../../messages/tool.ts'
+import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'
 import type { StepResult } from '../environment.ts'
 
 const facts = z.record(z.string(), z.json())

@@ -14,8 +14,7 @@ import { openEmbedded } from './embedded/backend.ts'
 import { tellOfficially, tellShortly } from './narration.ts'
 import { createSession } from './problem-session.ts'
 import { systemPrompt } from './prompt.ts'
-import type { DbSettings } from './settings.ts'
-import { readSettings } from './settings.ts'
+import { type DbSettings, readSettings } from './settings.ts'
 
 export const db: EnvironmentDefinition = {
   name: 'db',

@@ -7,7 +7,7 @@
  * - Only the right answers, or the right state of the tables, pay; they are judged once, when answers are
  *   committed, outside of what the agent controls.
  */
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, refused, textTool, toolSpec } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
 import { fieldsOf, quoted } from '../tool-call.ts'

@@ -6,7 +6,7 @@
  * - A password in a URL is never part of a message.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { promptSetting, settingsOf } from '../task-settings.ts'
 
 const settingsSchema = z.strictObject({

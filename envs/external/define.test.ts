@@ -1,8 +1,7 @@
 /** Environments in short form: what holds for every one of them. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
-import type { AssistantMessage, Message } from '../../messages/message.ts'
+import type { AssistantMessage, JsonObject, Message } from '../../messages/message.ts'
 import type { Task } from '../environment.ts'
 import { defineEnvironment, win } from './define.ts'
 

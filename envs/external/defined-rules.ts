@@ -6,7 +6,7 @@
  *   and leaves the state as it was.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, refused } from '../agent-tool.ts'
 import { EnvironmentFault, type InstanceId } from '../environment.ts'
 import { calledName } from '../tool-call.ts'

@@ -5,7 +5,7 @@
  * - Everything but `start` may be left out.
  */
 import type { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import type { InstanceId } from '../environment.ts'
 import type { InstanceRandom } from './instance-random.ts'
 

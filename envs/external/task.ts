@@ -8,11 +8,15 @@
  */
 import { z } from 'zod'
 import { isSuccess } from '../../learning/reward.ts'
-import type { JsonObject } from '../../messages/json.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
-import type { ToolCall } from '../../messages/tool.ts'
-import type { Demonstration, InstanceId, Split, Task, TaskOptions } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { AssistantMessage, JsonObject, ToolCall } from '../../messages/message.ts'
+import {
+  type Demonstration,
+  EnvironmentFault,
+  type InstanceId,
+  type Split,
+  type Task,
+  type TaskOptions,
+} from '../environment.ts'
 import { settingsOf } from '../task-settings.ts'
 import { ToolSession } from '../tool-session.ts'
 import { type RuleParts, rulesOf } from './defined-rules.ts'

@@ -5,8 +5,13 @@
  * - All of them are answered with the same tools, under the same rules.
  * - Questions without a graph that could answer them are refused when the task is opened.
  */
-import type { EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import {
+  type EnvironmentDefinition,
+  EnvironmentFault,
+  type InstanceId,
+  type Task,
+  type TaskOptions,
+} from '../environment.ts'
 import { goldMessages } from './actions.ts'
 import { readQuestions, readTriples } from './dataset.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'
@@ -14,15 +19,12 @@ import { openEndpoint } from './graph/endpoint.ts'
 import type { KnowledgeGraph } from './graph/graph.ts'
 import { readOntology } from './graph/ontology.ts'
 import { isSafeName } from './graph/sparql.ts'
-import type { QuestionLibrary } from './library.ts'
-import { openLibrary } from './library.ts'
+import { openLibrary, type QuestionLibrary } from './library.ts'
 import { systemPrompt } from './prompt.ts'
 import type { Question } from './question.ts'
 import { createSession } from './question-session.ts'
-import type { KgSettings } from './settings.ts'
-import { readSettings } from './settings.ts'
-import type { Wording } from './wording.ts'
-import { officialWording, shortWording } from './wording.ts'
+import { type KgSettings, readSettings } from './settings.ts'
+import { officialWording, shortWording, type Wording } from './wording.ts'
 import { openGeneratedQuestions } from './world/library.ts'
 import { openWorldGraph } from './world/world.ts'
 

@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../messages/json.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
-import type { Environment, StepResult } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import type { AssistantMessage, JsonObject } from '../../messages/message.ts'
+import { type Environment, EnvironmentFault, type StepResult } from '../environment.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'
-import type { KnowledgeGraph } from './graph/graph.ts'
-import { CostlyQuestion } from './graph/graph.ts'
+import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
 import { createSession } from './question-session.ts'
-import type { Wording } from './wording.ts'
-import { officialWording, shortWording } from './wording.ts'
+import { officialWording, shortWording, type Wording } from './wording.ts'
 
 const types = new Map([
   ['child', 'person'],

@@ -11,13 +11,11 @@ import { type Answer, refused } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
 import { ToolSession } from '../tool-session.ts'
 import { grade } from './grader.ts'
-import type { KnowledgeGraph } from './graph/graph.ts'
-import { CostlyQuestion } from './graph/graph.ts'
+import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
 import type { Question } from './question.ts'
 import { kgTools, quote, quoteLimit, toolNames } from './tools.ts'
 import { Variables } from './variables.ts'
-import type { Wording } from './wording.ts'
-import { questionText } from './wording.ts'
+import { questionText, type Wording } from './wording.ts'
 
 /** What a session is made of. */
 export interface SessionOptions {

@@ -6,7 +6,7 @@
  * - Kinds that are given win over those of the difficulty.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { promptSetting, settingsOf } from '../task-settings.ts'
 import { isSafeName } from './graph/sparql.ts'
 

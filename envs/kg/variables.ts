@@ -8,12 +8,9 @@
  */
 import { type Answer, refused } from '../agent-tool.ts'
 import { variableIndex } from './actions.ts'
-import type { Derivation, SetDerivation } from './graph/derivation.ts'
-import { lengthOf } from './graph/derivation.ts'
-import type { KnowledgeGraph } from './graph/graph.ts'
-import { CostlyQuestion } from './graph/graph.ts'
-import type { KgCall } from './tools.ts'
-import { quote } from './tools.ts'
+import { type Derivation, lengthOf, type SetDerivation } from './graph/derivation.ts'
+import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
+import { type KgCall, quote } from './tools.ts'
 import type { Wording } from './wording.ts'
 
 export interface Variable {

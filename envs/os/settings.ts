@@ -6,7 +6,7 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { promptSetting, settingsOf } from '../task-settings.ts'
 import { needs } from './item.ts'
 

@@ -12,10 +12,8 @@
  * - There are at most `shared + 2 * mostOwned` threads; those without a session end when more than `shared` are there.
  */
 import { EnvironmentFault } from '../environment.ts'
-import type { SessionScript, Threads, Wish } from './session.ts'
-import { ThreadSession } from './session.ts'
-import type { Asker, ThreadModule } from './thread.ts'
-import { Thread } from './thread.ts'
+import { type SessionScript, ThreadSession, type Threads, type Wish } from './session.ts'
+import { type Asker, Thread, type ThreadModule } from './thread.ts'
 
 /** What a pool runs. */
 export interface PoolOptions extends ThreadModule {

@@ -9,8 +9,7 @@
  */
 import { CallFailed } from '../../machine/thread-calls.ts'
 import { EnvironmentFault } from '../environment.ts'
-import type { Asker, Ending, Thread } from './thread.ts'
-import { Displaced, ThreadEnded } from './thread.ts'
+import { type Asker, Displaced, type Ending, type Thread, ThreadEnded } from './thread.ts'
 
 /** Why a session looks for a thread: it begins, it was displaced, or only an own thread will do. */
 export type Wish = 'first' | 'displaced' | 'alone'

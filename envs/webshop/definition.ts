@@ -10,10 +10,8 @@ import { openBuiltInShop } from './generator/library.ts'
 import type { GoalLibrary } from './goal-library.ts'
 import { openOfficialShop } from './official.ts'
 import { systemPrompt } from './prompt.ts'
-import type { WebshopSettings } from './settings.ts'
-import { readSettings } from './settings.ts'
-import type { SessionOptions } from './shop-session.ts'
-import { createSession } from './shop-session.ts'
+import { readSettings, type WebshopSettings } from './settings.ts'
+import { createSession, type SessionOptions } from './shop-session.ts'
 
 export const webshop: EnvironmentDefinition = {
   name: 'webshop',

@@ -8,7 +8,7 @@
  * - It reads the original's page texts only; what it cannot read is undefined, never thrown.
  * - It always comes to an end: every result is looked at once.
  */
-import type { ToolCall } from '../../messages/tool.ts'
+import type { ToolCall } from '../../messages/message.ts'
 import { termsOf } from './search/analyzer.ts'
 import { clickCall, searchCall } from './tools.ts'
 

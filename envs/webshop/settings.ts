@@ -5,7 +5,7 @@
  * - Every setting has a default; empty settings are valid ones.
  */
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { promptSetting, settingsOf } from '../task-settings.ts'
 
 export const difficulties = ['easy', 'normal', 'hard'] as const

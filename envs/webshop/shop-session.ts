@@ -7,7 +7,7 @@
  * - Only buying pays, once, by what was bought.
  * - The facts hold the page's official text, whatever form the agent is shown.
  */
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, textTool } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
 import { quoted } from '../tool-call.ts'
@@ -15,15 +15,11 @@ import { type SessionRules, ToolSession } from '../tool-session.ts'
 import type { NounReader } from './data/nouns.ts'
 import { briefText } from './shop/brief-text.ts'
 import type { Goal } from './shop/goal.ts'
-import type { PageSetting } from './shop/page-text.ts'
-import { pageText } from './shop/page-text.ts'
-import type { RewardParts } from './shop/reward.ts'
-import { rewardOf } from './shop/reward.ts'
+import { type PageSetting, pageText } from './shop/page-text.ts'
+import { type RewardParts, rewardOf } from './shop/reward.ts'
 import type { Shop } from './shop/shop.ts'
-import type { Page } from './shop/visit.ts'
-import { Visit } from './shop/visit.ts'
-import type { ShopAction } from './tools.ts'
-import { clickTool, readAction, searchTool } from './tools.ts'
+import { type Page, Visit } from './shop/visit.ts'
+import { clickTool, readAction, type ShopAction, searchTool } from './tools.ts'
 
 /** What a session is made of. */
 export interface SessionOptions {

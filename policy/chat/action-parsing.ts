@@ -9,9 +9,7 @@
  */
 
 import { partOf, readExactly, withExactArguments } from '../../messages/exact-arguments.ts'
-import type { JsonObject, JsonValue } from '../../messages/json.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
-import type { ToolCall } from '../../messages/tool.ts'
+import type { AssistantMessage, JsonObject, JsonValue, ToolCall } from '../../messages/message.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
 /** What can be wrong with an action. */

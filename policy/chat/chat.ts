@@ -7,8 +7,7 @@
  * - Each context ends with the prompt for the next action; an action that was cut is closed first.
  * - `parseAction` never throws, and gives back the message of which `encodeAssistant` made the tokens.
  */
-import type { AssistantMessage, Message } from '../../messages/message.ts'
-import type { ToolSpec } from '../../messages/tool.ts'
+import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { ChatFormat } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import type { TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'

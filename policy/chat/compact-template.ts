@@ -5,8 +5,7 @@
  * - One token starts a message of a role, one ends it; tools are not listed.
  * - Text stays the Hermes form; a call of a tool with one text argument costs two tokens around it.
  */
-import type { AssistantMessage, Message } from '../../messages/message.ts'
-import type { ToolCall, ToolSpec } from '../../messages/tool.ts'
+import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import type { AddedToken } from '../tokenizer/byte-pair-training.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
 import { type ChatTemplate, outside, own } from './template.ts'

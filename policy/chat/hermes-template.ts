@@ -5,8 +5,7 @@
  * - Tools are listed in the system message; answers of tools stand in user turns.
  * - A line feed follows each ended message and belongs to the next turn, for the policy never samples it.
  */
-import type { AssistantMessage, Message } from '../../messages/message.ts'
-import type { ToolSpec } from '../../messages/tool.ts'
+import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
 import { type ChatTemplate, outside, own } from './template.ts'
 import { callClosing, callOpening, spacedCall, spacedJson } from './tool-call.ts'

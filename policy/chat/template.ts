@@ -4,8 +4,7 @@
  * Invariants
  * - What an environment or an agent wrote is never trusted, so it can hold no control token.
  */
-import type { AssistantMessage, Message } from '../../messages/message.ts'
-import type { ToolSpec } from '../../messages/tool.ts'
+import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
 
 /** How the context is before a turn: nothing yet, an ended message, or an action that was cut. */

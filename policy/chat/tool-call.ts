@@ -1,8 +1,7 @@
 /**
  * Tool calls as text, in the Hermes form: `<tool_call>{"name":…,"arguments":{…}}</tool_call>`.
  */
-import type { JsonValue } from '../../messages/json.ts'
-import type { ToolCall } from '../../messages/tool.ts'
+import type { JsonValue, ToolCall } from '../../messages/message.ts'
 
 export const callOpening = '<tool_call>'
 export const callClosing = '</tool_call>'

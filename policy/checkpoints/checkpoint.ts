@@ -15,7 +15,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
 import { CheckpointFault, writingFault } from './checkpoint-fault.ts'

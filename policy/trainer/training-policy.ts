@@ -7,7 +7,7 @@
  *   start come from gradients larger by orders of magnitude and would hold back the first updates.
  * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
  */
-import type { JsonObject } from '../../messages/json.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { type CheckpointContent, publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readWithMoments } from '../checkpoints/restoring.ts'

@@ -1,13 +1,11 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import type { Game } from '../engine/game.ts'
-import { openGame } from '../engine/game.ts'
+import { type Game, openGame } from '../engine/game.ts'
 import { readSettings } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { generateGame } from './generator.ts'
 import { householdGrammar } from './grammar.ts'
-import type { Goal, Home } from './problem.ts'
-import { problemText, taskLine } from './problem.ts'
+import { type Goal, type Home, problemText, taskLine } from './problem.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })

@@ -14,10 +14,20 @@ import type { GameSource } from '../engine/game.ts'
 import type { HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { householdGrammar } from './grammar.ts'
-import type { Goal, Item } from './problem.ts'
-import { problemText, taskLine, treatmentFor } from './problem.ts'
-import type { Furniture, FurnitureKind, Thing, ThingKind } from './words.ts'
-import { fits, furniture, furnitureKinds, lamp, rooms, thingKinds, things } from './words.ts'
+import { type Goal, type Item, problemText, taskLine, treatmentFor } from './problem.ts'
+import {
+  type Furniture,
+  type FurnitureKind,
+  fits,
+  furniture,
+  furnitureKinds,
+  lamp,
+  rooms,
+  type Thing,
+  type ThingKind,
+  thingKinds,
+  things,
+} from './words.ts'
 
 // Share of things that lie somewhere unlikely, so that searching the rest of the home pays at times.
 const surprise = 0.1

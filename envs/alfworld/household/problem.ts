@@ -6,8 +6,17 @@
  * - Only kinds that are present are named, so that a problem stays small.
  */
 import type { Errand } from '../settings.ts'
-import type { Furniture, FurnitureKind, Thing, ThingKind, Treatment } from './words.ts'
-import { fits, furniture, lamp, things } from './words.ts'
+import {
+  type Furniture,
+  type FurnitureKind,
+  fits,
+  furniture,
+  lamp,
+  type Thing,
+  type ThingKind,
+  type Treatment,
+  things,
+} from './words.ts'
 
 /** A thing and the position of the furniture it lies in. */
 export interface Item {

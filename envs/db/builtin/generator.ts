@@ -12,10 +12,8 @@ import type { Faker } from '@faker-js/faker'
 import { Draw, instanceSeed } from '../../draw.ts'
 import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
 import type { Difficulty } from '../settings.ts'
-import type { NumberColumn } from './domain.ts'
-import { attributes, domains } from './domain.ts'
-import type { Problem } from './problem.ts'
-import { problemKinds } from './problem.ts'
+import { attributes, domains, type NumberColumn } from './domain.ts'
+import { type Problem, problemKinds } from './problem.ts'
 import type { Scene } from './scene.ts'
 
 interface Size {

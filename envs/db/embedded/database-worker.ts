@@ -8,8 +8,7 @@ import { serveCalls } from '../../../machine/thread-answers.ts'
 import type { AnsweringMethods } from '../../threads/thread.ts'
 import type { StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
-import type { EngineDatabase } from './engine.ts'
-import { createEngine } from './engine.ts'
+import { createEngine, type EngineDatabase } from './engine.ts'
 
 /** What a thread is asked; `database` is the session's number. */
 export type Request =

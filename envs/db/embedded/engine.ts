@@ -15,12 +15,9 @@ import { dropTable, readTable, textTable } from './definition.ts'
 import { databaseName, failureOf, StatementRefused, tooLong } from './failure.ts'
 import { allFunctions } from './functions.ts'
 import type { StatementContext } from './operators.ts'
-import type { Connection, RunResult } from './sqlite.ts'
-import { Sqlite } from './sqlite.ts'
-import type { Translation } from './statement.ts'
-import { translate } from './statement.ts'
-import type { Value } from './value.ts'
-import { textOfDouble, toText } from './value.ts'
+import { type Connection, type RunResult, Sqlite } from './sqlite.ts'
+import { type Translation, translate } from './statement.ts'
+import { textOfDouble, toText, type Value } from './value.ts'
 
 /** Characters of the longest statement. */
 const statementLength = 100_000

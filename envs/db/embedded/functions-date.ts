@@ -5,8 +5,7 @@
  * - A text that is no date gives NULL.
  * - The clock is stopped: the same statement gives the same result whenever it is played.
  */
-import type { Value } from './value.ts'
-import { toNumber, toText } from './value.ts'
+import { toNumber, toText, type Value } from './value.ts'
 
 type Present = Exclude<Value, null>
 

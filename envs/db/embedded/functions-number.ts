@@ -4,11 +4,9 @@
  * Invariants
  * - Whole numbers stay whole where MySQL keeps them so; results that are no number are NULL.
  */
-import type { StatementContext } from './operators.ts'
-import { roundTo, wholeOf } from './operators.ts'
+import { roundTo, type StatementContext, wholeOf } from './operators.ts'
 import type { SqlFunction } from './sqlite.ts'
-import type { Value } from './value.ts'
-import { toNumber } from './value.ts'
+import { toNumber, type Value } from './value.ts'
 
 type Present = Exclude<Value, null>
 

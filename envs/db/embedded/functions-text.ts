@@ -12,8 +12,16 @@ import { withinLimit } from './match-limit.ts'
 import { bounded, wholeOf } from './operators.ts'
 import { compiled, matchesPattern } from './pattern.ts'
 import { valueBytes } from './sqlite-limits.ts'
-import type { Value } from './value.ts'
-import { compareTexts, compareValues, foldText, textOfDouble, toBytes, toNumber, toText } from './value.ts'
+import {
+  compareTexts,
+  compareValues,
+  foldText,
+  textOfDouble,
+  toBytes,
+  toNumber,
+  toText,
+  type Value,
+} from './value.ts'
 
 type Present = Exclude<Value, null>
 type Plain = (...args: Present[]) => Value

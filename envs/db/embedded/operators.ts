@@ -12,8 +12,7 @@ import { StatementRefused, tooLarge } from './failure.ts'
 import { matchesLike, matchesPattern } from './pattern.ts'
 import type { SqlFunction } from './sqlite.ts'
 import { valueBytes } from './sqlite-limits.ts'
-import type { Value } from './value.ts'
-import { compareValues, isTrue, numberOfText, toBytes, toNumber, toText } from './value.ts'
+import { compareValues, isTrue, numberOfText, toBytes, toNumber, toText, type Value } from './value.ts'
 
 /** What functions know of the statement that runs. */
 export interface StatementContext {

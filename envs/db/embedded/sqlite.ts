@@ -16,8 +16,7 @@ import { resultCode, StatementRefused } from './failure.ts'
 import { SearchOverdue } from './match-limit.ts'
 import { databaseBytes, threadBytes, valueBytes } from './sqlite-limits.ts'
 import { loadWasm, type SqliteExports, type SqliteWasm, WasmMemory } from './sqlite-wasm.ts'
-import type { Value } from './value.ts'
-import { compareTexts } from './value.ts'
+import { compareTexts, type Value } from './value.ts'
 
 const pageBytes = 4096
 // How many steps of SQLite's machine pass between two looks at the clock: some 20 microseconds.

@@ -7,11 +7,9 @@
  *   may do is denied.
  * - A lone number that is written into a table becomes the text that MySQL makes of it: 1.50 stays `1.50`.
  */
-import type { Definition } from './definition.ts'
-import { alterTable, createTable, createView } from './definition.ts'
+import { alterTable, createTable, createView, type Definition } from './definition.ts'
 import { ExpressionWriter } from './expression.ts'
-import type { Clause, Places } from './failure.ts'
-import { denied, StatementRefused, syntaxFailure } from './failure.ts'
+import { type Clause, denied, type Places, StatementRefused, syntaxFailure } from './failure.ts'
 import { quotedName, quotedText, TokenReader, wordOf } from './token-reader.ts'
 import { textOfDouble } from './value.ts'
 

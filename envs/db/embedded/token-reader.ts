@@ -6,8 +6,7 @@
  *   that were recognized.
  */
 import { StatementRefused, syntaxFailure } from './failure.ts'
-import type { Token } from './token.ts'
-import { SyntaxFailure, tokensOf } from './token.ts'
+import { SyntaxFailure, type Token, tokensOf } from './token.ts'
 
 // Words that no version of MySQL takes for a name without quotes. Those that only newer ones reserve, such as
 // RANK, are left out: AgentBench's own statements use them.

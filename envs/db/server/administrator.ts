@@ -11,8 +11,7 @@ import type { StateHash, TableData } from '../item.ts'
 import { groupConcatBytes, hashOfTables } from '../state-hash.ts'
 import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'
-import type { QueryValues } from './pool.ts'
-import { backendFault, firstText, ServerPool } from './pool.ts'
+import { backendFault, firstText, type QueryValues, ServerPool } from './pool.ts'
 
 /** What a user may do in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
 const privileges =

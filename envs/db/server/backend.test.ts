@@ -2,13 +2,15 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { ConnectionOptions } from 'mysql2/promise'
-import { createConnection } from 'mysql2/promise'
+import { type ConnectionOptions, createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createProcessLeases } from '../../../machine/lease.ts'
 import type { AssistantMessage } from '../../../messages/message.ts'
-import type { TestDatabaseServer } from '../../../test/database-server.ts'
-import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
+import {
+  databaseServerMissing,
+  startDatabaseServer,
+  type TestDatabaseServer,
+} from '../../../test/database-server.ts'
 import type { Environment, Task } from '../../environment.ts'
 import { db } from '../definition.ts'
 import { hostileStatements } from '../hostile-statements.testing.ts'

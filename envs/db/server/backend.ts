@@ -9,12 +9,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { reasonOf } from '../../../faults/reason.ts'
-import type { LeaseHolder, LeaseStore } from '../../../machine/lease.ts'
 import {
   createProcessLeases,
   endExpired,
   holdLeases,
   isUnowned,
+  type LeaseHolder,
+  type LeaseStore,
   reapingPeriodMs,
 } from '../../../machine/lease.ts'
 import { EnvironmentFault } from '../../environment.ts'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SetDerivation } from './derivation.ts'
-import { entitiesOf, lengthOf } from './derivation.ts'
+import { entitiesOf, lengthOf, type SetDerivation } from './derivation.ts'
 
 const start: SetDerivation = { kind: 'entity', id: 'a' }
 

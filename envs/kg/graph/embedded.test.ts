@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SetDerivation } from './derivation.ts'
-import type { Triple } from './embedded.ts'
-import { openEmbeddedGraph } from './embedded.ts'
+import { openEmbeddedGraph, type Triple } from './embedded.ts'
 
 const triples: Triple[] = [
   ['Ann', 'knows', 'Bob'],

@@ -11,10 +11,8 @@
  */
 import type { Store } from 'oxigraph'
 import type { Derivation, SetDerivation } from './derivation.ts'
-import type { KnowledgeGraph, Members } from './graph.ts'
-import { isOrderedType, sorted } from './graph.ts'
-import type { Measured } from './measure.ts'
-import { extremes, measureOf } from './measure.ts'
+import { isOrderedType, type KnowledgeGraph, type Members, sorted } from './graph.ts'
+import { extremes, type Measured, measureOf } from './measure.ts'
 
 /** Subject, relation, object. */
 export type Triple = readonly [string, string, string]

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SetDerivation } from './derivation.ts'
-import type { EndpointOptions } from './endpoint.ts'
-import { openEndpoint } from './endpoint.ts'
+import { type EndpointOptions, openEndpoint } from './endpoint.ts'
 import { CostlyQuestion } from './graph.ts'
 import { startSparqlServer } from './sparql-server.testing.ts'
 

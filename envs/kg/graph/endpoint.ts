@@ -10,8 +10,7 @@
 import { z } from 'zod'
 import { EnvironmentFault } from '../../environment.ts'
 import type { Derivation, SetDerivation } from './derivation.ts'
-import type { KnowledgeGraph, Members } from './graph.ts'
-import { CostlyQuestion, sorted } from './graph.ts'
+import { CostlyQuestion, type KnowledgeGraph, type Members, sorted } from './graph.ts'
 import type { Ontology } from './ontology.ts'
 import { isSafeName, QueryWriter } from './sparql.ts'
 

@@ -5,8 +5,7 @@
  * - It answers SPARQL JSON to a query by GET or by a form that is posted, and nothing else.
  * - It has what it was last given, and is gone when it is closed.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Store } from 'oxigraph'

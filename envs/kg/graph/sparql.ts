@@ -10,8 +10,7 @@
  *   SPARQL forbids there; no other text of an agent is ever part of a query.
  * - Queries read: each is a SELECT or an ASK.
  */
-import type { Derivation, SetDerivation } from './derivation.ts'
-import { entitiesOf } from './derivation.ts'
+import { type Derivation, entitiesOf, type SetDerivation } from './derivation.ts'
 
 // The grammar's IRIREF, and no lone half of a surrogate pair, which no encoding could carry.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the grammar names them

@@ -2,12 +2,17 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { generatedSplits } from '../../generated-instances.ts'
 import { makesVariable } from '../actions.ts'
 import type { Question } from '../question.ts'
-import type { KgSettings } from '../settings.ts'
-import { questionKinds, readSettings } from '../settings.ts'
+import { type KgSettings, questionKinds, readSettings } from '../settings.ts'
 import { generateQuestion, splitOf } from './generator.ts'
 import { openGeneratedQuestions } from './library.ts'
-import type { World, WorldRelation } from './world.ts'
-import { openWorldGraph, oppositeOf, worldRelations, worldTypes } from './world.ts'
+import {
+  openWorldGraph,
+  oppositeOf,
+  type World,
+  type WorldRelation,
+  worldRelations,
+  worldTypes,
+} from './world.ts'
 
 let world: World
 beforeAll(async () => {

@@ -17,10 +17,8 @@ import { sorted } from '../graph/graph.ts'
 import type { Question } from '../question.ts'
 import type { KgSettings, QuestionKind } from '../settings.ts'
 import type { KgCall } from '../tools.ts'
-import type { Phrase } from './phrase.ts'
-import { asked, both, compared, counted, following } from './phrase.ts'
-import type { World, WorldRelation } from './world.ts'
-import { oppositeOf, worldAttributes, worldRelations } from './world.ts'
+import { asked, both, compared, counted, following, type Phrase } from './phrase.ts'
+import { oppositeOf, type World, type WorldRelation, worldAttributes, worldRelations } from './world.ts'
 
 // A longer answer says little about whether its question was understood.
 const largestAnswer = 50

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Phrase } from './phrase.ts'
-import { asked, both, compared, counted, following } from './phrase.ts'
+import { asked, both, compared, counted, following, type Phrase } from './phrase.ts'
 
 const france: Phrase = { text: 'France', one: true }
 

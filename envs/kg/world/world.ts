@@ -9,8 +9,7 @@
  */
 import { z } from 'zod'
 import { needPackages } from '../../optional-package.ts'
-import type { EmbeddedGraph, Triple } from '../graph/embedded.ts'
-import { openEmbeddedGraph } from '../graph/embedded.ts'
+import { type EmbeddedGraph, openEmbeddedGraph, type Triple } from '../graph/embedded.ts'
 import { sorted } from '../graph/graph.ts'
 
 /** Types of entities. */

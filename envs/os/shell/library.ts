@@ -7,8 +7,7 @@
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import { Draw, instanceSeed } from '../../draw.ts'
-import type { InstanceId, Split } from '../../environment.ts'
-import { EnvironmentFault } from '../../environment.ts'
+import { EnvironmentFault, type InstanceId, type Split } from '../../environment.ts'
 import { generatedInstances, generatedSplits } from '../../generated-instances.ts'
 import type { OsSettings } from '../settings.ts'
 import type { Problem, ProblemKind } from './problem.ts'

@@ -7,8 +7,7 @@
  */
 import type { Draw } from '../../draw.ts'
 import type { Level, Subject } from '../settings.ts'
-import type { Snapshot, World, WorldFile } from './world.ts'
-import { defaultMode } from './world.ts'
+import { defaultMode, type Snapshot, type World, type WorldFile } from './world.ts'
 
 /** What must hold in the end. */
 export type Goal =

@@ -7,12 +7,10 @@
  * - Folder and variables carry over from script to script, files and processes as well.
  * - Counted limits end most scripts before they can do much; what slips past them is ended with its thread.
  */
-import type { CommandName } from 'just-bash'
-import { Bash, defineCommand, getCommandNames } from 'just-bash'
+import { Bash, type CommandName, defineCommand, getCommandNames } from 'just-bash'
 import { uniforms } from '../../../identity/identity.ts'
 import { ProcessTable } from './processes.ts'
-import type { FoundEntry, World, WorldProcess } from './world.ts'
-import { defaultMode, home } from './world.ts'
+import { defaultMode, type FoundEntry, home, type World, type WorldProcess } from './world.ts'
 
 const kibi = 1024
 const mebi = 1024 * kibi

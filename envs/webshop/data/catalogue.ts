@@ -8,8 +8,7 @@
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { GrowingList } from '../search/growing.ts'
-import type { TextIndex } from '../search/text-index.ts'
-import { TextIndexBuilder } from '../search/text-index.ts'
+import { type TextIndex, TextIndexBuilder } from '../search/text-index.ts'
 import type { Product, ProductRecord } from '../shop/product.ts'
 import type { Shop } from '../shop/shop.ts'
 

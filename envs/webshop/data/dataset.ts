@@ -17,14 +17,24 @@ import path from 'node:path'
 import { z } from 'zod'
 import { unreadableFolder } from '../../data-folder.ts'
 import { EnvironmentFault } from '../../environment.ts'
-import type { HumanInstruction, ProductRecord } from '../shop/product.ts'
-import { instructionsSchema, isLeftOut, readDocument, readItem } from '../shop/product.ts'
-import type { Catalogue } from './catalogue.ts'
-import { CatalogueBuilder, officialWindow } from './catalogue.ts'
-import type { GoalList, Instruction, WrittenInstruction } from './goals.ts'
-import { generatedGoals, humanGoals, listedGoals } from './goals.ts'
-import type { NounReader } from './nouns.ts'
-import { createNounReader, nounsSchema } from './nouns.ts'
+import {
+  type HumanInstruction,
+  instructionsSchema,
+  isLeftOut,
+  type ProductRecord,
+  readDocument,
+  readItem,
+} from '../shop/product.ts'
+import { type Catalogue, CatalogueBuilder, officialWindow } from './catalogue.ts'
+import {
+  type GoalList,
+  generatedGoals,
+  humanGoals,
+  type Instruction,
+  listedGoals,
+  type WrittenInstruction,
+} from './goals.ts'
+import { createNounReader, type NounReader, nounsSchema } from './nouns.ts'
 import { RecordFile } from './record-file.ts'
 
 export interface WebshopDataset {

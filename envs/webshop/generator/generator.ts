@@ -13,12 +13,10 @@ import { Draw } from '../../draw.ts'
 import type { GeneratedSplit } from '../../generated-instances.ts'
 import type { ShopWindow } from '../data/catalogue.ts'
 import type { Difficulty } from '../settings.ts'
-import type { Goal } from '../shop/goal.ts'
-import { noPriceLimit, priceLimitText } from '../shop/goal.ts'
+import { type Goal, noPriceLimit, priceLimitText } from '../shop/goal.ts'
 import type { Product } from '../shop/product.ts'
 import { floatText } from '../shop/python-text.ts'
-import type { Ware } from './words.ts'
-import { brands, colors, departmentWords, wares } from './words.ts'
+import { brands, colors, departmentWords, type Ware, wares } from './words.ts'
 
 /** Both ends belong to the range. */
 interface Range {

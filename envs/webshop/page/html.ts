@@ -8,8 +8,7 @@
 import { html, raw } from 'hono/html'
 import type { RewardParts } from '../shop/reward.ts'
 import type { Shop } from '../shop/shop.ts'
-import type { Page, SubPage } from '../shop/visit.ts'
-import { subPages } from '../shop/visit.ts'
+import { type Page, type SubPage, subPages } from '../shop/visit.ts'
 import { pageStyle } from './style.ts'
 
 export type Html = ReturnType<typeof html>

@@ -9,8 +9,7 @@
 
 import type { PageSetting } from './page-text.ts'
 import { floatText } from './python-text.ts'
-import type { Page, SubPage } from './visit.ts'
-import { buttonsOf } from './visit.ts'
+import { buttonsOf, type Page, type SubPage } from './visit.ts'
 
 /** The brief text of a page. */
 export function briefText(page: Page, setting: PageSetting): string {

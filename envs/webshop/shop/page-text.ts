@@ -7,8 +7,7 @@
  */
 import { floatText, jsonText, strip } from './python-text.ts'
 import type { Shop } from './shop.ts'
-import type { Page, SubPage, VisitOptions } from './visit.ts'
-import { buttonsOf } from './visit.ts'
+import { buttonsOf, type Page, type SubPage, type VisitOptions } from './visit.ts'
 
 const separator = ' [SEP] '
 

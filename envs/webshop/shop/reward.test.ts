@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Goal } from './goal.ts'
-import { drawPriceLimit, noPriceLimit, priceLimitText } from './goal.ts'
+import { drawPriceLimit, type Goal, noPriceLimit, priceLimitText } from './goal.ts'
 import type { Product } from './product.ts'
 import { rewardOf } from './reward.ts'
 import { toyProduct } from './toy.testing.ts'

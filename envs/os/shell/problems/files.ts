@@ -4,8 +4,7 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { ProblemKind } from '../problem.ts'
-import { changed, filesOnly, isIn, nameOfFile } from '../problem.ts'
+import { changed, filesOnly, isIn, nameOfFile, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
 import { extensions, lineOf, linesOf, nouns } from '../words.ts'
 

@@ -4,8 +4,7 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { ProblemKind } from '../problem.ts'
-import { changed, filesOnly, modeOf } from '../problem.ts'
+import { changed, filesOnly, modeOf, type ProblemKind } from '../problem.ts'
 import { treeOf } from '../trees.ts'
 
 const modes = [0o600, 0o640, 0o644, 0o700, 0o750, 0o755] as const

@@ -5,8 +5,7 @@
  * - Every kind can be solved with what its description says.
  */
 import type { Draw } from '../../../draw.ts'
-import type { ProblemKind } from '../problem.ts'
-import { changed, filesOnly } from '../problem.ts'
+import { changed, filesOnly, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
 import { linesOf, nouns, people, words } from '../words.ts'
 
