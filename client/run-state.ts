@@ -6,6 +6,7 @@
  * - An order that was taken after the state was stored holds in the new execution too, under its number.
  * - Evaluations that were started after it was stored are heard of in the new execution.
  */
+import type { ConfigChange } from '../config/changes.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
 import type { AuditEntry } from '../storage/audit.ts'
@@ -17,7 +18,6 @@ import { continueRun, pauseRun, stopRun } from '../workflows/transitions/phase.t
 import { interrupt, resumeRun } from '../workflows/transitions/resumption.ts'
 import { changeConfiguration } from '../workflows/transitions/settings.ts'
 import { askForRollBack, pin } from '../workflows/transitions/versions.ts'
-import type { RunChange } from './run-change.ts'
 
 /**
  * Of an execution that ended: a resume is a request to continue.
@@ -55,7 +55,7 @@ export function stateToRestartFrom(
  */
 export function changedState(
   state: TrainingState,
-  { config, changes }: Pick<RunChange, 'config' | 'changes'>,
+  { config, changes }: { readonly config: RunConfig; readonly changes: readonly ConfigChange[] },
   of: { readonly by: string; readonly time: number },
 ): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
   const next = structuredClone(state)

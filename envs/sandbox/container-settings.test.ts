@@ -23,7 +23,6 @@ describe('the settings of a container', () => {
       Memory: 2 ** 28,
       MemorySwap: 2 ** 28,
       NanoCpus: 1e9,
-      Binds: [],
     })
     expect(HostConfig?.Tmpfs).toEqual({ '/tmp': 'rw,nosuid,nodev,exec,size=67108864,mode=1777' })
     expect(HostConfig?.Devices).toBeUndefined()
@@ -71,27 +70,5 @@ describe('the settings of a container', () => {
     const { HostConfig } = containerSettings({ ...least, diskBytes: 1000 }, lease)
     expect(HostConfig?.ReadonlyRootfs).toBe(false)
     expect(HostConfig?.Ulimits).toContainEqual({ Name: 'fsize', Soft: 1000, Hard: 1000 })
-  })
-
-  test.each([
-    '/var/run/docker.sock',
-    '/home/me/docker.sock',
-    '/',
-    '/proc',
-    '/sys/',
-    '/run',
-    '/var/run',
-    'relative',
-    '/a:/b',
-    '/data/../var/run',
-  ])('%s is never shown to a container', (source) => {
-    expect(() => containerSettings({ ...least, readOnlyMounts: { [source]: '/x' } }, lease)).toThrow(
-      expect.objectContaining({ kind: 'bad_settings' }),
-    )
-  })
-
-  test('a folder that is shown can only be read', () => {
-    const { HostConfig } = containerSettings({ ...least, readOnlyMounts: { '/data/tools': '/tools' } }, lease)
-    expect(HostConfig?.Binds).toEqual(['/data/tools:/tools:ro'])
   })
 })

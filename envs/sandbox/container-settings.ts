@@ -9,7 +9,6 @@
  * - [LIMITS-3] The file system is read-only unless the specification gives it a size.
  * - [LIMITS-4] A container ends and is removed by the engine when the connection of its maker ends.
  */
-import { posix } from 'node:path'
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
 import { guardScript } from './guard.ts'
@@ -43,7 +42,7 @@ export interface Ownership {
   readonly owner: string
 }
 
-/** @throws EnvironmentFault `bad_settings` for a mount of what the agent must not see, or a capability that none is given */
+/** @throws EnvironmentFault `bad_settings` for a capability that none is given */
 export function containerSettings(
   spec: ContainerSpec,
   { id, scope, owner }: Ownership,
@@ -84,7 +83,6 @@ export function containerSettings(
       ShmSize: 16 * mebibyte,
       ReadonlyRootfs: spec.diskBytes === undefined,
       Tmpfs: Object.fromEntries(Object.entries(spec.tmpfs ?? defaults.tmpfs).map(tmpfsOf)),
-      Binds: Object.entries(spec.readOnlyMounts ?? {}).map(readOnlyMountOf),
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 1024, Hard: 4096 },
@@ -110,14 +108,4 @@ function requireHarmless(name: Capability): Capability {
     'bad_settings',
     `no container is given the capability ${name}: only ${capabilities.join(', ')} end at its own walls`,
   )
-}
-
-/** Folders that lead to the engine or into the machine's own state. */
-const neverShown = /^\/(?:(?:proc|sys|dev|run|var\/run)(?:\/|$)|$)|docker\.sock/
-
-function readOnlyMountOf([source, target]: [string, string]): string {
-  const folder = posix.normalize(source)
-  if (!folder.startsWith('/') || folder.includes(':') || neverShown.test(folder))
-    throw new EnvironmentFault('bad_settings', `"${source}" must not be shown to a container`)
-  return `${folder}:${target}:ro`
 }

@@ -17,7 +17,6 @@ import { containerSettings, type Ownership } from './container-settings.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
-import { runThroughEngine } from './engine-exec.ts'
 import { inspectorSettings, inspectorSpec } from './inspector.ts'
 import type { Container, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
 import { linkShell } from './shell-link.ts'
@@ -202,11 +201,6 @@ function createContainer(parts: Parts): Container {
         if (lost) life.end('killed')
         return answer
       }),
-
-    run: (program, options = {}) =>
-      command('a program in', () =>
-        runThroughEngine(engine, docker, program, options, () => life.end('killed')),
-      ),
 
     copyIn: (files) =>
       life.guarded('copying into', async () => {

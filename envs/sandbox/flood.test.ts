@@ -113,14 +113,4 @@ describe.skipIf(missing !== undefined)('a container that floods', () => {
       }),
     100_000,
   )
-
-  test(
-    'through a program that the engine runs is ended',
-    () =>
-      bearable(async (container) => {
-        const result = await container.run(['yes'], { outputBytes: 1_000, deadlineMs: 60_000 })
-        expect(result).toMatchObject({ exitCode: 137, timedOut: false, truncated: true, ended: 'killed' })
-      }),
-    100_000,
-  )
 })

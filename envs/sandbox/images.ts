@@ -7,10 +7,8 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { EnvironmentFault } from '../environment.ts'
-import { tarOf } from './archive.ts'
 import { type Engine, engineFault, statusOf } from './engine.ts'
 import { linesOf } from './lines.ts'
-import type { FileIn } from './sandbox.ts'
 
 const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
 
@@ -36,22 +34,6 @@ export async function importImage(
     await finish(await docker.importImage(tar, { repo, tag }), `importing image ${image}`)
   } catch (error) {
     throw engineFault(error, `importing image ${image}`)
-  }
-}
-
-/** Builds an image, without network, from files among which is a `/Dockerfile`. @throws EnvironmentFault `backend` */
-export async function buildImage({ docker }: Engine, image: string, files: readonly FileIn[]): Promise<void> {
-  const { repo, tag } = nameOf(image)
-  try {
-    const progress = await docker.buildImage(tarOf(files), {
-      t: `${repo}:${tag}`,
-      networkmode: 'none',
-      rm: true,
-      forcerm: true,
-    })
-    await finish(progress, `building image ${image}`)
-  } catch (error) {
-    throw engineFault(error, `building image ${image}`)
   }
 }
 

@@ -11,7 +11,7 @@ import { type Maker, startContainer } from './container.ts'
 import { DiskGauge } from './disk-gauge.ts'
 import { createDiskWatch } from './disk-watch.ts'
 import { connectEngine } from './engine.ts'
-import { buildImage, hasImage, importImage } from './images.ts'
+import { hasImage, importImage } from './images.ts'
 import { type Janitor, startJanitor } from './janitor.ts'
 import { createPool } from './pool.ts'
 import { reapContainers } from './reaper.ts'
@@ -63,7 +63,6 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     whenWarm: () => pool.whenWarm(),
     hasImage: (image) => hasImage(engine, image),
     importImage: (image, tar) => importImage(engine, image, tar),
-    buildImage: (image, files) => buildImage(engine, image, files),
     reap,
     async close() {
       clearInterval(timer)

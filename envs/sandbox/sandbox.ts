@@ -53,8 +53,6 @@ export interface ContainerSpec {
   readonly diskBytes?: number
   /** Folders in memory by path, with their size in bytes; `/tmp` of 64 MiB by default. */
   readonly tmpfs?: Readonly<Record<string, number>>
-  /** Folders of the engine's machine, shown read-only at a path. */
-  readonly readOnlyMounts?: Readonly<Record<string, string>>
   readonly environment?: Readonly<Record<string, string>>
   /** `/` by default. */
   readonly workingDirectory?: string
@@ -133,13 +131,6 @@ export interface Container {
    * @throws EnvironmentFault `session_lost`, `backend`
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>
-  /**
-   * Runs a program through the engine, past the shell that the agent's commands share; slower. Programs and
-   * libraries are still those of the container, and the environment is only what is given here.
-   * @param options.user `root` by default
-   * @throws EnvironmentFault `session_lost`, `backend`
-   */
-  run(command: readonly string[], options?: ExecOptions & { readonly user?: string }): Promise<ExecResult>
   /** Puts files into the container; missing folders are made. @throws EnvironmentFault, RangeError for a path that leaves it */
   copyIn(files: readonly FileIn[]): Promise<void>
   /**
@@ -173,8 +164,6 @@ export interface Sandbox {
   hasImage(image: string): Promise<boolean>
   /** Makes an image of a file system's tar stream. */
   importImage(image: string, tar: NodeJS.ReadableStream): Promise<void>
-  /** Builds an image from a Dockerfile and its files. @throws EnvironmentFault `backend` with the builder's words */
-  buildImage(image: string, files: readonly FileIn[]): Promise<void>
   /** Removes what no live lease owns. @returns names of what was removed */
   reap(): Promise<readonly string[]>
   close(): Promise<void>
