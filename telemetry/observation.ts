@@ -39,6 +39,12 @@ export interface FinishedWork {
 export type Observer = (finished: FinishedWork) => void
 
 export interface Observation {
+  /** Goes around the calls that a block of turns consists of: each is told as an activity of its own. */
+  readonly part: <Argument, Result>(
+    name: string,
+    argument: Argument,
+    call: (argument: Argument) => Promise<Result>,
+  ) => Promise<Result>
   readonly activity: ActivityInterceptorsFactory
   /** Undefined without observers. */
   readonly sinks: InjectedSinks<EndingSinks> | undefined
@@ -57,9 +63,12 @@ export function observe(observers: readonly Observer[], onFault: (error: unknown
       }
     }
   }
-  if (observers.length === 0) return { activity: named, sinks: undefined }
+  if (observers.length === 0)
+    return { activity: named, part: (_, argument, call) => call(argument), sinks: undefined }
   return {
     activity: (context) => ({ ...named(context), inbound: { execute: observed(context.info, tell) } }),
+    part: (name, argument, call) =>
+      told(tell, { ...Context.current().info, activityType: name }, argument, () => call(argument)),
     sinks: {
       endings: {
         ended: {
@@ -106,29 +115,40 @@ function observed(
   return async (input, next) => {
     const [argument] = input.args
     given.set(Context.current(), argument)
-    const workflowId = workflowIdOf(info)
-    const startedAt = Date.now()
-    const common = {
-      kind: 'activity',
-      name: info.activityType,
-      workflowId,
-      work: workOfActivity(workflowId, argument),
-      argument,
-      attempt: info.attempt,
-      startedAt,
-    } as const
-    try {
-      const result = await next(input)
-      tell({ ...common, result, endedAt: Date.now() })
-      return result
-    } catch (error) {
-      const { name, message } = error instanceof Error ? error : new Error(String(error))
-      tell({ ...common, failure: { name, message }, endedAt: Date.now() })
-      throw error
-    }
+    return info.activityType === block ? next(input) : told(tell, info, argument, () => next(input))
   }
 }
 
-function workflowIdOf(info: ActivityInfo): string {
+/** The type of the activity that is told by its parts: a block of turns. */
+const block = 'playTurns'
+
+async function told<Result>(
+  tell: Observer,
+  info: Pick<ActivityInfo, 'activityType' | 'attempt' | 'workflowExecution'>,
+  argument: unknown,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const workflowId = workflowIdOf(info)
+  const common = {
+    kind: 'activity',
+    name: info.activityType,
+    workflowId,
+    work: workOfActivity(workflowId, argument),
+    argument,
+    attempt: info.attempt,
+    startedAt: Date.now(),
+  } as const
+  try {
+    const result = await call()
+    tell({ ...common, result, endedAt: Date.now() })
+    return result
+  } catch (error) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    tell({ ...common, failure: { name, message }, endedAt: Date.now() })
+    throw error
+  }
+}
+
+function workflowIdOf(info: Pick<ActivityInfo, 'workflowExecution'>): string {
   return parseWorkflowId(info.workflowExecution?.workflowId ?? '').id
 }

@@ -19,6 +19,7 @@ import { createServing } from '../activities/serving.ts'
 import { type Calls, createCalls } from '../activities/stopping.ts'
 import { createTrainingActivities } from '../activities/training.ts'
 import { createTrajectoryActivities } from '../activities/trajectory.ts'
+import { type AroundPart, createTurnActivities } from '../activities/turns.ts'
 import type { Activities } from '../activities/wrapping.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { isSynchronous } from '../learning/admission.ts'
@@ -43,6 +44,7 @@ interface Dependencies extends Pick<RoleWorkerOptions, 'createEngine' | 'createT
   readonly home: Home
   readonly store: Store
   readonly log: (line: string) => void
+  readonly around: AroundPart
 }
 
 export function openRoleActivities(dependencies: Dependencies): RoleActivities {
@@ -53,6 +55,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
+  const turns = createTurnActivities({ sampling, environment, around: dependencies.around })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
   const calls = createCalls()
 
@@ -64,7 +67,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   opened.defer(() => closeSessions())
   return {
     of: {
-      orchestrator: calls.untilStopping({ ...environment, ...sampling, ...trajectories }),
+      orchestrator: calls.untilStopping({ ...environment, ...sampling, ...turns, ...trajectories }),
       environment: calls.untilStopping({ ...environment, ...heartbeating(trajectories) }),
       policy: heartbeating(
         calls.untilStopping({

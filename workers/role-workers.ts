@@ -48,11 +48,13 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     grpcCompression: compressionTo(connection.address),
   })
   opened.defer(() => native.close())
-  const activities = opened.use(openRoleActivities({ ...options, home, store, log }))
-  const running = opened.use(createRunningWorkers(activities.calls, log))
   const observation = observe(options.telemetry?.observers ?? [], (error) =>
     log(`what was done cannot be observed: ${String(error)}`),
   )
+  const activities = opened.use(
+    openRoleActivities({ ...options, home, store, log, around: observation.part }),
+  )
+  const running = opened.use(createRunningWorkers(activities.calls, log))
   const converter = dataConverter()
   const code = await workflowCode(options, native, log, {
     observed: observation.sinks !== undefined,

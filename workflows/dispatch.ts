@@ -25,6 +25,7 @@ import type { RunActivities } from '../activities/run.ts'
 import type { SamplingActivities } from '../activities/sampling.ts'
 import type { TrainingActivities } from '../activities/training.ts'
 import type { TrajectoryActivities } from '../activities/trajectory.ts'
+import type { TurnActivities } from '../activities/turns.ts'
 import { queueHere } from './place.ts'
 import type { QueueRole } from './task-queues.ts'
 
@@ -92,6 +93,11 @@ export function samplingActivities(
         ...local,
       }) as LocalActivityInterfaceFor<SamplingActivities> & ActivityInterfaceFor<SamplingActivities>)
     : onQueue<SamplingActivities>('policy', own)
+}
+
+/** Blocks of turns, of an episode that plays where both its environment and the engine are. */
+export function blockActivities({ yields }: { readonly yields: boolean }) {
+  return proxyLocalActivities<TurnActivities>({ ...(yields ? yieldingLimits : limits), ...local })
 }
 
 /** The queue on which an episode plays; undefined: its parent's. */

@@ -8,6 +8,8 @@
  * - [EPISODE-3] Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike,
  *   so that a new attempt plays what the failed one would have played, else the attempt's own.
  * - [EPISODE-4] An episode that branches off plays only the turns from there on; those before it count as its own.
+ * - [EPISODE-5] Turns are played in blocks where a process can sample and play them, and a block changes nothing of
+ *   what is drawn, stored or rewarded: the episode is the same, turn by turn.
  * - The history grows by a few numbers per turn; texts and tokens stay in the store.
  */
 import {
@@ -17,12 +19,14 @@ import {
   setCurrentDetails,
   upsertSearchAttributes,
 } from '@temporalio/workflow'
-import type { TurnResult } from '../activities/environment.ts'
+import type { SampleRequest } from '../activities/sampling.ts'
+import type { BlockResult, BlockTurn } from '../activities/turns.ts'
 import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity/identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
 import {
+  blockActivities,
   branchActivities,
   closingActivities,
   environmentActivities,
@@ -64,42 +68,77 @@ function openingOf(plan: EpisodePlan) {
 }
 
 async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
-  const { sampleAction } = samplingActivities(plan.dispatch, { yields: yieldsToTraining(plan.episode) })
-  const drawing = plan.attemptsDrawAlike === true ? firstAttemptOf(plan.episode) : plan.episode
-  const draw = uniforms(seedOfWork(plan.seed, drawing, 'versions'))
-  const opening = openingOf(plan)
-  const { episode, from } = plan
+  const playBlock = blocksOf(plan)
+  const { episode, from, invalidActionLimit } = plan
   if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
-  const session = await environmentActivities.openEnvironment(opening)
+  const session = await environmentActivities.openEnvironment(openingOf(plan))
   if (session.sealedAs !== undefined) return session.sealedAs
   const turnLimit = plan.turnLimit ?? session.turnLimit
   while (tally.turns < turnLimit) {
-    const turn = tally.turns
-    const version = chooseVersion(plan.versions, draw)
-    const action = await sampleAction.executeWithOptions(
-      { summary: `turn ${turn} · ${version === 'current' ? 'newest version' : `version ${version}`}` },
-      [
-        {
-          episode,
-          run: plan.run,
-          turn,
-          version,
-          temperature: plan.temperature,
-          maxTokens: plan.maxTokensPerTurn,
-          seed: seedOfWork(plan.seed, drawing, turn),
-        },
-      ],
-    )
-    if (action.kind === 'context_full') return 'context_limit'
-    const step = await environmentActivities.stepEnvironment.executeWithOptions(
-      { summary: `turn ${turn}${action.summary === undefined ? '' : ` · ${action.summary}`}` },
-      [{ ...opening, turn }],
-    )
-    record(tally, action.version, step)
-    if (step.outcome !== null) return step.outcome
-    if (tally.invalidInARow >= plan.invalidActionLimit) return 'invalid_action'
+    const { turns, contextFull } = await playBlock(tally, turnLimit)
+    for (const turn of turns) record(tally, turn)
+    setCurrentDetails(describeEpisode(tally))
+    const outcome = turns.at(-1)?.outcome ?? null
+    if (outcome !== null) return outcome
+    if (tally.invalidInARow >= invalidActionLimit) return 'invalid_action'
+    if (contextFull) return 'context_limit'
   }
   return 'turn_limit'
+}
+
+/** Plays the turns after those of the tally: at least one, unless the context is full. */
+type PlayBlock = (tally: Tally, turnLimit: number) => Promise<BlockResult>
+
+/** As many turns as fit into a block, in one activity; a turn of two activities where there are no blocks. */
+function blocksOf(plan: EpisodePlan): PlayBlock {
+  const { run, temperature, maxTokensPerTurn: maxTokens, invalidActionLimit, blockMs } = plan
+  const yields = yieldsToTraining(plan.episode)
+  const opening = openingOf(plan)
+  const drawOf = drawsOf(plan)
+  if (plan.dispatch === 'local' && blockMs !== undefined) {
+    const { playTurns } = blockActivities({ yields })
+    return async ({ turns: turn, invalidInARow }, turnLimit) => {
+      const size = Math.min(turnLimit - turn, mostTurnsOfABlock)
+      const draws = Array.from({ length: size }, (_, index) => drawOf(turn + index))
+      return await playTurns.executeWithOptions({ summary: `turns from ${turn} on · ${policyOf(draws)}` }, [
+        { ...opening, turn, draws, temperature, maxTokens, invalidInARow, invalidActionLimit, blockMs },
+      ])
+    }
+  }
+  const { sampleAction } = samplingActivities(plan.dispatch, { yields })
+  const { stepEnvironment } = environmentActivities
+  return async ({ turns: turn }) => {
+    const draw = drawOf(turn)
+    const action = await sampleAction.executeWithOptions({ summary: `turn ${turn} · ${policyOf([draw])}` }, [
+      { episode: plan.episode, run, turn, ...draw, temperature, maxTokens },
+    ])
+    if (action.kind === 'context_full') return { turns: [], contextFull: true }
+    const { version, summary } = action
+    const step = await stepEnvironment.executeWithOptions(
+      { summary: `turn ${turn}${summary === undefined ? '' : ` · ${summary}`}` },
+      [{ ...opening, turn }],
+    )
+    return { turns: [{ ...step, version }], contextFull: false }
+  }
+}
+
+/** Bounds what an activity is given; more do not fit into a block's time anyway. */
+const mostTurnsOfABlock = 64
+
+type Draw = Pick<SampleRequest, 'version' | 'seed'>
+
+/** What each turn is drawn with, by its number; turns are asked for in their order, or again. */
+function drawsOf({ episode, seed, attemptsDrawAlike, versions }: EpisodePlan): (turn: number) => Draw {
+  const drawing = attemptsDrawAlike === true ? firstAttemptOf(episode) : episode
+  const draw = uniforms(seedOfWork(seed, drawing, 'versions'))
+  const drawn = new Map<number, Draw>()
+  return (turn) => {
+    const known = drawn.get(turn)
+    if (known !== undefined) return known
+    const own = { version: chooseVersion(versions, draw), seed: seedOfWork(seed, drawing, turn) }
+    drawn.set(turn, own)
+    return own
+  }
 }
 
 /** The version of one turn; `current` is whichever is the newest when the turn is sampled. */
@@ -109,12 +148,18 @@ function chooseVersion(rule: VersionRule, draw: () => number): number | 'current
   return Number.isFinite(drawn) ? drawn : 'current'
 }
 
-function record(tally: Tally, version: number, result: TurnResult): void {
-  tally.played.push({ turn: tally.turns, version, action: result.summary, reward: result.reward })
+/** The versions of turns in words. */
+function policyOf(draws: readonly Draw[]): string {
+  const older = [...new Set(draws.map(({ version }) => version))].filter((version) => version !== 'current')
+  if (older.length === 0) return 'newest version'
+  return `version ${older.join(', ')}${draws.some(({ version }) => version === 'current') ? ' and the newest' : ''}`
+}
+
+function record(tally: Tally, { version, summary, reward, invalid }: BlockTurn): void {
+  tally.played.push({ turn: tally.turns, version, action: summary, reward })
   tally.turns += 1
-  tally.reward += result.reward
-  tally.invalidInARow = result.invalid ? tally.invalidInARow + 1 : 0
-  setCurrentDetails(describeEpisode(tally))
+  tally.reward += reward
+  tally.invalidInARow = invalid ? tally.invalidInARow + 1 : 0
 }
 
 /** Seals the trajectory and closes the session; a session that cannot be closed ends with its worker. */

@@ -16,6 +16,12 @@ import { evaluationPriority, workflowTaskTimeout } from './task-queues.ts'
 /** Episodes of an evaluation that are played at once: enough to fill the engine's batches. */
 const concurrency = 64
 
+/**
+ * How long a block of turns takes with local dispatch: long enough that what a workflow costs is small beside its
+ * turns, short enough that its page follows them and that an order reaches it soon.
+ */
+export const blockMs = 1_000
+
 type Suite = RunConfig['evaluation']['suites'][number]
 
 /** What all episodes of a task have in common. */
@@ -36,6 +42,7 @@ export function episodeRules(
     // draws anew: what the agent did may be why the environment hung, and would make it hang again.
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
+    ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
   }
 }
 

@@ -70,6 +70,8 @@ export interface EpisodePlan {
   /** Whether all attempts at a sample draw alike; absent: a new attempt draws anew. */
   readonly attemptsDrawAlike?: boolean
   readonly dispatch: 'local' | 'server'
+  /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
+  readonly blockMs?: number
 }
 
 /** How an episode ended. */
