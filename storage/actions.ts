@@ -12,6 +12,7 @@ import type { AssistantMessage } from '../messages/message.ts'
 import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { ActionsTable, Schema } from './schema.ts'
+import type { Statements } from './statements.ts'
 
 export interface StoredAction {
   readonly episode: EpisodeId
@@ -36,6 +37,8 @@ export interface Actions {
   get(episode: EpisodeId, turn: number): Promise<StoredAction | undefined>
   /** In the order of turns. */
   list(episode: EpisodeId): Promise<StoredAction[]>
+  /** The same as they are stored. */
+  rows(episode: EpisodeId): Promise<readonly Selectable<ActionsTable>[]>
   /**
    * All tokens of the turns so far, [time], without reading anything else; empty before the first action.
    * `borders`: how many of them each turn's action was sampled after.
@@ -49,9 +52,8 @@ export interface EpisodeContext {
   readonly borders: readonly number[]
 }
 
-export function createActions(db: Kysely<Schema>): Actions {
+export function createActions(db: Kysely<Schema>, statements: Statements): Actions {
   const none = new Uint8Array(0)
-  // Compiled once: one of the two writes of every turn.
   const insert = db
     .insertInto('actions')
     .values({
@@ -66,6 +68,14 @@ export function createActions(db: Kysely<Schema>): Actions {
       problems: '',
     })
     .onConflict((conflict) => conflict.doNothing())
+    .compile()
+  const one = db.selectFrom('actions').selectAll().where('episode', '=', '').where('turn', '=', 0).compile()
+  const rows = db.selectFrom('actions').selectAll().where('episode', '=', '').orderBy('turn').compile()
+  const contexts = db
+    .selectFrom('actions')
+    .select(['turn', 'prompt', 'tokens'])
+    .where('episode', '=', '')
+    .orderBy('turn')
     .compile()
 
   return {
@@ -85,32 +95,23 @@ export function createActions(db: Kysely<Schema>): Actions {
         JSON.stringify(message),
         JSON.stringify(problems),
       ]
-      const { numAffectedRows } = await db.executeQuery({ ...insert, parameters })
-      return precedenceOf(numAffectedRows)
+      return precedenceOf(await statements.write(insert, parameters))
     },
 
     async get(episode, turn) {
-      const row = await db
-        .selectFrom('actions')
-        .selectAll()
-        .where('episode', '=', episode)
-        .where('turn', '=', turn)
-        .executeTakeFirst()
+      const row = await statements.first(one, [episode, turn])
       return row === undefined ? undefined : actionOf(row)
     },
 
+    rows: (episode) => statements.all(rows, [episode]),
+
     async list(episode) {
-      return (await actionRows(db, episode)).map(actionOf)
+      return (await statements.all(rows, [episode])).map(actionOf)
     },
 
     async context(episode) {
-      const rows = await db
-        .selectFrom('actions')
-        .select(['turn', 'prompt', 'tokens'])
-        .where('episode', '=', episode)
-        .orderBy('turn')
-        .execute()
-      const parts = rows.flatMap((row) => [
+      const turns = await statements.all(contexts, [episode])
+      const parts = turns.flatMap((row) => [
         int32Of(row.prompt, `action ${row.turn} of episode ${episode}: prompt`),
         int32Of(row.tokens, `action ${row.turn} of episode ${episode}: tokens`),
       ])
@@ -122,14 +123,9 @@ export function createActions(db: Kysely<Schema>): Actions {
         at += part.length
         if (index % 2 === 0) borders.push(at)
       }
-      return { turns: rows.length, tokens, borders }
+      return { turns: turns.length, tokens, borders }
     },
   }
-}
-
-/** The rows of an episode in the order of turns. */
-export function actionRows(db: Kysely<Schema>, episode: EpisodeId): Promise<Selectable<ActionsTable>[]> {
-  return db.selectFrom('actions').selectAll().where('episode', '=', episode).orderBy('turn').execute()
 }
 
 /** @throws StorageFault `corrupt` */

@@ -43,7 +43,7 @@ export function jsonOf<Value>(text: string, subject: string): Value {
 /** Who wrote first: this call, or an earlier one of the same identity. */
 export type Precedence = 'first' | 'already'
 
-/** Reads the precedence from what Kysely says of an insert or update. */
-export function precedenceOf(affected: bigint | undefined): Precedence {
-  return (affected ?? 0n) > 0n ? 'first' : 'already'
+/** Reads the precedence from how many rows an insert or update has changed. */
+export function precedenceOf(affected: bigint | number | undefined): Precedence {
+  return (affected ?? 0) > 0 ? 'first' : 'already'
 }

@@ -11,7 +11,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../identity/identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
-import { actionRows } from './actions.ts'
+import type { Actions } from './actions.ts'
 import { type Precedence, precedenceOf } from './codec.ts'
 import {
   type EpisodeEnding,
@@ -21,8 +21,9 @@ import {
   type StoredEpisode,
 } from './episode.ts'
 import { StorageFault } from './fault.ts'
-import { observationRows } from './observations.ts'
+import type { Observations } from './observations.ts'
 import type { EpisodesTable, Schema } from './schema.ts'
+import type { Statements } from './statements.ts'
 import { type Trajectory, trajectoryBytes, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
 
 export interface Episodes {
@@ -40,21 +41,31 @@ export interface Episodes {
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
 }
 
-export function createEpisodes(db: Kysely<Schema>): Episodes {
+/** Where an episode and its turns are kept. */
+interface EpisodeStore {
+  readonly db: Kysely<Schema>
+  readonly statements: Statements
+  readonly observations: Pick<Observations, 'rows'>
+  readonly actions: Pick<Actions, 'rows'>
+}
+
+type KeptEpisodes = EpisodeStore & { readonly queries: ReturnType<typeof queriesOf> }
+
+export function createEpisodes(stored: EpisodeStore): Episodes {
+  const { db, statements } = stored
+  const queries = queriesOf(db)
+  const kept = { ...stored, queries }
+
   return {
-    get: (id) => episodeIn(db, id),
+    get: (id) => episodeIn(kept, id),
 
     async insert({ id, task, instance, created }) {
       const { run, parent, sample, attempt } = parseEpisodeId(id)
-      const result = await db
-        .insertInto('episodes')
-        .values({ id, run, parent, sample, attempt, task, instance, created })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      return precedenceOf(result.numInsertedOrUpdatedRows)
+      const parameters = [id, run, parent, sample, attempt, task, instance, created]
+      return precedenceOf(await statements.write(queries.insert, parameters))
     },
 
-    seal: (id, ending) => sealEpisode(db, id, ending),
+    seal: (id, ending) => sealEpisode(kept, id, ending),
 
     async list(parent) {
       const rows = await db
@@ -81,7 +92,7 @@ export function createEpisodes(db: Kysely<Schema>): Episodes {
       return rows.map(episodeOf).filter(isSealed)
     },
 
-    trajectory: (id) => trajectoryIn(db, id),
+    trajectory: (id) => trajectoryIn(kept, id),
 
     async count(run) {
       const rows = await db
@@ -95,63 +106,82 @@ export function createEpisodes(db: Kysely<Schema>): Episodes {
   }
 }
 
-async function episodeIn(db: Kysely<Schema>, id: EpisodeId): Promise<StoredEpisode | undefined> {
-  const row = await db.selectFrom('episodes').selectAll().where('id', '=', id).executeTakeFirst()
+/** The queries of each episode, compiled once; their parameters come in the order of the columns. */
+function queriesOf(db: Kysely<Schema>) {
+  const begun = { id: '', run: '', parent: '', sample: 0, attempt: 0, task: '', instance: '', created: 0 }
+  return {
+    one: db.selectFrom('episodes').selectAll().where('id', '=', '').compile(),
+    insert: db
+      .insertInto('episodes')
+      .values(begun)
+      .onConflict((conflict) => conflict.doNothing())
+      .compile(),
+    seal: db
+      .updateTable('episodes')
+      .set({ outcome: '', reward: 0, ended: 0, turns: 0, observations: 0, tokens: 0, action_tokens: 0 })
+      .set({ problems: 0, version_min: 0, version_max: 0, checksum: '', bytes: 0 })
+      .where('id', '=', '')
+      .where('checksum', 'is', null)
+      .compile(),
+  }
+}
+
+async function episodeIn(
+  { statements, queries }: KeptEpisodes,
+  id: EpisodeId,
+): Promise<StoredEpisode | undefined> {
+  const row = await statements.first(queries.one, [id])
   return row === undefined ? undefined : episodeOf(row)
 }
 
-async function knownEpisode(db: Kysely<Schema>, id: EpisodeId): Promise<StoredEpisode> {
-  const episode = await episodeIn(db, id)
+async function knownEpisode(kept: KeptEpisodes, id: EpisodeId): Promise<StoredEpisode> {
+  const episode = await episodeIn(kept, id)
   if (episode === undefined) throw new StorageFault('missing', `episode ${id} was never stored`)
   return episode
 }
 
 /** Closes an episode with the figures of what it has played, once. */
 async function sealEpisode(
-  db: Kysely<Schema>,
+  kept: KeptEpisodes,
   id: EpisodeId,
   ending: EpisodeEnding,
 ): Promise<{ by: Precedence; episode: SealedEpisode }> {
   checkReward(id, ending)
-  const before = await knownEpisode(db, id)
+  const before = await knownEpisode(kept, id)
   if (isSealed(before)) return { by: 'already', episode: before }
-  const observations = await observationRows(db, id)
-  const actions = await actionRows(db, id)
+  const observations = await kept.observations.rows(id)
+  const actions = await kept.actions.rows(id)
   const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
   const versions = actions.map((row) => row.version)
-  const { numUpdatedRows } = await db
-    .updateTable('episodes')
-    .set({
-      outcome: ending.outcome,
-      reward: ending.reward,
-      ended: ending.ended,
-      turns: actions.length,
-      observations: observations.length,
-      tokens: actions.reduce((sum, row) => sum + row.prompt.byteLength / 4, actionTokens),
-      action_tokens: actionTokens,
-      problems: actions.filter((row) => row.problems !== '[]').length,
-      version_min: versions.length === 0 ? null : Math.min(...versions),
-      version_max: versions.length === 0 ? null : Math.max(...versions),
-      checksum: trajectoryChecksum(id, ending, observations, actions),
-      bytes: trajectoryBytes(observations, actions),
-    })
-    .where('id', '=', id)
-    .where('checksum', 'is', null)
-    .executeTakeFirst()
-  const episode = await knownEpisode(db, id)
+  const changes = await kept.statements.write(kept.queries.seal, [
+    ending.outcome,
+    ending.reward,
+    ending.ended,
+    actions.length,
+    observations.length,
+    actions.reduce((sum, row) => sum + row.prompt.byteLength / 4, actionTokens),
+    actionTokens,
+    actions.filter((row) => row.problems !== '[]').length,
+    versions.length === 0 ? null : Math.min(...versions),
+    versions.length === 0 ? null : Math.max(...versions),
+    trajectoryChecksum(id, ending, observations, actions),
+    trajectoryBytes(observations, actions),
+    id,
+  ])
+  const episode = await knownEpisode(kept, id)
   if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} vanished while it was sealed`)
-  return { by: precedenceOf(numUpdatedRows), episode }
+  return { by: precedenceOf(changes), episode }
 }
 
-async function trajectoryIn(db: Kysely<Schema>, id: EpisodeId): Promise<Trajectory> {
-  const episode = await knownEpisode(db, id)
+async function trajectoryIn(kept: KeptEpisodes, id: EpisodeId): Promise<Trajectory> {
+  const episode = await knownEpisode(kept, id)
   if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} is not sealed yet`)
   if (episode.released !== undefined)
     throw new StorageFault(
       'missing',
       `the trajectory of episode ${id} was deleted by retention on ${new Date(episode.released).toISOString()}`,
     )
-  return trajectoryOf(episode, await observationRows(db, id), await actionRows(db, id))
+  return trajectoryOf(episode, await kept.observations.rows(id), await kept.actions.rows(id))
 }
 
 function checkReward(id: EpisodeId, { outcome, reward }: EpisodeEnding): void {

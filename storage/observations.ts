@@ -10,6 +10,7 @@ import type { Outcome } from '../learning/outcome.ts'
 import type { JsonObject, Message, ToolSpec } from '../messages/message.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { ObservationsTable, Schema } from './schema.ts'
+import type { Statements } from './statements.ts'
 
 export interface StoredObservation {
   readonly episode: EpisodeId
@@ -29,15 +30,23 @@ export interface Observations {
   get(episode: EpisodeId, turn: number): Promise<StoredObservation | undefined>
   /** In the order of turns. */
   list(episode: EpisodeId): Promise<StoredObservation[]>
+  /** The same as they are stored. */
+  rows(episode: EpisodeId): Promise<readonly Selectable<ObservationsTable>[]>
 }
 
-export function createObservations(db: Kysely<Schema>): Observations {
-  // Compiled once: one of the two writes of every turn.
+export function createObservations(db: Kysely<Schema>, statements: Statements): Observations {
   const insert = db
     .insertInto('observations')
     .values({ episode: '', turn: 0, messages: '', reward: 0, done: 0, outcome: '', info: '', tools: '' })
     .onConflict((conflict) => conflict.doNothing())
     .compile()
+  const one = db
+    .selectFrom('observations')
+    .selectAll()
+    .where('episode', '=', '')
+    .where('turn', '=', 0)
+    .compile()
+  const rows = db.selectFrom('observations').selectAll().where('episode', '=', '').orderBy('turn').compile()
 
   return {
     async put({ episode, turn, messages, reward, done, outcome, info, tools }) {
@@ -51,32 +60,20 @@ export function createObservations(db: Kysely<Schema>): Observations {
         JSON.stringify(info),
         tools === undefined ? null : JSON.stringify(tools),
       ]
-      const { numAffectedRows } = await db.executeQuery({ ...insert, parameters })
-      return precedenceOf(numAffectedRows)
+      return precedenceOf(await statements.write(insert, parameters))
     },
 
     async get(episode, turn) {
-      const row = await db
-        .selectFrom('observations')
-        .selectAll()
-        .where('episode', '=', episode)
-        .where('turn', '=', turn)
-        .executeTakeFirst()
+      const row = await statements.first(one, [episode, turn])
       return row === undefined ? undefined : observationOf(row)
     },
 
+    rows: (episode) => statements.all(rows, [episode]),
+
     async list(episode) {
-      return (await observationRows(db, episode)).map(observationOf)
+      return (await statements.all(rows, [episode])).map(observationOf)
     },
   }
-}
-
-/** The rows of an episode in the order of turns. */
-export function observationRows(
-  db: Kysely<Schema>,
-  episode: EpisodeId,
-): Promise<Selectable<ObservationsTable>[]> {
-  return db.selectFrom('observations').selectAll().where('episode', '=', episode).orderBy('turn').execute()
 }
 
 /** @throws StorageFault `corrupt` */

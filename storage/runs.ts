@@ -10,6 +10,7 @@ import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { RunsTable, Schema } from './schema.ts'
+import type { Statements } from './statements.ts'
 
 /** `running` until the run's workflow ends. */
 export type RunStatus = 'running' | 'done' | 'stopped' | 'failed'
@@ -47,7 +48,10 @@ export interface Runs {
   list(): Promise<StoredRun[]>
 }
 
-export function createRuns(db: Kysely<Schema>): Runs {
+export function createRuns(db: Kysely<Schema>, statements: Statements): Runs {
+  const configOf = db.selectFrom('runs').select('config').where('id', '=', '').compile()
+  const versionOf = db.selectFrom('runs').select('version').where('id', '=', '').compile()
+
   return {
     async insert({ id, config, created }) {
       const result = await db
@@ -67,7 +71,7 @@ export function createRuns(db: Kysely<Schema>): Runs {
     },
 
     async configText(id) {
-      const row = await db.selectFrom('runs').select('config').where('id', '=', id).executeTakeFirst()
+      const row = await statements.first(configOf, [id])
       return row?.config
     },
 
@@ -89,7 +93,7 @@ export function createRuns(db: Kysely<Schema>): Runs {
     },
 
     async version(id) {
-      const row = await db.selectFrom('runs').select('version').where('id', '=', id).executeTakeFirst()
+      const row = await statements.first(versionOf, [id])
       return row?.version ?? undefined
     },
 

@@ -34,6 +34,7 @@ import { createRunMetrics, type RunMetrics } from './run-metrics.ts'
 import { createRuns, type Runs } from './runs.ts'
 import type { Schema } from './schema.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
+import { createStatements, type Statements } from './statements.ts'
 import { createUpdates, type Updates } from './updates.ts'
 
 export interface Store extends AsyncDisposable {
@@ -55,6 +56,7 @@ export interface Store extends AsyncDisposable {
 interface Connection {
   readonly db: Kysely<Schema>
   readonly database: DatabaseSync
+  readonly statements: Statements
   readonly leases: LeaseStore
   /** Removes what was made for this connection alone. */
   readonly dispose?: (() => void) | undefined
@@ -93,7 +95,9 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     if (connections.get(key) === shared) connections.delete(key)
     throw error
   })
-  const { db, leases } = connection
+  const { db, statements, leases } = connection
+  const observations = createObservations(db, statements)
+  const actions = createActions(db, statements)
 
   let closed = false
   async function close(): Promise<void> {
@@ -107,11 +111,11 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
 
   return {
     file,
-    runs: createRuns(db),
+    runs: createRuns(db, statements),
     groups: createGroups(db),
-    episodes: createEpisodes(db),
-    observations: createObservations(db),
-    actions: createActions(db),
+    episodes: createEpisodes({ db, statements, observations, actions }),
+    observations,
+    actions,
     updates: createUpdates(db),
     evaluations: createEvaluations(db),
     metrics: createRunMetrics(db),
@@ -143,16 +147,18 @@ async function connectForReading(file: string): Promise<Connection> {
 async function connectTo(database: DatabaseSync, file: string, dispose?: () => void): Promise<Connection> {
   const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
   const db = new Kysely<Schema>({ dialect })
+  const statements = createStatements({ db, database, file })
   try {
     await migrate(db, database, file)
-    return { db, database, leases: await openLeases(db), dispose }
+    return { db, database, statements, leases: await openLeases(db), dispose }
   } catch (error) {
-    await disconnect({ db, database, dispose })
+    await disconnect({ db, database, statements, dispose })
     throw error
   }
 }
 
-async function disconnect({ db, database, dispose }: Omit<Connection, 'leases'>): Promise<void> {
+async function disconnect({ db, database, statements, dispose }: Omit<Connection, 'leases'>): Promise<void> {
+  await statements.settled()
   await db.destroy()
   // Kysely opens lazily and closes only what it opened.
   if (database.isOpen) database.close()
