@@ -29,6 +29,7 @@ vm.Script.prototype.runInContext = function (context, options) {
 
 /** The same; a thread that never set its hook answers that stacks are not enabled. */
 const withoutCallStacks = (threadFile: string): string => `
+import { createRequire } from 'node:module'
 createRequire(${JSON.stringify(threadFile)})('./vm-shared.js').globalHandlers.setPromiseHook = () => undefined`
 
 const workflowThreadFile = /@temporalio[\\/]worker[\\/]lib[\\/]workflow[\\/]workflow-worker-thread\.js$/
