@@ -66,6 +66,7 @@ it('a thread that is asked to end does so between two graphs [THREAD-1]', () => 
 
 /** Computes in a thread of its own, and reports its graphs. */
 const delegating = `
+import { parentPort } from 'node:worker_threads'
 const { endWhenAsked, startComputingThread } = await import(${sibling('./computing-thread.ts')})
 endWhenAsked()
 const thread = startComputingThread(new URL('./computing.mjs', import.meta.url), {})
