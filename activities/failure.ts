@@ -5,10 +5,13 @@
  * - The failure's type is the class name of the fault, so that the UI and retry policies can tell them apart.
  * - Whether trying again can help is decided where the fault is defined, by its `permanent`.
  * - No secret that this process knows of leaves it: failures stand in histories and in the store.
+ * - [REWARDED-1] An episode without a reward is refused by name: a failed machine never becomes a reward of 0.
  */
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
 import { redact } from '../config/secrets.ts'
 import { Fault } from '../faults/fault.ts'
+import type { EpisodeId } from '../identity/identity.ts'
+import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** The failure that Temporal records for a fault. */
@@ -40,4 +43,20 @@ export function failing<A extends Activities>(activities: A): A {
       throw failureOf(error)
     }
   })
+}
+
+/** An episode whose outcome carries no reward is among those that learning compares. */
+export class UnrewardedEpisode extends Fault<'unrewarded'> {
+  override readonly name = 'UnrewardedEpisode'
+  // What is sealed does not change.
+  protected static override readonly permanentKinds = 'all'
+}
+
+/** @throws UnrewardedEpisode where it has none */
+export function rewardOf(episode: EpisodeId, outcome: Outcome, reward: number | null): number {
+  if (isRewarded(outcome) && reward !== null) return reward
+  throw new UnrewardedEpisode(
+    'unrewarded',
+    `episode ${episode} ended with ${outcome}, which carries no reward, so it can take part in no group and no update; its sample is played again under a new attempt`,
+  )
 }

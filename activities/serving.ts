@@ -8,8 +8,7 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
-import type { Chat } from '../policy/chat/chat.ts'
-import { openChat } from '../policy/chat/checkpoint-chat.ts'
+import { type Chat, openChat } from '../policy/chat/chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../policy/engines/engine.ts'

@@ -12,9 +12,8 @@ import { finalReward, isSuccess } from '../learning/reward.ts'
 import type { SealedEpisode } from '../storage/episode.ts'
 import type { Store } from '../storage/store.ts'
 import type { EpisodeResult, GroupReport } from '../workflows/messages.ts'
-import { failing } from './failure.ts'
+import { failing, rewardOf } from './failure.ts'
 import type { OpenRuns } from './open-runs.ts'
-import { rewardOf } from './unrewarded-episode.ts'
 
 export interface SealRequest {
   readonly episode: EpisodeId

@@ -16,7 +16,7 @@ import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
-import { rewardOf } from './unrewarded-episode.ts'
+import { rewardOf } from './failure.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
 /** What is known of an update before the trainer has run. */

@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
 import { seedOfWork } from '../identity/identity.ts'
-import { openChat } from '../policy/chat/checkpoint-chat.ts'
+import { openChat } from '../policy/chat/chat.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'

@@ -48,15 +48,10 @@ async function branchEpisode(episode: string, options: BranchOptions): Promise<v
   const { turn, samples, version } = options
   const terminal = openTerminal(options)
   await requireTurn(options.home, episode, { turn, version })
-  const wish = {
-    turn,
-    ...(samples === undefined ? {} : { samples }),
-    ...(version === undefined ? {} : { version }),
-  }
   await askWorkers(
     options.home,
     terminal,
-    (session) => session.branch(episode, wish),
+    (session) => session.branch(episode, { turn, samples, version }),
     (found) => {
       terminal.report(found, [headline(found), samplesTable(found)])
       if (found.samples.some((row) => row === null || row.reward === null))

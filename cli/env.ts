@@ -25,7 +25,7 @@ import { withTypedCommands } from './command-name.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { homeOption } from './options.ts'
+import { homeOption, portNumber, wholeNumber } from './options.ts'
 import { Table } from './table.ts'
 import { taskAt, tasksAt } from './task-address.ts'
 import { openTerminal } from './terminal.ts'
@@ -132,16 +132,6 @@ function withTaskFlags(command: Command): Command {
     .option('--split <name>', 'split that instances are looked up in')
     .option('--settings <json>', "the task's own settings, a JSON object", jsonObject)
     .addOption(homeOption())
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Use a whole number from 0 on.')
-}
-
-function portNumber(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)
-  throw new InvalidArgumentError('Use a port number from 0 to 65535.')
 }
 
 function jsonObject(text: string): JsonObject {

@@ -57,16 +57,10 @@ async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<vo
     return
   }
   await requireMeasurable(options.home, run, { suite, version })
-  const wish = {
-    ...(version === undefined ? {} : { version }),
-    ...(suite === undefined ? {} : { suite }),
-    ...(episodes === undefined ? {} : { episodes }),
-    ...(samples === undefined ? {} : { samples }),
-  }
   await askWorkers(
     options.home,
     terminal,
-    (session) => session.evaluate(run, wish),
+    (session) => session.evaluate(run, { version, suite, episodes, samples }),
     (summary) => {
       const { success, n, passAt = {} } = summary
       const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)

@@ -5,11 +5,13 @@
  * - Exit codes: 0 done, 1 the run or the check failed, 2 the call was wrong, 130 interrupted and resumable.
  * - No flag, argument or variable of a flag takes an empty text for a value: `--home ''` is a wrong call.
  * - Modules that are slow to load are loaded by the command that needs them.
+ * - Every command with an argument that names a run looks for it first; one that reports an unknown run starts no server.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { z } from 'zod'
+import { parseWorkflowId } from '../identity/identity.ts'
 import { packageRoot } from '../machine/package-root.ts'
 import { branchCommand } from './branch.ts'
 import { cleanCommand } from './clean.ts'
@@ -22,9 +24,9 @@ import { envCommand } from './env.ts'
 import { evaluateCommand } from './evaluate.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
-import { requireNamedRun } from './named-run.ts'
-import { refuseEmptyValues } from './options.ts'
+import { type RunVersion, refuseEmptyValues, runName } from './options.ts'
 import { promoteCommand } from './promote.ts'
+import { requireRun } from './run-record.ts'
 import { scheduleCommand } from './schedule.ts'
 import { runsCommand, statusCommand } from './status.ts'
 import { steerCommands } from './steer.ts'
@@ -111,5 +113,23 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     const message = explain(error, (process.env.PERDURE_DEBUG ?? '') !== '')
     if (message !== '') process.stderr.write(withTypedCommands(`error: ${message}\n`))
     return exitCodeOf(error)
+  }
+}
+
+/** What names a run, by the name of the argument. */
+const runOf: Readonly<Record<string, (given: never) => string>> = {
+  run: (given: string) => given,
+  'run[@version]': ({ run }: RunVersion) => run,
+  // What a page of the UI shows may begin with the name of a home.
+  episode: (given: string) => runName(parseWorkflowId(given).id.split('/')[0] ?? ''),
+}
+
+/** @throws CallFault where the home of the call has no run of the name that it gives */
+export async function requireNamedRun(command: Command): Promise<void> {
+  const { home } = command.opts<{ readonly home?: string }>()
+  for (const [at, argument] of command.registeredArguments.entries()) {
+    const given = command.processedArgs[at]
+    const name = given === undefined ? undefined : runOf[argument.name()]?.(given as never)
+    if (home !== undefined && name !== undefined) await requireRun(home, name)
   }
 }

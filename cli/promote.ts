@@ -36,10 +36,7 @@ export function promoteCommand(): Command {
     .action(async (run: string, version: number | undefined, options: PromoteOptions) => {
       const terminal = openTerminal(options)
       const promotion = await withClient(options.home, (session) =>
-        session.promote(run, {
-          ...(version === undefined ? {} : { version }),
-          ...(options.suite === undefined ? {} : { suite: options.suite }),
-        }),
+        session.promote(run, { version, suite: options.suite }),
       )
       const { evaluation } = promotion
       const checkpoint = homeAt(options.home).run(runId(run)).checkpointDir(promotion.version)

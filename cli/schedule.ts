@@ -59,13 +59,7 @@ Examples:
       const timing = timingOf(options)
       const { suite, name, episodes, samples } = options
       const schedule = await withClient(options.home, (session) =>
-        session.schedule(run, {
-          timing,
-          ...(suite === undefined ? {} : { suite }),
-          ...(name === undefined ? {} : { name }),
-          ...(episodes === undefined ? {} : { episodes }),
-          ...(samples === undefined ? {} : { samples }),
-        }),
+        session.schedule(run, { timing, suite, name, episodes, samples }),
       )
       const when = 'every' in timing ? `every ${timing.every}` : `at ${timing.cron}`
       terminal.report({ run, schedule, ...timing }, [

@@ -6,7 +6,7 @@
  * - Only an episode whose task can be replayed and whose trajectory is whole is branched off.
  * - Nothing of a branch is ever part of an update, a group or an evaluation.
  */
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import {
@@ -28,18 +28,17 @@ import { branchFacts } from '../workflows/details.ts'
 import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { type BranchPlan, searchAttributes } from '../workflows/messages.ts'
 import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
-import type { GoodVersion } from './good-version.ts'
 import { ancestryOf, checkTurn, recordedEpisode } from './recorded-episode.ts'
-import { resultOf as endOf } from './run-calls.ts'
+import { resultOf as endOf, type SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
 export interface BranchWish {
   /** The first turn that is played anew, from 0. */
   readonly turn: number
   /** How many continuations; 1 by default. */
-  readonly samples?: number
+  readonly samples?: number | undefined
   /** The version that plays on; the run's newest by default. */
-  readonly version?: number
+  readonly version?: number | undefined
 }
 
 /** How an episode went, in one row. */
@@ -69,29 +68,22 @@ export interface RunBranches {
   branch(episode: string, wish: BranchWish): Promise<BranchFindings>
 }
 
-interface Dependencies {
-  readonly client: Client
-  /** Under which the server knows the home's work. */
-  readonly homeName: HomeName
-  readonly store: Store
-  /** @throws SessionFault `unknown_run` */
-  readonly known: (run: string) => Promise<{ readonly id: RunId; readonly config: RunConfig }>
-  readonly goodVersion: GoodVersion
+interface BranchParts extends SessionParts {
   /** What plays the task at that position of the task mix. */
   readonly definitionOf: (config: RunConfig, taskIndex: number) => Promise<EnvironmentDefinition>
 }
 
-export function createRunBranches(dependencies: Dependencies): RunBranches {
-  return { branch: (episode, wish) => playBranch(dependencies, episode, wish) }
+export function createRunBranches(parts: BranchParts): RunBranches {
+  return { branch: (episode, wish) => playBranch(parts, episode, wish) }
 }
 
 async function playBranch(
-  dependencies: Dependencies,
+  parts: BranchParts,
   episode: string,
   { turn, samples = 1, version: wanted }: BranchWish,
 ): Promise<BranchFindings> {
-  const { store, goodVersion } = dependencies
-  const { origin, config, taskIndex } = await originOf(dependencies, episode)
+  const { store, goodVersion } = parts
+  const { origin, config, taskIndex } = await originOf(parts, episode)
   const { id, run, task } = origin
   await checkTurn(store, origin, turn)
   const newest = wanted ?? (await store.runs.version(run)) ?? 0
@@ -112,7 +104,7 @@ async function playBranch(
       temperature: config.rollout.temperature,
     },
   }
-  await playMissing(dependencies, plan, { samples, task })
+  await playMissing(parts, plan, { samples, task })
   const played = await store.episodes.list(parent)
   const rows = Array.from({ length: samples }, async (_, sample) => {
     const ended = played.filter((each) => each.sample === sample).filter(isSealed)
@@ -130,7 +122,7 @@ async function playBranch(
 }
 
 /** The recorded episode, when it can be branched off at all. */
-async function originOf({ homeName, store, known, definitionOf }: Dependencies, named: string) {
+async function originOf({ homeName, store, known, definitionOf }: BranchParts, named: string) {
   const episode = ownId(homeName, named)
   const { run } = ancestryOf(episode)
   const { config } = await known(run)
@@ -158,15 +150,15 @@ function ownId(homeName: HomeName, named: string): string {
 
 /** Plays the samples that have no result yet; those that another call is playing are waited for. */
 async function playMissing(
-  dependencies: Dependencies,
+  parts: BranchParts,
   plan: Omit<BranchPlan, 'samples'>,
   { samples, task }: { readonly samples: number; readonly task: string },
 ): Promise<void> {
-  const { client, homeName, store } = dependencies
+  const { client, homeName, store } = parts
   for (let isOwn = false; !isOwn; ) {
     const left = missing(await store.episodes.list(plan.branch), samples)
     if (left.length === 0) break
-    isOwn = await start(dependencies, { ...plan, samples: left }, task)
+    isOwn = await start(parts, { ...plan, samples: left }, task)
     const playing = client.workflow.getHandle<typeof branch>(workflowIdOf(homeName, plan.branch))
     await endOf(`branch ${plan.branch}`, playing.result())
   }
@@ -183,7 +175,7 @@ function missing(played: readonly StoredEpisode[], samples: number): BranchPlan[
 }
 
 /** @returns false where the same branch is being played already */
-async function start({ client, homeName }: Dependencies, plan: BranchPlan, task: string): Promise<boolean> {
+async function start({ client, homeName }: BranchParts, plan: BranchPlan, task: string): Promise<boolean> {
   try {
     await client.workflow.start<typeof branch>('branch', {
       workflowId: workflowIdOf(homeName, plan.branch),

@@ -4,25 +4,23 @@
  * Invariants
  * - The same checkpoint, suite, instances and samples are measured once, whichever process asks.
  */
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
-import { type HomeName, workflowIdOf } from '../identity/identity.ts'
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import { workflowIdOf } from '../identity/identity.ts'
 import { summaryOf } from '../storage/evaluations.ts'
-import type { Store } from '../storage/store.ts'
 import type { evaluation } from '../workflows/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../workflows/evaluation-plan.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
-import { type GoodVersion, publishedVersion, suiteOf } from './good-version.ts'
-import { resultOf } from './run-calls.ts'
-import type { StoredRuns } from './stored-runs.ts'
+import { publishedVersion, suiteOf } from './good-version.ts'
+import { resultOf, type SessionParts } from './run-calls.ts'
 
 export interface EvaluationOptions {
-  readonly version?: number
-  readonly suite?: string
+  readonly version?: number | undefined
+  readonly suite?: string | undefined
   /** Instances; the suite's own number by default. */
-  readonly episodes?: number
+  readonly episodes?: number | undefined
   /** Episodes of each instance; the suite's own number by default. */
-  readonly samples?: number
+  readonly samples?: number | undefined
 }
 
 export interface RunEvaluations {
@@ -30,16 +28,8 @@ export interface RunEvaluations {
   evaluate(run: string, options: EvaluationOptions): Promise<EvaluationSummary>
 }
 
-interface Dependencies extends Pick<StoredRuns, 'known'> {
-  readonly client: Client
-  /** Under which the server knows the home's work. */
-  readonly homeName: HomeName
-  readonly store: Store
-  readonly goodVersion: GoodVersion
-}
-
-export function createRunEvaluations(dependencies: Dependencies): RunEvaluations {
-  const { client, homeName, store, known, goodVersion } = dependencies
+export function createRunEvaluations(parts: SessionParts): RunEvaluations {
+  const { client, homeName, store, known, goodVersion } = parts
   return {
     async evaluate(run, wish) {
       const { id, config } = await known(run)

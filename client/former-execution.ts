@@ -8,23 +8,19 @@
  */
 import type { Client } from '@temporalio/client'
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js'
-import { type HomeName, ownServer, workflowIdOf } from '../identity/identity.ts'
+import { ownServer, workflowIdOf } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
-import type { Store } from '../storage/store.ts'
 import { isNotFound } from '../temporal/call-status.ts'
 import { otherNames } from '../temporal/home-name.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
+import type { SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
-interface Dependencies {
-  readonly client: Client
-  readonly store: Store
-  readonly homeName: HomeName
-}
-
 /** @throws SessionFault `refused` where the run still has an execution under another name */
-export async function refuseFormerExecution(dependencies: Dependencies, run: StoredRun): Promise<void> {
-  const { client, store, homeName } = dependencies
+export async function refuseFormerExecution(
+  { client, store, homeName }: SessionParts,
+  run: StoredRun,
+): Promise<void> {
   for (const name of otherNames(homeName, store)) {
     const workflowId = workflowIdOf(name, run.id)
     if (!(await isRunningFor(client, workflowId, run))) continue

@@ -1,10 +1,11 @@
 /**
- * Which version is used for one that is asked for.
+ * Which version is used for one that is asked for, and which suite measures it.
  *
  * Invariants
  * - A version whose checkpoint is broken is never used: the newest good one before it is, and that is said.
  * - A version that the run does not keep is refused with those that it keeps; the published one counts as broken where
  *   it is missing.
+ * - Asks no server: the store and the configuration know both.
  */
 
 import type { RunConfig } from '../config/schema.ts'

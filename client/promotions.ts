@@ -8,29 +8,22 @@
 
 import { bestOf } from '../learning/best-version.ts'
 import { type Promotion, readPromotion, writePromotion } from '../policy/checkpoints/promotion.ts'
-import type { Home } from '../storage/home.ts'
-import type { Store } from '../storage/store.ts'
-import { type GoodVersion, suiteOf } from './good-version.ts'
-import { whoami } from './run-steering.ts'
+import { suiteOf } from './good-version.ts'
+import type { SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
-import type { StoredRuns } from './stored-runs.ts'
 
 export type { Promotion } from '../policy/checkpoints/promotion.ts'
 
 export interface RunPromotions {
   /** Marks the version that users take; by default the best one on a suite, the first one if none is named. */
-  promote(run: string, wish?: { readonly version?: number; readonly suite?: string }): Promise<Promotion>
+  promote(
+    run: string,
+    wish?: { readonly version?: number | undefined; readonly suite?: string | undefined },
+  ): Promise<Promotion>
 }
 
-interface Dependencies extends Pick<StoredRuns, 'known'> {
-  readonly store: Store
-  readonly home: Home
-  readonly goodVersion: GoodVersion
-  readonly by?: string | undefined
-}
-
-export function createRunPromotions(dependencies: Dependencies): RunPromotions {
-  const { store, home, known, goodVersion, by = whoami() } = dependencies
+export function createRunPromotions(parts: SessionParts): RunPromotions {
+  const { store, home, known, goodVersion, by } = parts
   return {
     async promote(run, wish = {}) {
       const { id, config } = await known(run)

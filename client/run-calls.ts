@@ -16,8 +16,10 @@ import { runId, workflowIdOf } from '../identity/identity.ts'
 import { dataConverter, unread } from '../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
+import type { GoodVersion } from './good-version.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
+import type { StoredRuns } from './stored-runs.ts'
 
 export interface RunCalls extends AsyncDisposable {
   readonly client: Client
@@ -29,10 +31,15 @@ export interface RunCalls extends AsyncDisposable {
   untilClosed<T>(call: () => Promise<T>): Promise<T>
 }
 
-export async function openRunCalls({
-  server,
-  homeName,
-}: Pick<SessionHome, 'server' | 'homeName'>): Promise<RunCalls> {
+/** What the parts of a training session work with. */
+export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol.asyncDispose>, StoredRuns {
+  readonly goodVersion: GoodVersion
+  readonly log: (line: string) => void
+  /** Who gives orders. */
+  readonly by: string
+}
+
+export async function openRunCalls({ server, homeName }: SessionHome): Promise<RunCalls> {
   const connection = await Connection.connect(server.options ?? {})
   const closing = new AbortController()
   const converter = dataConverter()

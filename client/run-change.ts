@@ -21,9 +21,9 @@ import type { RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
 import { isWarm, type TrainingState } from '../workflows/training-state.ts'
-import { forgetWarmStart } from '../workflows/transitions/warm-start.ts'
+import { forgetWarmStart } from '../workflows/transitions/phase.ts'
+import type { SessionParts } from './run-calls.ts'
 import { changedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
-import { whoami } from './run-steering.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 /** A change that can be made. */
@@ -70,19 +70,19 @@ export async function runChangeOf(
   return changes.length === 0 ? undefined : { config, changes, notices }
 }
 
-interface Dependencies {
-  readonly store: Store
-  readonly home: Home
-  /** Who orders it; the user of this process by default. */
-  readonly by?: string | undefined
-  /** An execution of the run that has not ended. */
-  readonly former: Pick<WorkflowHandle, 'terminate'> | undefined
-  readonly launch: (state: TrainingState) => Promise<void>
-}
-
 /** @param stored the state that the run has stored; of an execution that ended it is the last one */
 export async function resumeChanged(
-  { store, home, by = whoami(), former, launch }: Dependencies,
+  {
+    store,
+    home,
+    by,
+    former,
+    launch,
+  }: Pick<SessionParts, 'store' | 'home' | 'by'> & {
+    /** An execution of the run that has not ended. */
+    readonly former: Pick<WorkflowHandle, 'terminate'> | undefined
+    readonly launch: (state: TrainingState) => Promise<void>
+  },
   run: RunId,
   stored: TrainingState,
   given: RunChange,

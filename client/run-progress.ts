@@ -14,10 +14,9 @@ import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { diskWarning } from '../workers/disk-watch.ts'
 import { progress, type RunPhase, type RunProgress } from '../workflows/messages.ts'
 import { progressOf } from '../workflows/training-progress.ts'
-import { firstReasonOf, type RunCalls } from './run-calls.ts'
+import { firstReasonOf, type SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
-import type { SessionHome } from './session-home.ts'
-import { type StoredRuns, withEvaluations } from './stored-runs.ts'
+import { withEvaluations } from './stored-runs.ts'
 
 export interface RunsProgress {
   /** How far the run is, from its workflow or, where no worker answers, from the store. */
@@ -29,21 +28,13 @@ export interface RunsProgress {
 /** As `RunsProgress.progress`, what the run itself says: nothing of the disk, of evaluations the latest. */
 export type OwnProgress = (run: string) => Promise<RunProgress>
 
-interface Dependencies {
-  readonly place: Pick<SessionHome, 'home' | 'store' | 'server'>
-  readonly calls: Pick<RunCalls, 'ask' | 'handleOf' | 'untilClosed'>
-  readonly runs: Pick<StoredRuns, 'known' | 'lastState'>
-}
-
 /** Phases in which a run writes nothing any more. */
 const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
 export function createRunsProgress(
-  dependencies: Dependencies,
+  parts: Omit<SessionParts, 'goodVersion' | 'log' | 'by'>,
 ): RunsProgress & { readonly ownProgress: OwnProgress } {
-  const { home, store, server } = dependencies.place
-  const { ask, handleOf, untilClosed } = dependencies.calls
-  const { known, lastState } = dependencies.runs
+  const { home, store, server, ask, handleOf, untilClosed, known, lastState } = parts
 
   async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)

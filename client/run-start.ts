@@ -1,24 +1,67 @@
 /**
- * Start and resume of runs.
+ * Start and resume of runs, and the executions of their workflows.
  *
  * Invariants
  * - A run is resumed from where its workflow is, or from the state of its last publication.
  * - A run that is done is left as it is, unless its configuration is changed.
+ * - A run has one execution; a second one is started only in place of the first.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity/identity.ts'
-import { lookAround } from '../workflows/messages.ts'
-import { initialState } from '../workflows/training-state.ts'
+import { lookAround, searchAttributes } from '../workflows/messages.ts'
+import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import type { trainingRun } from '../workflows/training-run.ts'
+import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { refuseFormerExecution } from './former-execution.ts'
 import { insertRun } from './new-run.ts'
-import type { RunCalls } from './run-calls.ts'
+import type { SessionParts } from './run-calls.ts'
 import { type RunChange, resumeChanged } from './run-change.ts'
-import type { RunLaunch } from './run-launch.ts'
-import { stateToResumeFrom } from './run-state.ts'
+import { stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 import { runExists, SessionFault } from './session-fault.ts'
-import type { SessionHome } from './session-home.ts'
-import type { StoredRuns } from './stored-runs.ts'
+
+export interface RunLaunch {
+  /** Starts an execution. @throws WorkflowExecutionAlreadyStartedError where one has not ended */
+  launch(state: TrainingState): Promise<void>
+  /** Gives up the run's execution for a new one, from what the store has. A run of another home is left alone. */
+  relaunch(run: RunId): Promise<void>
+}
+
+export function createRunLaunch(parts: SessionParts): RunLaunch {
+  const { store, homeName, client, untilClosed, known, lastState } = parts
+
+  async function start(
+    state: TrainingState,
+    workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING',
+  ): Promise<void> {
+    const workflowId = workflowIdOf(homeName, state.run)
+    const execution = {
+      workflowId,
+      workflowIdConflictPolicy,
+      taskQueue: taskQueue('orchestrator', homeName),
+      workflowTaskTimeout,
+      args: [state] as [TrainingState],
+      staticSummary: `training run ${state.run}`,
+      typedSearchAttributes: [
+        { key: searchAttributes.run, value: workflowId },
+        // As the execution before said it: what it took in is known to this one.
+        ...(state.step > 0 ? [{ key: searchAttributes.version, value: state.version }] : []),
+      ],
+    }
+    await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
+  }
+
+  return {
+    launch: (state) => start(state, 'FAIL'),
+
+    async relaunch(run) {
+      if ((await store.runs.get(run)) === undefined) return
+      const { config } = await known(run)
+      const state = stateToRestartFrom(await lastState(run), config, await store.audit.list(run))
+      await start(state, 'TERMINATE_EXISTING')
+    },
+  }
+}
 
 export interface RunStart {
   /** Starts a run; a run of that name that exists already is a SessionFault `run_exists`. */
@@ -30,24 +73,18 @@ export interface RunStart {
   resume(run: string, change?: RunChange): Promise<void>
 }
 
-interface Dependencies {
-  readonly place: Pick<SessionHome, 'home' | 'store' | 'server' | 'homeName'>
-  readonly calls: RunCalls
-  readonly runs: StoredRuns
+interface StartParts extends SessionParts {
   readonly launch: RunLaunch
   /** Runs whose workflows are older than the store, with the words for it; each is said once. */
   readonly older: Map<RunId, string>
   /** Settles when what other builds of the workflows left has been looked for; undefined without workers. */
   readonly looked: Promise<void> | undefined
-  readonly log: (line: string) => void
-  readonly by?: string | undefined
 }
 
-export function createRunStart(dependencies: Dependencies): RunStart {
-  const { place, calls, runs, older, looked, log, by } = dependencies
-  const { home, store, server, homeName } = place
-  const { launch, relaunch } = dependencies.launch
-  const isRunning = async (run: string) => (await calls.describe(run))?.status.name === 'RUNNING'
+export function createRunStart(parts: StartParts): RunStart {
+  const { home, store, server, homeName, describe, handleOf, known, older, looked, log } = parts
+  const { launch, relaunch } = parts.launch
+  const isRunning = async (run: string) => (await describe(run))?.status.name === 'RUNNING'
 
   return {
     async start(run, given) {
@@ -63,7 +100,7 @@ export function createRunStart(dependencies: Dependencies): RunStart {
     },
 
     async resume(run, change) {
-      const { id, record, config } = await runs.known(run)
+      const { id, record, config } = await known(run)
       await looked
       const hasExecution = await isRunning(run)
       const difference = hasExecution ? older.get(id) : undefined
@@ -71,12 +108,12 @@ export function createRunStart(dependencies: Dependencies): RunStart {
         log(difference)
         await relaunch(id)
       }
-      if (hasExecution && change === undefined) return calls.handleOf(run).signal(lookAround)
-      const state = await runs.lastState(run)
+      if (hasExecution && change === undefined) return handleOf(run).signal(lookAround)
+      const state = await parts.lastState(run)
       if (state.phase === 'done' && change === undefined) return
-      if (!hasExecution) await refuseFormerExecution({ client: calls.client, store, homeName }, record)
-      const former = hasExecution ? calls.handleOf(run) : undefined
-      if (change !== undefined) return resumeChanged({ store, home, by, former, launch }, id, state, change)
+      if (!hasExecution) await refuseFormerExecution(parts, record)
+      const former = hasExecution ? handleOf(run) : undefined
+      if (change !== undefined) return resumeChanged({ ...parts, former, launch }, id, state, change)
       await store.runs.setStatus(id, 'running')
       try {
         await launch(stateToResumeFrom(state, config, await store.audit.list(id)))

@@ -7,16 +7,9 @@
  */
 import { hostname, userInfo } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  type Client,
-  type WorkflowExecutionDescription,
-  type WorkflowHandle,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client'
-import type { RunConfig } from '../config/schema.ts'
-import { type RunId, runId } from '../identity/identity.ts'
+import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
+import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
-import type { Store } from '../storage/store.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { answerDeadlineMs } from '../temporal/server-calls.ts'
 import {
@@ -30,6 +23,7 @@ import {
   stop,
 } from '../workflows/messages.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
+import type { SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
 export type { AuditEntry } from '../storage/audit.ts'
@@ -54,23 +48,10 @@ export interface RunSteering {
   audit(run: string): Promise<readonly AuditEntry[]>
 }
 
-interface Dependencies {
-  readonly client: Client
-  readonly store: Store
-  readonly handleOf: (run: string) => WorkflowHandle<typeof trainingRun>
-  /** @throws SessionFault `unknown_run` */
-  readonly known: (run: string) => Promise<{ readonly config: RunConfig }>
-  readonly describe: (run: string) => Promise<WorkflowExecutionDescription | undefined>
-  /** @throws SessionFault `unknown_version` a version without a good checkpoint */
-  readonly goodVersion: (run: RunId, version: number) => Promise<number>
-  /** Who gives the orders. */
-  readonly by?: string | undefined
-}
-
 const askedAgainAfterMs = 200
 
-export function createRunSteering(dependencies: Dependencies): RunSteering {
-  const { client, store, handleOf, known, describe, goodVersion, by = whoami() } = dependencies
+export function createRunSteering(parts: SessionParts): RunSteering {
+  const { client, store, handleOf, known, describe, goodVersion, by } = parts
 
   /** Sends a message that the run must answer. */
   async function steer<T>(

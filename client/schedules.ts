@@ -13,7 +13,6 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client'
 import {
-  type HomeName,
   parseScheduleId,
   parseWorkflowId,
   type RunId,
@@ -22,15 +21,13 @@ import {
   scheduleId,
   workflowIdOf,
 } from '../identity/identity.ts'
-import type { Store } from '../storage/store.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import type { scheduledEvaluation } from '../workflows/scheduled-evaluation.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import type { EvaluationOptions } from './evaluations.ts'
 import { suiteOf } from './good-version.ts'
-import { whoami } from './run-steering.ts'
+import type { SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
-import type { StoredRuns } from './stored-runs.ts'
 
 /** When a schedule fires. */
 export type Timing =
@@ -41,7 +38,7 @@ export type Timing =
 
 export interface ScheduleWish extends Omit<EvaluationOptions, 'version'> {
   /** Tells it from other schedules of the run; the suite's name by default. */
-  readonly name?: string
+  readonly name?: string | undefined
   readonly timing: Timing
 }
 
@@ -71,24 +68,16 @@ export interface RunSchedules {
   deleteSchedule(run: string, name: string): Promise<void>
 }
 
-interface Dependencies extends Pick<StoredRuns, 'known'> {
-  readonly client: Client
-  /** Under which the server knows the home's work. */
-  readonly homeName: HomeName
-  readonly store: Store
-  readonly by?: string | undefined
-}
-
 /** What a schedule missed for longer, while no server ran, is not made up for: the next time is near. */
 const catchupWindow = '1 minute'
 
-export function createRunSchedules(dependencies: Dependencies): RunSchedules {
-  const { by = whoami() } = dependencies
+export function createRunSchedules(parts: SessionParts): RunSchedules {
+  const { by } = parts
   const change = (run: string, name: string, work: (handle: ScheduleHandle) => Promise<unknown>) =>
-    changeSchedule(dependencies, run, name, work)
+    changeSchedule(parts, run, name, work)
   return {
-    schedule: (run, wish) => createSchedule(dependencies, run, wish),
-    schedules: (run) => listSchedules(dependencies, run),
+    schedule: (run, wish) => createSchedule(parts, run, wish),
+    schedules: (run) => listSchedules(parts, run),
     pauseSchedule: (run, name) => change(run, name, (handle) => handle.pause(`paused by ${by}`)),
     continueSchedule: (run, name) => change(run, name, (handle) => handle.unpause(`continued by ${by}`)),
     triggerSchedule: (run, name) => change(run, name, (handle) => handle.trigger(ScheduleOverlapPolicy.SKIP)),
@@ -97,7 +86,7 @@ export function createRunSchedules(dependencies: Dependencies): RunSchedules {
 }
 
 async function createSchedule(
-  { client, homeName, known }: Dependencies,
+  { client, homeName, known }: SessionParts,
   run: string,
   { timing, name, suite: wanted, episodes, samples }: ScheduleWish,
 ): Promise<ScheduleId> {
@@ -146,7 +135,7 @@ async function createSchedule(
 }
 
 async function listSchedules(
-  { client, homeName, store, known }: Dependencies,
+  { client, homeName, store, known }: SessionParts,
   run?: string,
 ): Promise<readonly EvaluationSchedule[]> {
   const wanted = run === undefined ? undefined : (await known(run)).id
@@ -174,7 +163,7 @@ async function listSchedules(
 
 /** @throws SessionFault `unknown_schedule` */
 async function changeSchedule(
-  { client, homeName, known }: Dependencies,
+  { client, homeName, known }: SessionParts,
   run: string,
   name: string,
   work: (handle: ScheduleHandle) => Promise<unknown>,

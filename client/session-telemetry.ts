@@ -16,8 +16,7 @@ import type { StoredRuns } from './stored-runs.ts'
 
 /** What is known of the runs of the home. */
 export interface TelemetrySource {
-  readonly store: Store
-  readonly runs: StoredRuns
+  readonly parts: Pick<StoredRuns, 'running'> & { readonly store: Store }
   readonly ownProgress: OwnProgress
 }
 
@@ -45,7 +44,7 @@ export async function openSessionTelemetry(options: SessionTelemetryOptions): Pr
       log,
       readProgress: async () =>
         source !== undefined && roles.includes('orchestrator') ? progressOfRunning(source) : [],
-      createdOf: async (run) => (await source?.store.runs.get(runId(run)))?.created,
+      createdOf: async (run) => (await source?.parts.store.runs.get(runId(run)))?.created,
     },
     sdkPort,
   )
@@ -60,7 +59,7 @@ export async function openSessionTelemetry(options: SessionTelemetryOptions): Pr
 }
 
 /** Of the runs that have not ended; one that does not answer is left out. */
-async function progressOfRunning({ runs, ownProgress }: TelemetrySource): Promise<readonly RunProgress[]> {
-  const asked = await Promise.allSettled((await runs.running()).map(({ run }) => ownProgress(run)))
+async function progressOfRunning({ parts, ownProgress }: TelemetrySource): Promise<readonly RunProgress[]> {
+  const asked = await Promise.allSettled((await parts.running()).map(({ run }) => ownProgress(run)))
   return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }

@@ -10,13 +10,11 @@ import { startRetentionRounds } from '../workers/retention-rounds.ts'
 import type { Role } from '../workers/role-worker-options.ts'
 import type { RoleWorkers } from '../workers/role-workers.ts'
 import { startTakeover, type Takeover } from '../workers/takeover.ts'
-import type { RunCalls } from './run-calls.ts'
-import type { RunLaunch } from './run-launch.ts'
+import type { SessionParts } from './run-calls.ts'
 import type { OwnProgress } from './run-progress.ts'
+import type { RunLaunch } from './run-start.ts'
 import type { RunSteering } from './run-steering.ts'
 import { SessionFault } from './session-fault.ts'
-import type { SessionHome } from './session-home.ts'
-import type { StoredRuns } from './stored-runs.ts'
 
 export interface SessionUpkeep extends AsyncDisposable {
   /** Settles when what other builds of the workflows left has been looked for. */
@@ -24,9 +22,7 @@ export interface SessionUpkeep extends AsyncDisposable {
 }
 
 interface Dependencies {
-  readonly place: SessionHome
-  readonly calls: RunCalls
-  readonly runs: StoredRuns
+  readonly parts: SessionParts
   readonly launch: RunLaunch
   readonly ownProgress: OwnProgress
   readonly steering: Pick<RunSteering, 'pause'>
@@ -42,8 +38,8 @@ interface UpkeepOptions {
 }
 
 export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOptions): SessionUpkeep {
-  const { place, calls, runs, ownProgress, steering } = dependencies
-  const { home, store, homeName } = place
+  const { parts, ownProgress, steering } = dependencies
+  const { home, store, client, homeName } = parts
   const { roles, diskLookMs, log } = options
   const started = new AsyncDisposableStack()
   const takeover = takeoverOf(dependencies, options)
@@ -52,13 +48,13 @@ export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOp
     home: home.dir,
     log,
     everyMs: diskLookMs,
-    running: runs.running,
+    running: parts.running,
     phase: async (run) => (await ownProgress(run)).phase,
     pause: (run, reason) => pauseForDisk(steering, run, reason),
   })
   started.defer(() => disk.close())
   if (roles.includes('orchestrator')) {
-    const rounds = startRetentionRounds({ home, store, client: calls.client, homeName, log })
+    const rounds = startRetentionRounds({ home, store, client, homeName, log })
     started.defer(() => rounds.close())
   }
   return {
@@ -69,13 +65,13 @@ export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOp
 
 /** Undefined where no role of this process runs the workflows of runs, or the server does not know builds. */
 function takeoverOf(
-  { place, calls, launch, workers: { deployment, workflows } }: Dependencies,
+  { parts, launch, workers: { deployment, workflows } }: Dependencies,
   { shared = false, takeoverLookMs, log }: UpkeepOptions,
 ): Takeover | undefined {
   if (deployment === undefined || workflows === undefined) return undefined
   return startTakeover({
-    client: calls.client,
-    home: place.homeName,
+    client: parts.client,
+    home: parts.homeName,
     deployment,
     workflows,
     shared,

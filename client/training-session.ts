@@ -24,10 +24,9 @@ import { createGoodVersion } from './good-version.ts'
 import { createRunPromotions, type RunPromotions } from './promotions.ts'
 import { findOlderWorkflows } from './restored-home.ts'
 import { openRunCalls } from './run-calls.ts'
-import { createRunLaunch } from './run-launch.ts'
 import { createRunsProgress, type RunsProgress } from './run-progress.ts'
-import { createRunStart, type RunStart } from './run-start.ts'
-import { createRunSteering, type RunSteering } from './run-steering.ts'
+import { createRunLaunch, createRunStart, type RunStart } from './run-start.ts'
+import { createRunSteering, type RunSteering, whoami } from './run-steering.ts'
 import { createRunSchedules, type RunSchedules } from './schedules.ts'
 import { openSessionHome, type SessionHome } from './session-home.ts'
 import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
@@ -86,7 +85,7 @@ export interface TrainingSession
 
 /** Opens a session: connects (starting the embedded server where none is named) and starts the workers. */
 export async function openSession(options: SessionOptions): Promise<TrainingSession> {
-  const { signal, log, by } = options
+  const { signal, log, by = whoami() } = options
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
   const hasWorkers = wanted.length > 0
   if (hasWorkers) requireRoom(resolve(options.home))
@@ -98,30 +97,26 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const place = opened.use(await openSessionHome(home, { log, signal, hasWorkers }))
   const calls = opened.use(await openRunCalls(place))
   signal?.throwIfAborted()
-  const runs = createStoredRuns(place)
-  const { ownProgress, ...progress } = createRunsProgress({ place, calls, runs })
-  telemetry?.readFrom({ store: place.store, runs, ownProgress })
+  const known = { ...place, ...calls, ...createStoredRuns(place) }
+  const { ownProgress, ...progress } = createRunsProgress(known)
+  telemetry?.readFrom({ parts: known, ownProgress })
   const older = hasWorkers ? await findOlderWorkflows(place) : new Map<RunId, string>()
   const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
   signal?.throwIfAborted()
 
-  const goodVersion = createGoodVersion({ ...place, log })
-  const common = { ...place, ...calls, known: runs.known, goodVersion, by }
-  const steering = createRunSteering(common)
-  const launch = createRunLaunch({ ...place, calls, runs })
+  const parts = { ...known, goodVersion: createGoodVersion({ ...place, log }), log, by }
+  const steering = createRunSteering(parts)
+  const launch = createRunLaunch(parts)
   const upkeep = opened.use(
     workers === null
       ? null
-      : startSessionUpkeep(
-          { place, calls, runs, launch, ownProgress, steering, workers },
-          { ...options, roles: wanted },
-        ),
+      : startSessionUpkeep({ parts, launch, ownProgress, steering, workers }, { ...options, roles: wanted }),
   )
-  const start = createRunStart({ place, calls, runs, launch, older, looked: upkeep?.looked, log, by })
-  const branches = createRunBranches({ ...common, definitionOf: definitionIn(home, options) })
-  const evaluations = createRunEvaluations(common)
-  const schedules = createRunSchedules(common)
-  const promotions = createRunPromotions(common)
+  const start = createRunStart({ ...parts, launch, older, looked: upkeep?.looked })
+  const branches = createRunBranches({ ...parts, definitionOf: definitionIn(home, options) })
+  const evaluations = createRunEvaluations(parts)
+  const schedules = createRunSchedules(parts)
+  const promotions = createRunPromotions(parts)
 
   const all = opened.move()
   const endings = [workers?.stopped, place.lost].filter((each) => each !== undefined)

@@ -1,5 +1,5 @@
 /**
- * The instances of a data folder: each split is a list of ids.
+ * The instances of a data folder: each split is a list of ids; and what keeps a folder from use.
  *
  * Invariants
  * - The n-th id of a split is that of n modulo its size, also below 0.
@@ -53,4 +53,33 @@ export function inUsualOrder<Value>(
   const rankOf = (name: string) => rank.get(name) ?? usual.length
   const byName = [...splits].sort(([one], [other]) => (one < other ? -1 : 1))
   return new Map(byName.sort(([one], [other]) => rankOf(one) - rankOf(other)))
+}
+
+/** For the `catch` of what reads the folder. @throws EnvironmentFault `bad_data` */
+export function unreadableFolder(task: string, dir: string): (cause: unknown) => never {
+  return (cause) => {
+    const reason = `${task} data: folder ${dir} cannot be read: give an existing folder`
+    throw new EnvironmentFault('bad_data', reason, { cause })
+  }
+}
+
+/** The fault of a folder in which nothing can be used. @param warnings of what was left out */
+export function emptyFolder(
+  task: string,
+  dir: string,
+  { what, expected, warnings }: EmptyFolder,
+): EnvironmentFault {
+  const reasons = warnings.length === 0 ? '' : `: ${warnings.slice(0, 3).join('; ')}`
+  return new EnvironmentFault(
+    'bad_data',
+    `${task} data: ${dir} holds no ${what}; expected ${expected}${reasons}`,
+  )
+}
+
+interface EmptyFolder {
+  /** The task's word for instances, such as `games`. */
+  readonly what: string
+  /** The files that such a folder has. */
+  readonly expected: string
+  readonly warnings: readonly string[]
 }

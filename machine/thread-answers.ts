@@ -13,7 +13,7 @@ import {
   type FromThread,
   faultFields,
   type Methods,
-} from './thread-messages.ts'
+} from './thread-calls.ts'
 
 /** Answers one call of a method. */
 export type Handlers<Thread extends Methods<Thread>> = {

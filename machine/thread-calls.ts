@@ -7,10 +7,55 @@
  * - A call that is aborted fails at once with the reason, and the thread is told.
  * - A thread with calls to answer keeps the process alive, an idle one does not.
  * - Arrays are transferred where the caller says so, never copied.
+ * - A call without an id is never answered. Faults cross the border as plain fields.
  */
 import type { Worker } from 'node:worker_threads'
-import type { Fault } from '../faults/fault.ts'
-import type { Answer, Call, Cancellation, FaultFields, FromThread, Methods } from './thread-messages.ts'
+import { Fault } from '../faults/fault.ts'
+import { reasonOf } from '../faults/reason.ts'
+
+/** The methods of a thread: what each takes, gives, and reports on the way. */
+export type Methods<Thread> = {
+  readonly [Method in keyof Thread]: {
+    readonly request: unknown
+    readonly reply: unknown
+    readonly progress?: unknown
+  }
+}
+
+/** A call as it reaches the thread. */
+export type Call<Thread extends Methods<Thread>> = {
+  readonly [Method in keyof Thread]: {
+    /** Absent where no answer is awaited. */
+    readonly id?: number | undefined
+    readonly method: Method
+    readonly request: Thread[Method]['request']
+  }
+}[keyof Thread]
+
+/** The answer to a call is not wanted any more. */
+export interface Cancellation {
+  readonly cancelled: number
+}
+
+export type Answer<Reply = unknown> =
+  | { readonly id: number; readonly reply: Reply }
+  | { readonly id: number; readonly fault: FaultFields }
+  | { readonly id: number; readonly progress: unknown }
+
+/** What a thread says; all answers of a moment are one message. */
+export type FromThread = { readonly ready: true } | { readonly answers: readonly Answer[] }
+
+export interface FaultFields {
+  readonly name: string
+  readonly kind: string
+  readonly message: string
+}
+
+/** The fields of whatever was thrown. */
+export function faultFields(thrown: unknown): FaultFields {
+  const { name, kind } = thrown instanceof Fault ? thrown : { name: 'Error', kind: '' }
+  return { name, kind, message: reasonOf(thrown) }
+}
 
 /** What the thread threw is no fault of a class that its caller knows. */
 export class CallFailed extends Error {

@@ -9,7 +9,7 @@
  */
 import type { Registry } from 'prom-client'
 import type { RunProgress } from '../workflows/messages.ts'
-import type { FinishedWork, Observer } from './observation.ts'
+import { type FinishedWork, fieldOf, type Observer } from './observation.ts'
 
 export interface Metrics {
   readonly observe: Observer
@@ -148,7 +148,7 @@ function countEnding(counters: Counters, { name, work: { run = '' }, argument, r
   if (name === 'rolloutGroup')
     counters.groups.inc({
       run,
-      task: text(field(argument, 'episode'), 'task'),
+      task: text(fieldOf(argument, 'episode'), 'task'),
       ending: Array.isArray(result) && result.length > 0 ? 'complete' : 'failed',
     })
 }
@@ -177,18 +177,12 @@ function countActivity(counters: Counters, finished: FinishedWork): void {
     counters.updates.observe({ run, phase: 'publish' }, seconds)
 }
 
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined
-}
-
 function text(value: unknown, name: string): string {
-  const found = field(value, name)
+  const found = fieldOf(value, name)
   return typeof found === 'string' ? found : ''
 }
 
 function number(value: unknown, name: string): number {
-  const found = field(value, name)
+  const found = fieldOf(value, name)
   return typeof found === 'number' && Number.isFinite(found) ? found : 0
 }

@@ -152,3 +152,9 @@ async function told<Result>(
 function workflowIdOf(info: Pick<ActivityInfo, 'workflowExecution'>): string {
   return parseWorkflowId(info.workflowExecution?.workflowId ?? '').id
 }
+
+/** A field of an argument or a result, which may be anything. */
+export function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return (value as Readonly<Record<string, unknown>>)[name]
+}

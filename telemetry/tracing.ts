@@ -15,7 +15,7 @@ import { createHash } from 'node:crypto'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { redact } from '../config/secrets.ts'
-import type { FinishedWork, Observer } from './observation.ts'
+import { type FinishedWork, fieldOf, type Observer } from './observation.ts'
 
 export interface Tracing {
   readonly observe: Observer
@@ -189,11 +189,6 @@ function attributesOf({ work, argument, result, attempt, kind }: FinishedWork): 
   }
   if (kind === 'activity') attributes['perdure.attempt'] = attempt
   return attributes
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return (value as Readonly<Record<string, unknown>>)[name]
 }
 
 function isTraced({ work }: FinishedWork, share: number): boolean {

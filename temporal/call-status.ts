@@ -11,39 +11,32 @@ import { WorkflowNotFoundError } from '@temporalio/common'
  * time is over, and nothing else cancels calls.
  */
 export function isDeadline(error: unknown): boolean {
-  return (
-    hasCode(error, 4) ||
-    hasCode(error, 1) ||
-    (error instanceof Error && error.cause !== undefined && isDeadline(error.cause))
-  )
+  return isOf(error, 4, 1)
 }
 
 /** Status 9: no worker has taken the workflow's first task yet. */
 export function isNotReady(error: unknown): boolean {
-  return hasCode(error, 9) || (error instanceof Error && error.cause !== undefined && isNotReady(error.cause))
+  return isOf(error, 9)
 }
 
 /** Status 5, or what the client makes of it for a workflow: there is nothing of that name. */
 export function isNotFound(error: unknown): boolean {
-  return (
-    error instanceof WorkflowNotFoundError ||
-    hasCode(error, 5) ||
-    (error instanceof Error && error.cause !== undefined && isNotFound(error.cause))
-  )
+  return isOf(error, 5)
 }
 
 /** Status 6: there is something of that name. */
 export function isExisting(error: unknown): boolean {
-  return hasCode(error, 6) || (error instanceof Error && error.cause !== undefined && isExisting(error.cause))
+  return isOf(error, 6)
 }
 
 /** Status 8: a limit of the server is reached. */
 export function isExhausted(error: unknown): boolean {
-  return (
-    hasCode(error, 8) || (error instanceof Error && error.cause !== undefined && isExhausted(error.cause))
-  )
+  return isOf(error, 8)
 }
 
-function hasCode(error: unknown, code: number): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code
+function isOf(error: unknown, ...codes: readonly unknown[]): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  if ('code' in error && codes.includes(error.code)) return true
+  if (error instanceof WorkflowNotFoundError && codes.includes(5)) return true
+  return error instanceof Error && isOf(error.cause, ...codes)
 }

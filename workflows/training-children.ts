@@ -9,7 +9,7 @@ import { lookAt, type TakeEndings, watchOthers } from './child-watch.ts'
 import { evaluationIds, resumeEvaluations, takeEndedEvaluations } from './training-evaluations.ts'
 import { idsOf, startGroups, takeEndedGroups, takeReports } from './training-groups.ts'
 import type { TrainingState } from './training-state.ts'
-import { takeOver } from './transitions/resumption.ts'
+import { takeOver } from './transitions/phase.ts'
 
 /** Takes over what is in flight from the execution before. */
 export async function takeOverChildren(state: TrainingState): Promise<void> {

@@ -41,9 +41,9 @@ import { startEvaluations } from './training-evaluations.ts'
 import { admitGroups } from './training-groups.ts'
 import { progressOf } from './training-progress.ts'
 import { currentState, isWarm, type TrainingState } from './training-state.ts'
+import { beginWarmStart, countChunk } from './transitions/phase.ts'
 import { settleUpdate, takeBatch } from './transitions/update.ts'
 import { enterVersion } from './transitions/versions.ts'
-import { beginWarmStart, countChunk } from './transitions/warm-start.ts'
 
 /** Trains a policy until all updates are done or the run is stopped. */
 export async function trainingRun(carried: TrainingState): Promise<RunProgress> {

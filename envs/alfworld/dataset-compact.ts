@@ -12,7 +12,6 @@ import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { GameSource } from './engine/game.ts'
-import type { GameEntry } from './game-entry.ts'
 
 const gameLine = z.object({
   id: z.string(),
@@ -101,4 +100,11 @@ function readLine(line: Buffer, where: string, shared: SharedTexts): GameSource 
       cause,
     })
   }
+}
+
+/** One game that can be read. */
+export interface GameEntry {
+  readonly id: string
+  /** @throws EnvironmentFault bad_data, naming the file */
+  read(): GameSource
 }

@@ -11,9 +11,9 @@ import path from 'node:path'
 import { z } from 'zod'
 import { systemFailureOf } from '../../faults/system-error.ts'
 import { EnvironmentFault } from '../environment.ts'
+import type { GameEntry } from './dataset-compact.ts'
 import type { GameSource } from './engine/game.ts'
 import { taskPlaceholder } from './engine/grammar.ts'
-import type { GameEntry } from './game-entry.ts'
 
 const gameFile = z.object({
   pddl_domain: z.string(),

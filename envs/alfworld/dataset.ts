@@ -13,13 +13,11 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { emptyFolder, unreadableFolder } from '../data-folder.ts'
 import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
-import { inUsualOrder, listedInstances } from '../listed-instances.ts'
-import { readCompactSplits } from './dataset-compact.ts'
+import { emptyFolder, inUsualOrder, listedInstances, unreadableFolder } from '../listed-instances.ts'
+import { type GameEntry, readCompactSplits } from './dataset-compact.ts'
 import { readPublishedSplits } from './dataset-published.ts'
 import type { GameSource } from './engine/game.ts'
-import type { GameEntry } from './game-entry.ts'
 
 /** Games by split and id. */
 export interface AlfworldDataset {

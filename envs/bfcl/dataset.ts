@@ -11,9 +11,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { unreadableFolder } from '../data-folder.ts'
 import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
-import { listedInstances } from '../listed-instances.ts'
+import { listedInstances, unreadableFolder } from '../listed-instances.ts'
 
 /** The categories of the multi-turn part, which are the splits. */
 export const categories = ['base', 'miss_func', 'miss_param', 'long_context'] as const

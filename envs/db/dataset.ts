@@ -9,9 +9,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { emptyFolder, unreadableFolder } from '../data-folder.ts'
 import type { InstanceId, Split } from '../environment.ts'
-import { listedInstances } from '../listed-instances.ts'
+import { emptyFolder, listedInstances, unreadableFolder } from '../listed-instances.ts'
 import type { DbItem, Goal, TableData } from './item.ts'
 import { reprOfFloat, reprOfText } from './narration.ts'
 

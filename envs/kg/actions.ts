@@ -7,7 +7,7 @@
  */
 import type { AssistantMessage } from '../../messages/message.ts'
 import { calling } from '../tool-call.ts'
-import type { Question } from './question.ts'
+import type { Question } from './library.ts'
 import { isToolName, type KgCall, toolArguments } from './tools.ts'
 
 /** Reads `tool(argument, …)`; undefined for what is no call. The first of two arguments may have commas. */

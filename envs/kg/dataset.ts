@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { EnvironmentFault } from '../environment.ts'
 import { callsAlong, parseActions } from './actions.ts'
 import type { Triple } from './graph/embedded.ts'
-import type { Question } from './question.ts'
+import type { Question } from './library.ts'
 import type { KgCall } from './tools.ts'
 
 /** What a data folder holds. */

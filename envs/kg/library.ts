@@ -6,7 +6,7 @@
  */
 import type { InstanceId, Split } from '../environment.ts'
 import { listedInstances } from '../listed-instances.ts'
-import type { Question } from './question.ts'
+import type { KgCall } from './tools.ts'
 
 export interface QuestionLibrary {
   readonly splits: readonly Split[]
@@ -41,4 +41,15 @@ export function openLibrary(splits: ReadonlyMap<string, readonly Question[]>): Q
       return question
     },
   }
+}
+
+export interface Question {
+  /** The instance's id. */
+  readonly id: string
+  readonly text: string
+  /** Ids by the names that the agent reads. */
+  readonly entities: ReadonlyMap<string, string>
+  readonly answers: ReadonlySet<string>
+  /** Calls whose last variable is the answer, where they are known. */
+  readonly gold?: readonly KgCall[] | undefined
 }

@@ -10,7 +10,7 @@ import { goldMessages, makesVariable, parseAction, parseActions, variableIndex }
 import { kg } from './definition.ts'
 import { type EndpointOptions, openEndpoint } from './graph/endpoint.ts'
 import type { Ontology } from './graph/ontology.ts'
-import type { Question } from './question.ts'
+import type { Question } from './library.ts'
 import { createSession } from './question-session.ts'
 import { officialWording } from './wording.ts'
 import { worldCupQuestions, worldCupTriples } from './world-cup.testing.ts'

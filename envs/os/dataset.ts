@@ -11,9 +11,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import { emptyFolder, unreadableFolder } from '../data-folder.ts'
 import type { InstanceId, Split } from '../environment.ts'
-import { inUsualOrder, listedInstances } from '../listed-instances.ts'
+import { emptyFolder, inUsualOrder, listedInstances, unreadableFolder } from '../listed-instances.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 
 /** Items by split and id. */

@@ -8,11 +8,12 @@
  *   may take their owner's rights (`setuid`), those rights hold no capability but the named ones.
  * - [LIMITS-3] The file system is read-only unless the specification gives it a size.
  * - [LIMITS-4] A container ends and is removed by the engine when the connection of its maker ends.
+ * - The container also ends when its shell or its guard is killed. Signals to the container reach the shell.
  */
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
-import { guardScript } from './guard.ts'
 import { type Capability, type ContainerSpec, capabilities } from './sandbox.ts'
+import { interruptSignal } from './shell-script.ts'
 
 const mebibyte = 2 ** 20
 const defaults = {
@@ -109,3 +110,14 @@ function requireHarmless(name: Capability): Capability {
     `no container is given the capability ${name}: only ${capabilities.join(', ')} end at its own walls`,
   )
 }
+
+const signal = interruptSignal.replace(/^SIG/, '')
+
+/** For `/bin/sh`; its own process is the first child of the container's init. */
+export const guardScript = `shell=/bin/sh; [ -x /bin/bash ] && shell=/bin/bash
+exec 3<&0 </dev/null
+{ cat <&3; kill -KILL $$; } | "$shell" -s 3<&- &
+shell=$!
+exec 3<&-
+trap 'kill -${signal} $shell' ${signal}
+while kill -0 $shell; do wait $shell; done 2>/dev/null`

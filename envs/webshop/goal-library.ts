@@ -7,7 +7,7 @@
 import type { InstanceId, Split } from '../environment.ts'
 import type { NounReader } from './data/nouns.ts'
 import type { Goal } from './shop/goal.ts'
-import type { Shop } from './shop/shop.ts'
+import type { Shop } from './shop/product.ts'
 
 /** A shop with its goals. */
 export interface GoalLibrary {

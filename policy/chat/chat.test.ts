@@ -8,8 +8,7 @@ import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../tokenizer/tokenizer.ts'
 import { elementCount, weightSpecs } from '../transformer/architecture.ts'
-import { Chat } from './chat.ts'
-import { openChat } from './checkpoint-chat.ts'
+import { Chat, openChat } from './chat.ts'
 import { compactAddedTokens } from './compact-template.ts'
 
 function tool(name: string, properties: JsonObject): ToolSpec {

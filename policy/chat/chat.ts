@@ -7,10 +7,12 @@
  * - Each context ends with the prompt for the next action; an action that was cut is closed first.
  * - `parseAction` never throws, and gives back the message of which `encodeAssistant` made the tokens.
  */
+
+import { join } from 'node:path'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
-import type { ChatFormat } from '../checkpoints/checkpoint.ts'
+import { type ChatFormat, readCheckpointText } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
-import type { TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
+import { type TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
 import { actionProblem, type ParsedAction, parseActionText } from './action-parsing.ts'
 import { compactTemplate } from './compact-template.ts'
 import { hermesTemplate } from './hermes-template.ts'
@@ -134,4 +136,10 @@ function listed(tools: readonly ToolSpec[] | undefined): readonly ToolSpec[] | u
 
 function textOf(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join('')
+}
+
+/** @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io` */
+export async function openChat(checkpointDir: string): Promise<Chat> {
+  const { tokenizer, state } = await readCheckpointText(checkpointDir)
+  return new Chat(state.chat, Tokenizer.parse(tokenizer, join(checkpointDir, 'tokenizer.json')))
 }

@@ -8,7 +8,7 @@
 import { workerData } from 'node:worker_threads'
 import { reasonOf } from '../../faults/reason.ts'
 import { hearCalls } from '../../machine/thread-answers.ts'
-import { type Answer, type Call, faultFields } from '../../machine/thread-messages.ts'
+import { type Answer, type Call, faultFields } from '../../machine/thread-calls.ts'
 import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'

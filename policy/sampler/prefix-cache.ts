@@ -6,8 +6,8 @@
  *   key's prefix would serve as well but for rounding, and whether it is there depends on timing.
  * - Memory stays below the budget; the least recently used entries go first.
  * - Forgetting an entry changes no result beyond rounding, only the work to come.
+ * - A capacity holds its length, wastes less than 128 places or a third of itself, and grows with it. There are few.
  */
-import { capacityFor } from './capacity.ts'
 
 /** One context's keys and values: `data` is [2·layers, keyValueHeads, capacity, headDim]. */
 export interface CachedContext {
@@ -144,4 +144,13 @@ export function commonPrefix(held: Int32Array, heldLength: number, context: Int3
   let length = 0
   while (length < limit && held[length] === context[length]) length++
   return length
+}
+
+const step = 128
+
+/** The smallest capacity for `length` tokens. */
+export function capacityFor(length: number): number {
+  let unit = step
+  while (4 * unit < length) unit *= 2
+  return Math.max(step, Math.ceil(length / unit) * unit)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { capacityFor } from './capacity.ts'
+import { capacityFor } from './prefix-cache.ts'
 import { chooseOffer, type Offer, type PendingPrefill, planPrefill } from './scheduler.ts'
 
 const offer = (kind: Offer['kind'], rows: number, age = 0): Offer => ({ kind, rows, age })

@@ -9,9 +9,8 @@ import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { diskSpace } from '../../storage/disk-use.ts'
 import { tryLock } from './file-lock.ts'
-import { serverPaths } from './paths.ts'
 import { servesFile } from './process.ts'
-import { readRecord } from './record.ts'
+import { readRecord, serverPaths } from './record.ts'
 import { countUsers } from './users.ts'
 
 /** Share of free pages from which copying the rest is worth its time. */

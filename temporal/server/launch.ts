@@ -25,9 +25,9 @@ import type { TemporalBinary } from './binary.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { ensureSearchAttributes, raiseRetention, searchAttributeFlags } from './namespace.ts'
-import type { ServerPaths } from './paths.ts'
 import type { ServerPorts } from './ports.ts'
 import { stopProcess } from './process.ts'
+import type { ServerPaths } from './record.ts'
 
 export const embeddedNamespace = 'default'
 /** Two seconds on an idle machine; a loaded one may need many times that. */

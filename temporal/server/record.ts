@@ -1,5 +1,5 @@
 /**
- * `temporal.json` of a home directory: where its server listens and which process it is.
+ * What the embedded server keeps in a home directory, and its `temporal.json`: where it listens and which process it is.
  *
  * Invariants
  * - The file is replaced as a whole; a reader sees an old record or a new one, never half of one.
@@ -7,7 +7,35 @@
  * - A stopped server's record keeps its ports, so links and worker configurations stay right.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { homeAt } from '../../storage/home.ts'
+
+export interface ServerPaths {
+  readonly home: string
+  readonly database: string
+  readonly record: string
+  readonly logs: string
+  readonly log: string
+  readonly locks: string
+  readonly startLock: string
+  readonly users: string
+}
+
+export function serverPaths(home: string): ServerPaths {
+  const { dir, temporalFile, logsDir } = homeAt(home)
+  const locks = join(dir, 'locks')
+  return {
+    home: dir,
+    database: temporalFile,
+    record: join(dir, 'temporal.json'),
+    logs: logsDir,
+    log: join(logsDir, 'temporal.log'),
+    locks,
+    startLock: join(locks, 'temporal-start'),
+    users: join(locks, 'temporal-users'),
+  }
+}
 
 const port = z.int().min(1).max(65535)
 const recordSchema = z.object({

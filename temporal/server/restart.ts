@@ -9,9 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
-import type { ServerPaths } from './paths.ts'
 import type { ServerPorts } from './ports.ts'
-import type { ServerRecord } from './record.ts'
+import type { ServerPaths, ServerRecord } from './record.ts'
 import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
 
 const lookEveryMs = 500

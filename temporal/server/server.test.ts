@@ -19,9 +19,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isAlive } from '../../machine/process.ts'
 import { homeAt } from '../../storage/home.ts'
 import { connect } from '../connection.ts'
-import { serverPaths } from './paths.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts } from './ports.ts'
-import { readRecord, writeRecord } from './record.ts'
+import { readRecord, serverPaths, writeRecord } from './record.ts'
 import { inspectTemporal, startTemporal, stopTemporal } from './server.ts'
 
 let home: string

@@ -17,9 +17,8 @@ import { isLoopback } from '../../machine/listening.ts'
 import { TemporalFault } from './fault.ts'
 import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
 import { loopbackAddress } from './launch.ts'
-import { type ServerPaths, serverPaths } from './paths.ts'
 import { isAtWork, servesFile } from './process.ts'
-import { readRecord, type ServerRecord } from './record.ts'
+import { readRecord, type ServerPaths, type ServerRecord, serverPaths } from './record.ts'
 import {
   bringUp,
   type FoundServer,

@@ -12,10 +12,9 @@ import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
 import { type FileLock, lockWithin } from './file-lock.ts'
 import { identifyServer, launchServer, loopbackAddress } from './launch.ts'
-import { type ServerPaths, serverPaths } from './paths.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts, searchedRange } from './ports.ts'
 import { killProcess, servesAnotherFile, servesFile, stopProcess } from './process.ts'
-import { readRecord, type ServerRecord, writeRecord } from './record.ts'
+import { readRecord, type ServerPaths, type ServerRecord, serverPaths, writeRecord } from './record.ts'
 
 /** A holder of the start lock may be starting a server on a slow machine. */
 const lockTimeoutMs = 180_000

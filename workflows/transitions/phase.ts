@@ -1,11 +1,14 @@
 /**
- * Phase of a run: what it does now, and whether it is paused or stopping.
+ * Phase of a run: what it does now, how far its warm start is, whether it is paused or stopping, and how it resumes.
  *
  * Invariants
  * - A reason for a pause is carried while the run is paused, and no longer.
+ * - A chunk of the warm start is counted once it is done, and never taken back unless the warm start begins anew.
+ * - What an execution leaves to the next one loses nothing: a batch is ready again, and what was in flight is looked for.
  */
 import { clipped, textBytes } from '../../learning/state-bounds.ts'
 import type { RunPhase } from '../messages.ts'
+import type { Evaluating } from '../training-state.ts'
 import type { Changing } from './changing.ts'
 
 /** What the run does from now on. */
@@ -38,4 +41,44 @@ export function stopRun(state: Changing, now: boolean): void {
 export function endRun(state: Changing, phase: 'stopped' | 'failed', message: string): void {
   state.phase = phase
   state.message = clipped(message, textBytes)
+}
+
+/**
+ * The execution is over: its batch is taken again, what it had in flight is looked for, why it failed is past.
+ * @param unheard evaluations that it may have started after its state was stored
+ */
+export function interrupt(state: Changing, unheard: readonly Evaluating[]): void {
+  delete state.message
+  state.ready = [...state.training, ...state.ready]
+  state.training = []
+  state.evaluating = [...state.evaluating, ...unheard]
+  state.reattach = true
+}
+
+/** The next execution looks for what is in flight. */
+export function takeOver(state: Changing): void {
+  state.reattach = false
+}
+
+/** A resume is a request to continue: a run that was paused or stopped is neither any more. */
+export function resumeRun(state: Changing): void {
+  continueRun(state)
+  state.stopRequested = false
+  state.stopNow = false
+}
+
+/** The policy is prepared; without demonstrations there is no chunk to do. */
+export function beginWarmStart(state: Changing): void {
+  const { demonstrations, chunks } = state.config.warmStart
+  state.warmStart = { done: 0, total: demonstrations === 0 ? 0 : chunks }
+}
+
+/** One more chunk is done. */
+export function countChunk(state: Changing): void {
+  if (state.warmStart !== null) state.warmStart = { ...state.warmStart, done: state.warmStart.done + 1 }
+}
+
+/** The policy is to be prepared again: it was asked for with other settings. */
+export function forgetWarmStart(state: Changing): void {
+  state.warmStart = null
 }

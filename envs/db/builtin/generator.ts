@@ -13,8 +13,7 @@ import { Draw, instanceSeed } from '../../draw.ts'
 import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
 import type { Difficulty } from '../settings.ts'
 import { attributes, domains, type NumberColumn } from './domain.ts'
-import { type Problem, problemKinds } from './problem.ts'
-import type { Scene } from './scene.ts'
+import { type Problem, problemKinds, type Scene } from './problem.ts'
 
 interface Size {
   readonly rows: readonly [number, number]

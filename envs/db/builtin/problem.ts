@@ -6,9 +6,9 @@
  * - Where the rows leave a question open (two rows are both the highest), it is not asked.
  */
 import type { Draw } from '../../draw.ts'
+import type { TableData } from '../item.ts'
 import type { Difficulty } from '../settings.ts'
-import type { CategoryColumn, NumberColumn } from './domain.ts'
-import type { Scene } from './scene.ts'
+import type { CategoryColumn, Domain, NumberColumn } from './domain.ts'
 
 /** A question with its gold statement; without answers it asks for the statement's effect. */
 export interface Problem {
@@ -235,4 +235,16 @@ export const problemKinds: Readonly<Record<Difficulty, readonly Make[]>> = {
   easy: [lookup, lookup, count, insert, update, remove],
   normal: [lookup, count, countOver, list, extreme(0), total, insert, update, remove, removeGroup],
   hard: [list, extreme(1), total, commonest, joined, joined, insert, updateGroup, removeGroup],
+}
+
+/** Tables of a problem before a question is asked. */
+export interface Scene {
+  readonly domain: Domain
+  readonly categories: readonly CategoryColumn[]
+  readonly numbers: readonly NumberColumn[]
+  readonly main: TableData
+  /** Says a number of each value of the first category; hard problems have it. */
+  readonly second?: TableData & { readonly number: NumberColumn }
+  /** A row that is not in the table. */
+  readonly another: readonly string[]
 }

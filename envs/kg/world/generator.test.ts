@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generatedSplits } from '../../generated-instances.ts'
 import { makesVariable } from '../actions.ts'
-import type { Question } from '../question.ts'
+import type { Question } from '../library.ts'
 import { type KgSettings, questionKinds, readSettings } from '../settings.ts'
-import { generateQuestion, splitOf } from './generator.ts'
-import { openGeneratedQuestions } from './library.ts'
+import { generateQuestion, openGeneratedQuestions, splitOf } from './generator.ts'
 import {
   openWorldGraph,
   oppositeOf,

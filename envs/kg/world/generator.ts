@@ -7,14 +7,13 @@
  * - The gold calls find the answer, which has at least one member and at most a few dozen.
  * - A comparison is between several with one winner; an intersection leaves out members of both sides.
  */
-
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { EnvironmentFault } from '../../environment.ts'
-import type { GeneratedSplit } from '../../generated-instances.ts'
+import { type GeneratedSplit, generatedInstances } from '../../generated-instances.ts'
 import { callsAlong, makesVariable } from '../actions.ts'
 import type { Derivation, SetDerivation } from '../graph/derivation.ts'
 import { sorted } from '../graph/graph.ts'
-import type { Question } from '../question.ts'
+import type { Question, QuestionLibrary } from '../library.ts'
 import type { KgSettings, QuestionKind } from '../settings.ts'
 import type { KgCall } from '../tools.ts'
 import { asked, both, compared, counted, following, type Phrase } from './phrase.ts'
@@ -210,4 +209,17 @@ function back(before: WorldRelation, name: WorldRelation): boolean {
 
 function lastOf(calls: readonly KgCall[]): string {
   return `#${calls.filter(makesVariable).length - 1}`
+}
+
+/** The generated questions of these settings. */
+export function openGeneratedQuestions(world: World, settings: KgSettings): QuestionLibrary {
+  const { splits, instanceAt, placeOf } = generatedInstances('kg', 'question')
+  return {
+    splits,
+    instanceAt,
+    question(instance) {
+      const { split, index } = placeOf(instance)
+      return generateQuestion(world, split, index, settings)
+    },
+  }
 }

@@ -9,8 +9,7 @@
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { GrowingList } from '../search/growing.ts'
 import { type TextIndex, TextIndexBuilder } from '../search/text-index.ts'
-import type { Product, ProductRecord } from '../shop/product.ts'
-import type { Shop } from '../shop/shop.ts'
+import type { Product, ProductRecord, Shop } from '../shop/product.ts'
 
 /** How much a shop shows. */
 export interface ShopWindow {

@@ -15,8 +15,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { unreadableFolder } from '../../data-folder.ts'
 import { EnvironmentFault } from '../../environment.ts'
+import { unreadableFolder } from '../../listed-instances.ts'
 import {
   type HumanInstruction,
   instructionsSchema,

@@ -5,8 +5,9 @@
  * - A page's text depends on the page and the instruction alone.
  * - A text of blanks only still takes its place, as an empty segment, unless it holds a line break.
  */
+
+import type { Shop } from './product.ts'
 import { floatText, jsonText, strip } from './python-text.ts'
-import type { Shop } from './shop.ts'
 import { buttonsOf, type Page, type SubPage, type VisitOptions } from './visit.ts'
 
 const separator = ' [SEP] '

@@ -213,3 +213,15 @@ function readOptions(given: z.infer<typeof itemSchema>['customization_options'])
       )
   return options
 }
+
+export interface Shop {
+  readonly size: number
+  /** Results of a page. */
+  readonly pageSize: number
+  /** Ids of what the keywords find, the best first; at most so many as the shop shows. */
+  find(keywords: string): readonly string[]
+  /** The product of an id that `find` gave. */
+  product(id: string): Product
+  /** What a product costs, in dollars; one price even where its page shows a range. */
+  price(id: string): number
+}

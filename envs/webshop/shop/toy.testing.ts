@@ -4,8 +4,7 @@
  * Invariants
  * - A search finds every product whose title has the keywords, in the order of their ids.
  */
-import type { Product } from './product.ts'
-import type { Shop } from './shop.ts'
+import type { Product, Shop } from './product.ts'
 
 /** A product with some of its fields. */
 export function toyProduct(id: string, given: Partial<Product> = {}): Product {

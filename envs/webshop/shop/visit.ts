@@ -7,8 +7,7 @@
  * - Options are chosen for one product, and forgotten when its pages are left.
  * - After a purchase nothing works.
  */
-import type { Product } from './product.ts'
-import type { Shop } from './shop.ts'
+import type { Product, Shop } from './product.ts'
 
 export const subPages = ['Description', 'Features', 'Reviews', 'Attributes'] as const
 export type SubPage = (typeof subPages)[number]
