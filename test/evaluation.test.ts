@@ -17,7 +17,8 @@ import { createCopyingTrainer, createSpeakingEngine, saying, sayYesOrNo, tinyCon
 
 const home = temporaryHome()
 const { definition } = createEchoTask()
-const words = { name: 'words', task: 'echo', episodes: 20 }
+/** Six of six and none of six are different with a confidence of 95 %, by more than a tenth. */
+const words = { name: 'words', task: 'echo', episodes: 6 }
 /** What updates and turns of evaluations wait for, by the name of the run. */
 const updateGates = new RunGates()
 const evaluationGates = new RunGates()
@@ -118,7 +119,7 @@ describe('a schedule', () => {
 
     const lines = readMetrics(homeAt(home).run(runId('clock')).metricsFile).filter(isEvaluationMetrics)
     expect(lines).toContainEqual(
-      expect.objectContaining({ suite: 'words', version: 1, success: 1, n: 20, samples: 1, high: 1 }),
+      expect.objectContaining({ suite: 'words', version: 1, success: 1, n: 6, samples: 1, high: 1 }),
     )
     const stored = await store.evaluations.list(runId('clock'))
     expect(stored.filter(({ version }) => version === 1)).toHaveLength(1)
@@ -165,7 +166,7 @@ describe('a schedule', () => {
 
 describe('several samples of each instance', () => {
   it('give pass@k with intervals, in the store and the metrics', async () => {
-    const samples = { name: 'samples', task: 'echo', episodes: 10, samples: 4, temperature: 1 }
+    const samples = { name: 'samples', task: 'echo', episodes: 3, samples: 4, temperature: 1 }
     await session.start(
       'many',
       tinyConfig({ evaluation: { every: 0, suites: [samples] }, training: { updates: 1 } }),
@@ -173,7 +174,7 @@ describe('several samples of each instance', () => {
     const { evaluations } = await session.result('many')
     // One of four succeeds, always: pass@1 = 1/4, pass@2 = 1 − C(3,2)/C(4,2) = 1/2, pass@4 = 1.
     for (const evaluation of evaluations)
-      expect(evaluation).toMatchObject({ success: 0.25, n: 40, passAt: { 1: 0.25, 2: 0.5, 4: 1 } })
+      expect(evaluation).toMatchObject({ success: 0.25, n: 12, passAt: { 1: 0.25, 2: 0.5, 4: 1 } })
     const [line] = readMetrics(homeAt(home).run(runId('many')).metricsFile).filter(isEvaluationMetrics)
     expect(line).toMatchObject({ samples: 4, pass_at: { 4: 1 }, mean_reward: 0.25 })
     expect(Number(line?.low)).toBeLessThan(0.25)
@@ -198,7 +199,7 @@ describe('gates', () => {
       by: 'gate words',
       what: 'pause',
       to: 'paused',
-      reason: expect.stringContaining('words fell from 100.0 % of 20 at version'),
+      reason: expect.stringContaining('words fell from 100.0 % of 6 at version'),
     })
     await session.stop('worse')
     await session.result('worse')
@@ -230,7 +231,7 @@ describe('gates', () => {
 it('the best version of a run is promoted, and another where it is named', async () => {
   const { checkpointsDir } = homeAt(home).run(runId('saved'))
   const best = await session.promote('saved')
-  expect(best).toMatchObject({ by: 'ada', evaluation: { suite: 'words', success: 1, n: 20 } })
+  expect(best).toMatchObject({ by: 'ada', evaluation: { suite: 'words', success: 1, n: 6 } })
   expect(await readPromotion(checkpointsDir)).toEqual(best)
   await expect(session.promote('saved', { version: 99 })).rejects.toMatchObject({ kind: 'unknown_version' })
   expect(await session.promote('saved', { version: 3 })).toMatchObject({ version: 3 })
