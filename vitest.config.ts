@@ -10,6 +10,8 @@ export default defineConfig({
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,
+    // What a test trains it trains itself, whatever was trained before on this machine.
+    env: { PERDURE_NO_CACHE: '1' },
     setupFiles: ['test/own-ports.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,

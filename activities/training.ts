@@ -6,6 +6,7 @@
  */
 import { Context } from '@temporalio/activity'
 import type { RunId } from '../identity/identity.ts'
+import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 import { createRunDirectory, type Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
@@ -13,7 +14,7 @@ import { failing } from './failure.ts'
 import { tellProgress } from './heartbeat.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { type UpdateRequest, type UpdateResult, updatePolicy } from './policy-update.ts'
-import { imitate, prepareWarmStart } from './warm-start.ts'
+import { type Imitation, imitate, prepareWarmStart } from './warm-start.ts'
 
 /** What a heartbeat tells of a training activity. */
 export interface TrainingPhase {
@@ -28,12 +29,15 @@ interface Dependencies {
   readonly runs: OpenRuns
   /** The trainer whose steps take so many threads. */
   readonly trainerOf: (threads: number) => Trainer
+  /** Where warm starts are kept that other runs may take; undefined: each is made. */
+  readonly warmStarts?: CheckpointCache | undefined
   readonly log: (line: string) => void
 }
 
 export type TrainingActivities = ReturnType<typeof createTrainingActivities>
 
-export function createTrainingActivities({ home, store, runs, trainerOf, log }: Dependencies) {
+export function createTrainingActivities(dependencies: Dependencies) {
+  const { home, store, runs, trainerOf, warmStarts, log } = dependencies
   return failing({
     /** Tokenizer, first weights and demonstrations of a run. */
     async preparePolicy({ run }: { readonly run: RunId }): Promise<void> {
@@ -43,10 +47,14 @@ export function createTrainingActivities({ home, store, runs, trainerOf, log }: 
       await prepareWarmStart(opened, progressOf('demonstrations'), cancellationSignal)
     },
 
-    /** One part of the supervised warm start; the last one makes version 0. */
-    async imitateDemonstrations(request: { readonly run: RunId; readonly chunk: number }): Promise<void> {
+    /** One part of the supervised warm start; the last one makes version 0, and so does finding it. */
+    async imitateDemonstrations(request: {
+      readonly run: RunId
+      readonly chunk: number
+    }): Promise<Imitation> {
       const { run, chunk } = request
-      await imitate(await runs.get(run), chunk, trainerOf, progressOf('imitation'))
+      const tools = { trainerOf, cache: warmStarts, onProgress: progressOf('imitation'), log }
+      return imitate(await runs.get(run), chunk, tools)
     },
 
     /** One update by the policy objective. */

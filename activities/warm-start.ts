@@ -4,16 +4,22 @@
  * Invariants
  * - Each part reads one checkpoint and writes the next; doing it twice gives the same.
  * - The last part makes version 0; without demonstrations the first weights are version 0.
+ * - [WARM-START-1] A warm start that was made before, from the same, is found in the user's cache: version 0 has the same
+ *   bytes, and no part of it is done again.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
 import { seedOfWork } from '../identity/identity.ts'
 import { openChat } from '../policy/chat/chat.ts'
+import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
+import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 import type { OpenRun } from './open-runs.ts'
+import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
 /** Episodes whose texts make a tokenizer where none are asked for to imitate. */
 const tokenizerDemonstrations = 64
@@ -37,40 +43,81 @@ export async function prepareWarmStart(
   await firstCheckpoint(first, config, episodes)
   if (demonstrations === 0) return
   const batch = demonstrationBatch(episodes, await openChat(first), config.policy)
-  await writeUpdateBatch(demonstrationsFile(directory.batchesDir), batch)
+  await writeUpdateBatch(demonstrationsFileIn(directory.batchesDir), batch)
 }
 
-/** One part of the supervised training. */
-export async function imitate(
-  opened: OpenRun,
-  chunk: number,
-  trainerOf: (threads: number) => Trainer,
-  onProgress: Progress,
-): Promise<void> {
-  const { run, config, directory } = opened
+/** What a part of the supervised training works with. */
+export interface ImitationTools {
+  readonly trainerOf: (threads: number) => Trainer
+  /** Where warm starts are kept; undefined: each is made. */
+  readonly cache?: CheckpointCache | undefined
+  readonly onProgress: Progress
+  readonly log: (line: string) => void
+}
+
+/** How version 0 came about, where it is there. */
+export interface Imitation {
+  /** Whether the whole warm start was found, and no other part is needed. */
+  readonly found: boolean
+}
+
+/** One part of the supervised training, unless the whole of it is found. */
+export async function imitate(opened: OpenRun, chunk: number, tools: ImitationTools): Promise<Imitation> {
+  const { config, directory } = opened
+  const { cache, log } = tools
+  const { chunks } = config.warmStart
+  const target = directory.checkpointDir(0)
+  const isLast = chunk + 1 === chunks
+  if (chunk > 0 && !isLast && existsSync(join(target, manifestFile))) return { found: true }
+  const demonstrationsFile = demonstrationsFileIn(directory.batchesDir)
+  const settings = await settingsOf(opened, demonstrationsFile)
+  const key = cache === undefined || (chunk > 0 && !isLast) ? '' : await keyOf(opened, settings)
+  if (chunk === 0 && cache !== undefined && (await cache.take(key, target))) {
+    log(
+      `the warm start of ${opened.run} was made before and is taken from the cache (--no-cache makes it again)`,
+    )
+    return { found: true }
+  }
+  const firstStep = Math.floor((settings.totalSteps * chunk) / chunks)
+  const request = {
+    ...settings,
+    demonstrationsFile,
+    fromCheckpointDir: chunk === 0 ? firstDir(opened) : warmDir(opened, chunk),
+    toCheckpointDir: isLast ? target : warmDir(opened, chunk + 1),
+    firstStep,
+    steps: Math.floor((settings.totalSteps * (chunk + 1)) / chunks) - firstStep,
+  }
+  await tools.trainerOf(config.policy.threads).warmStart(request, tools.onProgress)
+  if (isLast) await cache?.keep(key, target)
+  return { found: false }
+}
+
+async function settingsOf(opened: OpenRun, demonstrationsFile: string): Promise<WarmStartSettings> {
+  const { run, config } = opened
   const { chunks, batchTokens, epochs, learningRate, observationWeight } = config.warmStart
-  const file = demonstrationsFile(directory.batchesDir)
-  const { tokens } = await readUpdateBatch(file)
+  const { tokens } = await readUpdateBatch(demonstrationsFile)
   const totalSteps = Math.max(chunks, Math.ceil((tokens.length * epochs) / batchTokens))
-  const firstStep = Math.floor((totalSteps * chunk) / chunks)
-  await trainerOf(config.policy.threads).warmStart(
-    {
-      demonstrationsFile: file,
-      fromCheckpointDir: chunk === 0 ? firstDir(opened) : warmDir(opened, chunk),
-      toCheckpointDir: chunk + 1 === chunks ? directory.checkpointDir(0) : warmDir(opened, chunk + 1),
-      version: 0,
-      firstStep,
-      steps: Math.floor((totalSteps * (chunk + 1)) / chunks) - firstStep,
-      totalSteps,
-      batchTokens,
-      observationWeight,
-      warmUpSteps: Math.ceil(totalSteps * warmUpShare),
-      optimizer: { ...adamwOf(config), learningRate },
-      microBatchTokens: config.learning.microBatchTokens,
-      seed: seedOfWork(config.seed, run, 'warm start'),
-    },
-    onProgress,
-  )
+  return {
+    version: 0,
+    totalSteps,
+    batchTokens,
+    observationWeight,
+    warmUpSteps: Math.ceil(totalSteps * warmUpShare),
+    optimizer: { ...adamwOf(config), learningRate },
+    microBatchTokens: config.learning.microBatchTokens,
+    seed: seedOfWork(config.seed, run, 'warm start'),
+  }
+}
+
+function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<string> {
+  const { config, directory } = opened
+  return warmStartKey({
+    settings,
+    firstDir: firstDir(opened),
+    demonstrationsFile: demonstrationsFileIn(directory.batchesDir),
+    chunks: config.warmStart.chunks,
+    threads: config.policy.threads,
+  })
 }
 
 /** Where the policy stands before the warm start; without one it is version 0 at once. */
@@ -84,7 +131,7 @@ function warmDir({ directory }: OpenRun, chunk: number): string {
   return join(directory.checkpointsDir, `warm-${chunk}`)
 }
 
-function demonstrationsFile(batchesDir: string): string {
+function demonstrationsFileIn(batchesDir: string): string {
   return join(batchesDir, 'demonstrations.safetensors')
 }
 

@@ -18,7 +18,9 @@ import { openSession } from '../client/training-session.ts'
 import { loadConfig } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
+import { cacheFolder } from '../machine/cache-folder.ts'
 import { packageRoot } from '../machine/package-root.ts'
+import { checkpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
@@ -116,15 +118,12 @@ async function warmStart(directory: string, config: RunConfig): Promise<string> 
   console.error(`warm start on ${config.warmStart.demonstrations} demonstrations`)
   await using run = await openRun(directory, config)
   const trainer = createTrainer({ threads: config.policy.threads })
+  const log = (line: string) => console.error(line)
+  const cache = checkpointCache(join(cacheFolder(), 'warm-starts'), { log })
+  const tools = { trainerOf: () => trainer, cache, onProgress: () => undefined, log }
   try {
     await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
-    for (let chunk = 0; chunk < config.warmStart.chunks; chunk++)
-      await imitate(
-        run.opened,
-        chunk,
-        () => trainer,
-        () => undefined,
-      )
+    for (let chunk = 0; chunk < config.warmStart.chunks; chunk++) await imitate(run.opened, chunk, tools)
   } finally {
     await trainer.close()
   }

@@ -10,7 +10,7 @@ import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import { logLostOutput } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-interface WorkerSession extends Pick<SessionOptions, 'home' | 'metrics' | 'shared'> {
+interface WorkerSession extends Pick<SessionOptions, 'home' | 'metrics' | 'shared' | 'cache'> {
   /** All by default. */
   readonly roles?: SessionOptions['roles']
   readonly signal: AbortSignal

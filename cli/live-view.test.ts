@@ -138,6 +138,14 @@ describe('without a terminal', () => {
       'demo: done',
     ])
   })
+  test('a warm start that was found is said in the place of its parts', () => {
+    const found = (done: number) => ({ warmStart: { done, total: 4, found: true } })
+    const lines = plainLines(stateOf({ warmStart: { done: 0, total: 4 } }).progress, stateOf(found(4)))
+    expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
+      'demo: warm start, found in the cache',
+    ])
+  })
+
   test('the first look at a run says where it is, and nothing of what lies before', () => {
     const seen = (progress: Partial<RunProgress>) =>
       plainLines(undefined, stateOf(progress)).map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))

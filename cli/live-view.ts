@@ -251,7 +251,11 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
   const events: string[] = []
   const warming = after.warmStart
   if (warming !== undefined && warming.done > 0 && before.warmStart?.done !== warming.done)
-    events.push(`warm start, part ${warming.done} of ${warming.total}`)
+    events.push(
+      warming.found
+        ? 'warm start, found in the cache'
+        : `warm start, part ${warming.done} of ${warming.total}`,
+    )
   if (after.step > before.step)
     events.push(
       [

@@ -41,6 +41,24 @@ export function setOption(): Option {
   ).argParser((text: string, before: string[] = []) => [...before, text])
 }
 
+/** `--no-cache`: warm starts that were made before are made again. */
+export function noCacheOption(): Option {
+  return new Option(
+    '--no-cache',
+    'make a warm start again that is in the cache; PERDURE_NO_CACHE does so too',
+  )
+}
+
+/** The flag as a session takes it. */
+export function cacheWanted({ cache }: CacheFlag): boolean | undefined {
+  return cache === false ? false : undefined
+}
+
+export interface CacheFlag {
+  /** False where `--no-cache` was given. */
+  readonly cache?: boolean
+}
+
 /** What commands that start workers are given. */
 export interface MetricsFlags {
   readonly metricsPort?: number

@@ -23,11 +23,14 @@ import { exitCodes } from './failure.ts'
 import { finalReport, nextCommands, type RunEnd } from './final-report.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
+  type CacheFlag,
+  cacheWanted,
   homeOption,
   jsonOption,
   type MetricsFlags,
   metricsOptions,
   metricsPlace,
+  noCacheOption,
   type ReportOptions,
   runName,
   setOption,
@@ -41,16 +44,19 @@ import { runSeconds } from './wording.ts'
 /** The configuration of `train` without a file. */
 const defaultConfigFile = join(packageRoot, 'examples', 'household.yaml')
 
-interface TrainOptions extends ReportOptions, MetricsFlags {
+interface TrainOptions extends ReportOptions, FollowFlags {
   readonly set?: readonly string[]
   readonly data?: string
   readonly run?: string
   readonly dryRun?: boolean
 }
 
+type FollowFlags = MetricsFlags & CacheFlag
+
 /** Adds the options of each command that follows a run. */
 function withFollowOptions(command: Command): Command {
-  for (const option of [...metricsOptions(), homeOption(), jsonOption()]) command.addOption(option)
+  for (const option of [noCacheOption(), ...metricsOptions(), homeOption(), jsonOption()])
+    command.addOption(option)
   return command
 }
 
@@ -118,7 +124,7 @@ export function resumeCommand(): Command {
       'after',
       '\nWhat may change is what lies ahead of the run; a run that is done continues with more `training.updates`.\n\nExamples:\n  $ perdure resume first\n  $ perdure resume first --home /data/perdure\n  $ perdure resume first --set training.updates=120',
     )
-    .action(async (run: string, options: ReportOptions & MetricsFlags & { readonly set?: string[] }) => {
+    .action(async (run: string, options: ReportOptions & FollowFlags & { readonly set?: string[] }) => {
       const terminal = openTerminal(options)
       const change = await changeOf(options.home, run, options.set ?? [])
       const finished = change === undefined ? await findFinished(options.home, run) : undefined
@@ -164,7 +170,7 @@ interface Beginning {
 
 async function follow(
   run: string,
-  options: ReportOptions & MetricsFlags,
+  options: ReportOptions & FollowFlags,
   terminal: Terminal,
   { begin, keep }: Beginning,
 ): Promise<void> {
@@ -197,7 +203,8 @@ async function follow(
   })
   const { signal } = interrupt
   try {
-    const opening = { home: options.home, metrics: metricsPlace(options), signal }
+    const cache = cacheWanted(options)
+    const opening = { home: options.home, metrics: metricsPlace(options), cache, signal }
     await withWorkers(opening, terminal, async (session) => {
       uiUrl = session.uiUrl
       await unlessAborted(signal, begin(session))

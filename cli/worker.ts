@@ -9,7 +9,15 @@ import type { Role } from '../client/training-session.ts'
 import { withWorkers } from './command-session.ts'
 import { exitCodes } from './failure.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
-import { homeOption, type MetricsFlags, metricsOptions, metricsPlace } from './options.ts'
+import {
+  type CacheFlag,
+  cacheWanted,
+  homeOption,
+  type MetricsFlags,
+  metricsOptions,
+  metricsPlace,
+  noCacheOption,
+} from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 // The workers' own list, written as a record so that a new role does not compile until it is here.
@@ -33,7 +41,7 @@ function parseRoles(text: string): 'all' | readonly Role[] {
   return [...new Set(roles)] as Role[]
 }
 
-interface WorkerFlags extends MetricsFlags {
+interface WorkerFlags extends MetricsFlags, CacheFlag {
   readonly role: 'all' | readonly Role[]
   readonly home: string
 }
@@ -52,6 +60,7 @@ export function workerCommand(): Command {
         .argParser(parseRoles)
         .makeOptionMandatory(),
     )
+    .addOption(noCacheOption())
     .addOption(metricsOptions()[0])
     .addOption(metricsOptions()[1])
     .addOption(homeOption())
@@ -64,7 +73,14 @@ export function workerCommand(): Command {
       using interrupt = watchInterrupts(() => undefined)
       const { signal } = interrupt
       try {
-        const opening = { home, roles: role, shared: true, metrics: metricsPlace(flags), signal }
+        const opening = {
+          home,
+          roles: role,
+          shared: true,
+          metrics: metricsPlace(flags),
+          cache: cacheWanted(flags),
+          signal,
+        }
         await withWorkers(opening, terminal, async ({ stopped }) => {
           const served = role === 'all' ? 'all roles' : role.join(', ')
           terminal.say(`Serving ${served} for ${home}; Ctrl-C ends it.`)

@@ -49,7 +49,7 @@ export type { EvaluationSchedule, Timing } from './schedules.ts'
 export interface SessionOptions
   extends Pick<
     RoleWorkerOptions,
-    'createEngine' | 'createTrainer' | 'findEnvironment' | 'shared' | 'workflows'
+    'createEngine' | 'createTrainer' | 'cache' | 'findEnvironment' | 'shared' | 'workflows'
   > {
   readonly home: string
   /** `client` starts no workers. */

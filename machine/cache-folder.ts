@@ -6,3 +6,8 @@ import { join } from 'node:path'
 export function cacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure')
 }
+
+/** Whether nothing that was trained may be taken from it: `PERDURE_NO_CACHE` is set. */
+export function isCacheOff(): boolean {
+  return Boolean(process.env.PERDURE_NO_CACHE)
+}

@@ -112,6 +112,7 @@ function createGauges({ Gauge }: Prometheus, registry: Registry) {
   return {
     groups: gauge('groups', 'Rollout groups, by state: in flight or ready.', ['run', 'state']),
     inFlight: gauge('episodes_in_flight', 'Episodes being played.', ['run']),
+    warmStartFound: gauge('warm_start_found', 'Whether the warm start was found in the cache.', ['run']),
     version: gauge('version', 'Version of the policy that turns are sampled from.', ['run']),
     step: gauge('updates', 'Updates done.', ['run']),
     planned: gauge('updates_planned', 'Updates of the whole run.', ['run']),
@@ -130,6 +131,7 @@ function show(gauges: Gauges, progress: RunProgress): void {
   gauges.groups.set({ run, state: 'in_flight' }, progress.groupsInFlight)
   gauges.groups.set({ run, state: 'ready' }, progress.groupsReady)
   gauges.inFlight.set({ run }, progress.episodesInFlight)
+  gauges.warmStartFound.set({ run }, progress.warmStart?.found ? 1 : 0)
   gauges.version.set({ run }, progress.version)
   gauges.step.set({ run }, progress.step)
   gauges.planned.set({ run }, progress.updates)

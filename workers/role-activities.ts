@@ -6,6 +6,7 @@
  *   tasks. What fails on the way keeps nothing after it from being closed.
  * - The store is the caller's.
  */
+import { join } from 'node:path'
 import { createAuditActivities } from '../activities/audit.ts'
 import { createBranchActivities } from '../activities/branches.ts'
 import { createChildrenActivities } from '../activities/children.ts'
@@ -23,6 +24,8 @@ import { type AroundPart, createTurnActivities } from '../activities/turns.ts'
 import type { Activities } from '../activities/wrapping.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { isSynchronous } from '../learning/admission.ts'
+import { cacheFolder, isCacheOff } from '../machine/cache-folder.ts'
+import { checkpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
@@ -40,7 +43,8 @@ export interface RoleActivities extends AsyncDisposable {
   readonly calls: Calls
 }
 
-interface Dependencies extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment'> {
+interface Dependencies
+  extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment' | 'cache'> {
   readonly home: Home
   readonly store: Store
   readonly log: (line: string) => void
@@ -57,6 +61,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const sampling = createSamplingActivities({ store, runs, serving })
   const turns = createTurnActivities({ sampling, environment, around: dependencies.around })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
+  const warmStarts = warmStartsOf(dependencies)
   const calls = createCalls()
 
   const opened = new AsyncDisposableStack()
@@ -79,12 +84,21 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
         }),
       ),
       trainer: heartbeating(
-        calls.untilStopping(createTrainingActivities({ home, store, runs, trainerOf: trainers.of, log })),
+        calls.untilStopping(
+          createTrainingActivities({ home, store, runs, trainerOf: trainers.of, warmStarts, log }),
+        ),
       ),
     },
     calls,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+/** Warm starts in the user's cache; none where another trainer makes them, whose code is in no key. */
+function warmStartsOf({ cache = !isCacheOff(), createTrainer: other, log }: Dependencies) {
+  return cache && other === undefined
+    ? checkpointCache(join(cacheFolder(), 'warm-starts'), { log })
+    : undefined
 }
 
 /** The engine of a run whose configuration names no other. */

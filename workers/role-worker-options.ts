@@ -28,6 +28,8 @@ export interface RoleWorkerOptions {
   readonly createEngine?: (config: RunConfig) => Promise<Engine>
   /** The process's trainer for runs that ask for so many threads; the embedded one by default. */
   readonly createTrainer?: CreateTrainer
+  /** Whether warm starts are taken from the user's cache and kept there; true unless `PERDURE_NO_CACHE` is set. */
+  readonly cache?: boolean | undefined
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: (name: string) => EnvironmentDefinition
   /** Workflows kept in memory. */

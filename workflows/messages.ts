@@ -171,6 +171,14 @@ export type RunPhase =
   | 'stopped'
   | 'failed'
 
+/** Parts of a warm start. */
+export interface WarmStartProgress {
+  readonly done: number
+  readonly total: number
+  /** Whether it was made before, and found in the cache. */
+  readonly found?: boolean
+}
+
 /** What a run says of itself. */
 export interface RunProgress {
   readonly run: string
@@ -178,7 +186,7 @@ export interface RunProgress {
   readonly version: number
   readonly step: number
   readonly updates: number
-  readonly warmStart?: { readonly done: number; readonly total: number }
+  readonly warmStart?: WarmStartProgress
   readonly episodesInFlight: number
   readonly groupsInFlight: number
   readonly groupsReady: number

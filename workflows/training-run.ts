@@ -84,11 +84,11 @@ async function warmStart(state: TrainingState): Promise<void> {
   while (!isWarm(state) && !state.stopRequested) {
     await continueWhenLong(state)
     const chunk = state.warmStart?.done ?? 0
-    await unlessStoppedNow(state, () =>
+    const imitation = await unlessStoppedNow(state, () =>
       retryOnFileFaults(() => trainingActivities.imitateDemonstrations({ run, chunk })),
     )
     if (state.stopNow) return
-    countChunk(state)
+    countChunk(state, imitation)
     setCurrentDetails(describe(state))
   }
   if (!isWarm(state)) return

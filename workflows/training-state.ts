@@ -31,6 +31,7 @@ import type {
   LearningChange,
   RolloutChange,
   RunPhase,
+  WarmStartProgress,
 } from './messages.ts'
 
 /** A group that is being played. */
@@ -62,7 +63,7 @@ export interface TrainingState {
   readonly config: RunConfig
   readonly phase: RunPhase
   /** Chunks of the warm start that are done; null before it is prepared. */
-  readonly warmStart: { readonly done: number; readonly total: number } | null
+  readonly warmStart: WarmStartProgress | null
   readonly version: number
   readonly step: number
   readonly nextGroup: number

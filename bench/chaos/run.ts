@@ -24,6 +24,9 @@ interface Flags {
   readonly deployments: number
 }
 
+// Faults are to meet warm starts too, whatever was trained before on this machine.
+process.env.PERDURE_NO_CACHE = '1'
+
 /** Exit code of a call that cannot be understood. */
 const wrongCall = 2
 

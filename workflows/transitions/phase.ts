@@ -73,9 +73,14 @@ export function beginWarmStart(state: Changing): void {
   state.warmStart = { done: 0, total: demonstrations === 0 ? 0 : chunks }
 }
 
-/** One more chunk is done. */
-export function countChunk(state: Changing): void {
-  if (state.warmStart !== null) state.warmStart = { ...state.warmStart, done: state.warmStart.done + 1 }
+/**
+ * One more chunk is done, or the whole warm start was found.
+ * @param imitation what the chunk's activity told; one of an earlier release tells nothing
+ */
+export function countChunk(state: Changing, imitation: { readonly found: boolean } | undefined): void {
+  if (state.warmStart === null) return
+  const { done, total } = state.warmStart
+  state.warmStart = imitation?.found ? { done: total, total, found: true } : { done: done + 1, total }
 }
 
 /** The policy is to be prepared again: it was asked for with other settings. */

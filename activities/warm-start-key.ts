@@ -1,0 +1,42 @@
+/**
+ * What a warm start follows from, as one key: two with the same key give the same bytes.
+ *
+ * Invariants
+ * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by what they made: the demonstrations' tokens
+ *   and the first checkpoint. The name of the run and its home do not count.
+ * - The trainer counts by its code, its settings, its number of threads, and the processor that rounds for it.
+ */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
+import { digestFile } from '../policy/checkpoints/durable-file.ts'
+import type { WarmStartRequest } from '../policy/trainer/trainer.ts'
+import { trainerCode } from '../policy/trainer/trainer-code.ts'
+
+/** What one part of a warm start is asked, without the part. */
+export type WarmStartSettings = Omit<
+  WarmStartRequest,
+  'demonstrationsFile' | 'fromCheckpointDir' | 'toCheckpointDir' | 'firstStep' | 'steps'
+>
+
+interface WarmStartSources {
+  readonly firstDir: string
+  readonly demonstrationsFile: string
+  readonly settings: WarmStartSettings
+  /** Each part ends with a checkpoint that says how it went. */
+  readonly chunks: number
+  readonly threads: number
+}
+
+export async function warmStartKey(sources: WarmStartSources): Promise<string> {
+  const { firstDir, demonstrationsFile, settings, chunks, threads } = sources
+  const parts = {
+    trainer: await trainerCode(),
+    first: (await digestFile(join(firstDir, manifestFile))).sha256,
+    demonstrations: (await digestFile(demonstrationsFile)).sha256,
+    settings,
+    chunks,
+    threads,
+  }
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
