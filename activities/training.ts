@@ -11,10 +11,10 @@ import type { Trainer } from '../policy/trainer/trainer.ts'
 import { createRunDirectory, type Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './failure.ts'
-import { tellProgress } from './heartbeat.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { type UpdateRequest, type UpdateResult, updatePolicy } from './policy-update.ts'
 import { type Imitation, imitate, prepareWarmStart } from './warm-start.ts'
+import { tellProgress } from './wrapping.ts'
 
 /** What a heartbeat tells of a training activity. */
 export interface TrainingPhase {

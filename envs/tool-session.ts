@@ -9,7 +9,7 @@
  * - What an instance opened is given back once, at the next reset or at the close.
  */
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../messages/message.ts'
-import { type AgentTool, type Answer, refused } from './agent-tool.ts'
+import { type AgentTool, type Answer, calledName, fieldsOf, refused } from './agent-tool.ts'
 import {
   type Environment,
   EnvironmentFault,
@@ -17,7 +17,6 @@ import {
   type Observation,
   type StepResult,
 } from './environment.ts'
-import { calledName, fieldsOf } from './tool-call.ts'
 
 /** How an instance begins: the state of its episode, and the first messages. */
 export interface Opening<Play> {

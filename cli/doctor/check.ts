@@ -15,6 +15,24 @@ export interface Check {
   readonly advice?: string
 }
 
+/** All is well. */
+export function fine(name: string, detail: string): Check {
+  return { name, state: 'ok', detail }
+}
+
+export function warning(name: string, detail: string, advice: string): Check {
+  return { name, state: 'warning', detail, advice }
+}
+
+/** @param advice absent where what was found says it */
+export function wrong(name: string, detail: string, advice?: string): Check {
+  return { name, state: 'wrong', detail, ...(advice !== undefined && { advice }) }
+}
+
+export function repaired(name: string, detail: string): Check {
+  return { name, state: 'repaired', detail }
+}
+
 const marks: Record<Check['state'], string> = { ok: '✓', warning: '!', wrong: '✗', repaired: '+' }
 
 /** The results as people read them. */

@@ -10,7 +10,7 @@ import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
-import type { Check } from './check.ts'
+import { type Check, fine, warning, wrong } from './check.ts'
 
 const run = promisify(execFile)
 const gigabyte = 1e9
@@ -35,36 +35,34 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
 function checkNode(): Check {
   const detail = process.versions.node
   const [major = 0, minor = 0] = detail.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return { name: 'node', state: 'ok', detail }
-  return { name: 'node', state: 'wrong', detail, advice: 'Update Node to 22.18 or newer.' }
+  if (major > 22 || (major === 22 && minor >= 18)) return fine('node', detail)
+  return wrong('node', detail, 'Update Node to 22.18 or newer.')
 }
 
 function checkPlatform(): Check {
   const memory = totalmem() / gigabyte
   const detail = `${process.platform} ${process.arch}, ${availableParallelism()} cores, ${memory.toFixed(1)} GB memory`
   if (!['linux', 'darwin'].includes(process.platform) || !['x64', 'arm64'].includes(process.arch))
-    return {
-      name: 'machine',
-      state: 'wrong',
+    return wrong(
+      'machine',
       detail,
-      advice: 'Use Linux or macOS on x64 or arm64; on Windows the Windows Subsystem for Linux.',
-    }
+      'Use Linux or macOS on x64 or arm64; on Windows the Windows Subsystem for Linux.',
+    )
   if (memory < leastMemoryGigabytes)
-    return { name: 'machine', state: 'warning', detail, advice: 'Use smaller policies and fewer episodes.' }
-  return { name: 'machine', state: 'ok', detail }
+    return warning('machine', detail, 'Use smaller policies and fewer episodes.')
+  return fine('machine', detail)
 }
 
 async function checkRuntime(): Promise<Check> {
   try {
     await import('../../policy/graph/runtime.ts')
-    return { name: 'onnxruntime', state: 'ok', detail: 'loads' }
+    return fine('onnxruntime', 'loads')
   } catch (error) {
-    return {
-      name: 'onnxruntime',
-      state: 'wrong',
-      detail: reasonOf(error),
-      advice: 'Install the packages again (rm -rf node_modules, then npm start); on Linux glibc is needed.',
-    }
+    return wrong(
+      'onnxruntime',
+      reasonOf(error),
+      'Install the packages again (rm -rf node_modules, then npm start); on Linux glibc is needed.',
+    )
   }
 }
 
@@ -75,14 +73,13 @@ function checkHome(home: string): Check {
     mkdirSync(probe)
     writeFileSync(join(probe, 'written'), 'x')
     const detail = existing === home ? `${home}, writable` : `${home}, will be made`
-    return { name: 'home', state: 'ok', detail }
+    return fine('home', detail)
   } catch (error) {
-    return {
-      name: 'home',
-      state: 'wrong',
-      detail: `${home} cannot be written (${reasonOf(error)})`,
-      advice: 'Make it writable, or choose another directory with --home.',
-    }
+    return wrong(
+      'home',
+      `${home} cannot be written (${reasonOf(error)})`,
+      'Make it writable, or choose another directory with --home.',
+    )
   } finally {
     rmSync(probe, { recursive: true, force: true })
   }
@@ -93,9 +90,9 @@ function checkDisk(home: string): Check {
   const free = (bavail * bsize) / gigabyte
   const detail = `${free.toFixed(1)} GB free`
   const advice = 'Make room, or choose a directory on another disk with --home.'
-  if (free < leastDiskGigabytes) return { name: 'disk', state: 'wrong', detail, advice }
-  if (free < tightDiskGigabytes) return { name: 'disk', state: 'warning', detail, advice }
-  return { name: 'disk', state: 'ok', detail }
+  if (free < leastDiskGigabytes) return wrong('disk', detail, advice)
+  if (free < tightDiskGigabytes) return warning('disk', detail, advice)
+  return fine('disk', detail)
 }
 
 async function checkTemporal(home: string): Promise<readonly Check[]> {
@@ -104,7 +101,7 @@ async function checkTemporal(home: string): Promise<readonly Check[]> {
     const external = externalServer()
     if (external !== undefined) return [await checkExternal(home, external.address)]
   } catch (error) {
-    return [{ name: 'temporal', state: 'wrong', detail: reasonOf(error) }]
+    return [wrong('temporal', reasonOf(error))]
   }
   return [await checkBinary(), await checkServer(home)]
 }
@@ -114,13 +111,9 @@ async function checkExternal(home: string, address: string): Promise<Check> {
   try {
     const connection = await connect(home)
     await connection.close()
-    return {
-      name: 'temporal',
-      state: 'ok',
-      detail: `${address}, namespace ${connection.namespace}, answers`,
-    }
+    return fine('temporal', `${address}, namespace ${connection.namespace}, answers`)
   } catch (error) {
-    return { name: 'temporal', state: 'wrong', detail: reasonOf(error) }
+    return wrong('temporal', reasonOf(error))
   }
 }
 
@@ -130,19 +123,14 @@ async function checkBinary(): Promise<Check> {
   try {
     const binary = await findTemporalBinary((line) => passedOver.push(line))
     if (binary !== undefined)
-      return {
-        name: 'temporal',
-        state: 'ok',
-        detail: `${binary.path} ${binary.cliVersion}, server ${binary.serverVersion}`,
-      }
-    return {
-      name: 'temporal',
-      state: 'warning',
-      detail: ['not installed; it will be fetched', ...passedOver].join('. '),
-      advice: 'In a closed network install it by hand: https://docs.temporal.io/cli',
-    }
+      return fine('temporal', `${binary.path} ${binary.cliVersion}, server ${binary.serverVersion}`)
+    return warning(
+      'temporal',
+      ['not installed; it will be fetched', ...passedOver].join('. '),
+      'In a closed network install it by hand: https://docs.temporal.io/cli',
+    )
   } catch (error) {
-    return { name: 'temporal', state: 'wrong', detail: reasonOf(error) }
+    return wrong('temporal', reasonOf(error))
   }
 }
 
@@ -152,44 +140,36 @@ async function checkServer(home: string): Promise<Check> {
   const server = await inspectTemporal(home)
   if (server?.running === true) {
     const detail = `${server.users} users on 127.0.0.1:${server.record.port}, UI on http://127.0.0.1:${server.record.uiPort}`
-    if (server.users > 0) return { name: 'server', state: 'ok', detail: `runs: ${detail}` }
-    return {
-      name: 'server',
-      state: 'warning',
-      detail: `left behind by a process that was killed: ${detail}`,
-      advice: 'The next command on this home takes it over and stops it; perdure ui does so at once.',
-    }
+    if (server.users > 0) return fine('server', `runs: ${detail}`)
+    return warning(
+      'server',
+      `left behind by a process that was killed: ${detail}`,
+      'The next command on this home takes it over and stops it; perdure ui does so at once.',
+    )
   }
   if (server?.silence !== undefined)
-    return {
-      name: 'server',
-      state: 'wrong',
-      detail: server.silence,
-      advice: 'Wait for a minute and look again.',
-    }
+    return wrong('server', server.silence, 'Wait for a minute and look again.')
   const ports = await chooseFreePorts(server?.record)
   if (ports === undefined)
-    return {
-      name: 'ports',
-      state: 'wrong',
-      detail: `no free pair ${searchedRange()} on 127.0.0.1`,
-      advice: 'End programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.',
-    }
-  return { name: 'ports', state: 'ok', detail: `${ports.port} for Temporal and ${ports.uiPort} for its UI` }
+    return wrong(
+      'ports',
+      `no free pair ${searchedRange()} on 127.0.0.1`,
+      'End programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.',
+    )
+  return fine('ports', `${ports.port} for Temporal and ${ports.uiPort} for its UI`)
 }
 
 async function checkPython(): Promise<Check> {
   const name = 'python'
   try {
     const { stdout } = await run('python3', ['-m', 'pip', '--version'], { timeout: 20_000 })
-    return { name, state: 'ok', detail: `${stdout.trim().split(' from ')[0]} (optional)` }
+    return fine(name, `${stdout.trim().split(' from ')[0]} (optional)`)
   } catch {
-    return {
+    return warning(
       name,
-      state: 'warning',
-      detail: 'python3 with pip is missing (optional)',
-      advice: 'It fetches Temporal where the download site cannot be reached, and runs the comparisons.',
-    }
+      'python3 with pip is missing (optional)',
+      'It fetches Temporal where the download site cannot be reached, and runs the comparisons.',
+    )
   }
 }
 

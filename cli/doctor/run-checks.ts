@@ -17,7 +17,17 @@ import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
-import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
+import {
+  type Check,
+  type Examination,
+  fine,
+  mayRepair,
+  plural,
+  repaired,
+  unrepaired,
+  warning,
+  wrong,
+} from './check.ts'
 
 /** Names that are shown of many. */
 const shown = 5
@@ -42,12 +52,13 @@ export async function checkRuns(
   checks.push(...checkStrays(home, runs))
   for (const { id, status } of runs) {
     if (status !== 'running' || (await attended(id)) === true) continue
-    checks.push({
-      name: `run ${id}`,
-      state: 'warning',
-      detail: 'was left in the middle: no process works on it',
-      advice: `\`perdure resume ${id}\` continues it.`,
-    })
+    checks.push(
+      warning(
+        `run ${id}`,
+        'was left in the middle: no process works on it',
+        `\`perdure resume ${id}\` continues it.`,
+      ),
+    )
   }
   return checks
 }
@@ -69,41 +80,36 @@ async function checkCheckpoints(
       good.push(version)
     } catch (error) {
       if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
-      const found: Check = {
-        name,
-        state: 'wrong',
-        detail: error.message,
-        advice: `It can be moved aside; ${standIn(good, version)}.`,
-      }
+      const found = wrong(name, error.message, `It can be moved aside; ${standIn(good, version)}.`)
       if (!mayRepair(examination)) broken.push(unrepaired(found, examination))
       else {
         const target = moveAside(home, dir, asideName(id, version))
         const detail = `the checkpoint of version ${version} was broken and is now ${target}; ${standIn(good, version)}`
-        broken.push({ name, state: 'repaired', detail })
+        broken.push(repaired(name, detail))
       }
     }
   }
   if (published !== undefined && good.length === 0 && broken.length === 0)
     return [
-      {
+      wrong(
         name,
-        state: 'wrong',
-        detail: `has published version ${published}, and there is no checkpoint in ${checkpointsDir}`,
-        advice: 'Put a copy of its directory back.',
-      },
+        `has published version ${published}, and there is no checkpoint in ${checkpointsDir}`,
+        'Put a copy of its directory back.',
+      ),
     ]
   const newest = good.at(-1)
   const isMissing = published !== undefined && newest !== undefined && !versions.includes(published)
   // One that was moved aside has been reported.
   if (isMissing && !existsSync(join(home.asideDir, asideName(id, published))))
-    broken.push({
-      name,
-      state: 'warning',
-      detail: `the checkpoint of version ${published}, which the run published, is missing; ${standIn(good, published)}`,
-      advice: `Put a copy of ${checkpointDir(published)} back before the run continues, or let it continue from version ${newest}.`,
-    })
+    broken.push(
+      warning(
+        name,
+        `the checkpoint of version ${published}, which the run published, is missing; ${standIn(good, published)}`,
+        `Put a copy of ${checkpointDir(published)} back before the run continues, or let it continue from version ${newest}.`,
+      ),
+    )
   if (broken.length > 0) return broken
-  return [{ name, state: 'ok', detail: `${plural(good.length, 'checkpoint')}, all whole` }]
+  return [fine(name, `${plural(good.length, 'checkpoint')}, all whole`)]
 }
 
 function asideName(run: RunId, version: number): string {
@@ -133,14 +139,9 @@ async function checkMetrics(
     ? `${metricsFile} lacks lines that the store has, or holds others`
     : `${metricsFile} is missing`
   if (!mayRepair(examination))
-    return [
-      unrepaired(
-        { name, state: 'warning', detail, advice: 'It can be made again from the store.' },
-        examination,
-      ),
-    ]
+    return [unrepaired(warning(name, detail, 'It can be made again from the store.'), examination)]
   await restoreMetrics(store, id, metricsFile)
-  return [{ name, state: 'repaired', detail: `${detail}: it was made again from the store` }]
+  return [repaired(name, `${detail}: it was made again from the store`)]
 }
 
 /** Files of writers that died: `.NAME.….partial` beside checkpoints and batches, `….new` beside the record. */
@@ -154,15 +155,14 @@ function checkLeftovers(home: Home, runs: readonly StoredRun[], examination: Exa
     ...folders.flatMap((folder) => leftIn(folder, /^\..+\.partial$|\.tmp$/)),
     ...leftIn(home.dir, /^temporal\.json\.\d+\.new$|\.tmp$/),
   ]
-  if (left.length === 0) return { name, state: 'ok', detail: 'nothing half written' }
+  if (left.length === 0) return fine(name, 'nothing half written')
   const names = left.slice(0, shown).map((file) => relative(home.dir, file))
   const detail = `${plural(left.length, 'file')} half written by processes that died: ${names.join(', ')}${left.length > shown ? ', …' : ''}`
   // A living process may be writing them now.
-  if (examination.inUse) return { name, state: 'ok', detail: 'not looked for while processes write' }
-  if (!mayRepair(examination))
-    return unrepaired({ name, state: 'warning', detail, advice: 'They can be removed.' }, examination)
+  if (examination.inUse) return fine(name, 'not looked for while processes write')
+  if (!mayRepair(examination)) return unrepaired(warning(name, detail, 'They can be removed.'), examination)
   for (const file of left) rmSync(file, { recursive: true, force: true })
-  return { name, state: 'repaired', detail: `${detail}; they were removed` }
+  return repaired(name, `${detail}; they were removed`)
 }
 
 function leftIn(folder: string, pattern: RegExp): readonly string[] {
@@ -178,20 +178,16 @@ function checkStrays({ runsDir }: Home, runs: readonly StoredRun[]): readonly Ch
   const names = existsSync(runsDir) ? readdirSync(runsDir) : []
   return names
     .filter((each) => isRunName(each) && !known.has(each))
-    .map((each) => ({
-      name: `run ${each}`,
-      state: 'warning',
-      detail: `${join(runsDir, each)} is there, and the store knows no such run`,
-      advice: 'Its checkpoints can be used as policy.from; move it away when no one needs it.',
-    }))
+    .map((each) =>
+      warning(
+        `run ${each}`,
+        `${join(runsDir, each)} is there, and the store knows no such run`,
+        'Its checkpoints can be used as policy.from; move it away when no one needs it.',
+      ),
+    )
 }
 
 /** @returns the check of what kept the runs from being looked at */
 export function unseen(error: unknown): Check {
-  return {
-    name: 'runs',
-    state: 'wrong',
-    detail: `cannot be looked at: ${reasonOf(error)}`,
-    advice: 'Repair what it names, then check again.',
-  }
+  return wrong('runs', `cannot be looked at: ${reasonOf(error)}`, 'Repair what it names, then check again.')
 }

@@ -15,7 +15,17 @@ import { tryLock } from '../../temporal/server/file-lock.ts'
 import { servesFile } from '../../temporal/server/process.ts'
 import { readRecord, serverPaths } from '../../temporal/server/record.ts'
 import { inspectTemporal, stopTemporal } from '../../temporal/server/server.ts'
-import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
+import {
+  type Check,
+  type Examination,
+  fine,
+  mayRepair,
+  plural,
+  repaired,
+  unrepaired,
+  warning,
+  wrong,
+} from './check.ts'
 import { problemsOf } from './store-checks.ts'
 
 /** Living processes that use a home; changes nothing. */
@@ -54,37 +64,33 @@ export async function checkServerHome(
 function checkFile(home: Home, binary: TemporalBinary | undefined, examination: Examination): Check {
   const { temporalFile } = home
   const name = basename(temporalFile)
-  if (!existsSync(temporalFile)) return { name, state: 'ok', detail: 'none yet' }
+  if (!existsSync(temporalFile)) return fine(name, 'none yet')
   const record = readRecord(serverPaths(home.dir).record)
   if (binary !== undefined && record !== undefined) {
     if (compareVersions(binary.serverVersion, record.serverVersion) < 0)
-      return {
+      return wrong(
         name,
-        state: 'wrong',
-        detail: `written by Temporal server ${record.serverVersion}; ${binary.path} is the older ${binary.serverVersion}`,
-        advice: 'Update it, or name a newer one in PERDURE_TEMPORAL_CLI.',
-      }
+        `written by Temporal server ${record.serverVersion}; ${binary.path} is the older ${binary.serverVersion}`,
+        'Update it, or name a newer one in PERDURE_TEMPORAL_CLI.',
+      )
   }
   const problems = fileProblems(temporalFile)
-  if (problems.length === 0) return { name, state: 'ok', detail: 'is whole' }
-  const found: Check = {
+  if (problems.length === 0) return fine(name, 'is whole')
+  const found = wrong(
     name,
-    state: 'wrong',
-    detail: `is damaged: ${problems[0]}`,
-    advice:
-      'Put a copy of it back, or move it aside: `perdure resume` continues runs from their last publication.',
-  }
+    `is damaged: ${problems[0]}`,
+    'Put a copy of it back, or move it aside: `perdure resume` continues runs from their last publication.',
+  )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   const stamp = Date.now()
   for (const suffix of ['-wal', '-shm'])
     if (existsSync(temporalFile + suffix))
       moveAside(home, temporalFile + suffix, `temporal-${stamp}.db${suffix}`)
   const target = moveAside(home, temporalFile, `temporal-${stamp}.db`)
-  return {
+  return repaired(
     name,
-    state: 'repaired',
-    detail: `was damaged and is now ${target}; \`perdure resume\` continues runs from their last publication`,
-  }
+    `was damaged and is now ${target}; \`perdure resume\` continues runs from their last publication`,
+  )
 }
 
 function fileProblems(file: string): readonly string[] {
@@ -94,65 +100,56 @@ function fileProblems(file: string): readonly string[] {
 async function checkRecord(home: Home, examination: Examination): Promise<Check> {
   const name = 'server record'
   const paths = serverPaths(home.dir)
-  if (!existsSync(paths.record)) return { name, state: 'ok', detail: 'none' }
+  if (!existsSync(paths.record)) return fine(name, 'none')
   const record = readRecord(paths.record)
   if (record === undefined) return unreadable(home, paths.record, examination)
-  if (record.pid === undefined) return { name, state: 'ok', detail: 'says that no server runs' }
+  if (record.pid === undefined) return fine(name, 'says that no server runs')
   if (servesFile(record.pid, paths.database)) {
     const server = await inspectTemporal(home.dir)
-    if (server?.running === true && examination.inUse)
-      return { name, state: 'ok', detail: `server ${record.pid} runs` }
+    if (server?.running === true && examination.inUse) return fine(name, `server ${record.pid} runs`)
     if (server?.silence !== undefined && examination.inUse)
-      return { name, state: 'warning', detail: server.silence, advice: 'Wait for a minute and look again.' }
+      return warning(name, server.silence, 'Wait for a minute and look again.')
     return leftServer(home, record.pid, examination)
   }
-  const found: Check = {
+  const found = warning(
     name,
-    state: 'warning',
-    detail: `names process ${record.pid}, which does not serve this home any more`,
-    advice: 'The next command that needs the server puts it right.',
-  }
+    `names process ${record.pid}, which does not serve this home any more`,
+    'The next command that needs the server puts it right.',
+  )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return { name, state: 'repaired', detail: `named process ${record.pid}, which is gone; it says so now` }
+  return repaired(name, `named process ${record.pid}, which is gone; it says so now`)
 }
 
 function unreadable(home: Home, file: string, examination: Examination): Check {
   const name = 'server record'
-  const found: Check = {
+  const found = warning(
     name,
-    state: 'warning',
-    detail: `${file} cannot be read: ${readFileSync(file, 'utf8').slice(0, 40)}`,
-    advice: 'It only saves work and can be moved aside.',
-  }
+    `${file} cannot be read: ${readFileSync(file, 'utf8').slice(0, 40)}`,
+    'It only saves work and can be moved aside.',
+  )
   if (!mayRepair(examination)) return unrepaired(found, examination)
-  return {
-    name,
-    state: 'repaired',
-    detail: `could not be read and is now ${moveAside(home, file, 'temporal.json')}`,
-  }
+  return repaired(name, `could not be read and is now ${moveAside(home, file, 'temporal.json')}`)
 }
 
 async function leftServer(home: Home, pid: number, examination: Examination): Promise<Check> {
   const name = 'server record'
-  const found: Check = {
+  const found = warning(
     name,
-    state: 'warning',
-    detail: `server ${pid} was left behind by a process that was killed`,
-    advice: 'The next command on this home takes it over and stops it.',
-  }
+    `server ${pid} was left behind by a process that was killed`,
+    'The next command on this home takes it over and stops it.',
+  )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return { name, state: 'repaired', detail: `server ${pid} was left behind and is stopped` }
+  return repaired(name, `server ${pid} was left behind and is stopped`)
 }
 
 function checkUsers(home: Home, examination: Examination): Check {
   const name = 'locks'
   const { living, dead } = usersOf(home)
-  if (dead.length === 0) return { name, state: 'ok', detail: `${living} in use` }
+  if (dead.length === 0) return fine(name, `${living} in use`)
   const detail = `${plural(dead.length, 'lock')} of processes that were killed`
-  if (!examination.repair)
-    return unrepaired({ name, state: 'warning', detail, advice: 'They count for nothing.' }, examination)
+  if (!examination.repair) return unrepaired(warning(name, detail, 'They count for nothing.'), examination)
   for (const file of dead) rmSync(file, { force: true })
-  return { name, state: 'repaired', detail: `${detail} were removed` }
+  return repaired(name, `${detail} were removed`)
 }

@@ -17,7 +17,17 @@ import { isCurrent } from '../../storage/migrations.ts'
 import { isWritable, openForReading } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../wording.ts'
-import { type Check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
+import {
+  type Check,
+  type Examination,
+  fine,
+  mayRepair,
+  plural,
+  repaired,
+  unrepaired,
+  warning,
+  wrong,
+} from './check.ts'
 
 const name = 'store'
 const namedProblems = 3
@@ -28,13 +38,11 @@ export async function checkStore(home: Home, examination: Examination): Promise<
   const lost = lostStore(storeFile)
   if (lost !== undefined)
     return [
-      {
+      wrong(
         name,
-        state: 'wrong',
-        detail: lost.message,
-        advice:
-          'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
-      },
+        lost.message,
+        'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
+      ),
     ]
   if (!existsSync(storeFile)) return []
   const left = sizeOf(`${storeFile}-wal`)
@@ -48,11 +56,11 @@ export async function checkStore(home: Home, examination: Examination): Promise<
 async function checkIntegrity(home: Home, examination: Examination): Promise<Check> {
   const { storeFile } = home
   const problems = problemsOf(storeFile)
-  if (problems.length === 0) return { name, state: 'ok', detail: `${basename(storeFile)} is whole` }
+  if (problems.length === 0) return fine(name, `${basename(storeFile)} is whole`)
   const detail = `${storeFile} is damaged: ${problems.slice(0, namedProblems).join('; ')}`
   const advice =
     'What can be built anew from its rows is; else put a copy back, or move it away and start again.'
-  if (!mayRepair(examination)) return unrepaired({ name, state: 'wrong', detail, advice }, examination)
+  if (!mayRepair(examination)) return unrepaired(wrong(name, detail, advice), examination)
   try {
     mkdirSync(home.asideDir, { recursive: true })
     const copy = join(home.asideDir, `store-${Date.now()}.db`)
@@ -64,16 +72,11 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
       database.close()
     }
     if (problemsOf(storeFile).length === 0)
-      return { name, state: 'repaired', detail: `its indices were built anew; ${copy} is as it was before` }
+      return repaired(name, `its indices were built anew; ${copy} is as it was before`)
   } catch {
     // What cannot be repaired is reported below as it was found.
   }
-  return {
-    name,
-    state: 'wrong',
-    detail,
-    advice: 'It cannot be repaired: put a copy back, or move it away and start again.',
-  }
+  return wrong(name, detail, 'It cannot be repaired: put a copy back, or move it away and start again.')
 }
 
 /** What SQLite finds wrong with a file. */
@@ -99,16 +102,12 @@ async function checkSchema(file: string, examination: Examination): Promise<Chec
   } catch (error) {
     return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, file)) }
   }
-  if (current) return { name: what, state: 'ok', detail: 'of this release' }
+  if (current) return fine(what, 'of this release')
   if (!mayRepair(examination))
-    return {
-      name: what,
-      state: 'ok',
-      detail: 'of an earlier release; the next command that uses it updates it',
-    }
+    return fine(what, 'of an earlier release; the next command that uses it updates it')
   const store = await openStore(file, { create: false })
   await store.close()
-  return { name: what, state: 'repaired', detail: 'was of an earlier release and is of this one now' }
+  return repaired(what, 'was of an earlier release and is of this one now')
 }
 
 function faultWords({ message }: StorageFault): { readonly detail: string; readonly advice: string } {
@@ -125,7 +124,7 @@ function checkLog(file: string, left: number, { inUse }: Examination): readonly 
     database.close()
   }
   const detail = `a process that was killed left ${bytes(left)} in it; they were taken in`
-  return [{ name: `${basename(file)}-wal`, state: 'repaired', detail }]
+  return [repaired(`${basename(file)}-wal`, detail)]
 }
 
 function sizeOf(file: string): number {
@@ -142,19 +141,14 @@ export async function checkLeases({ storeFile }: Home, { repair }: Examination):
   const leases = (await Promise.all(leaseKinds.map((kind) => store.leases.list(kind)))).flat()
   const expired = leases.filter(({ expires }) => expires <= now)
   const living = `${plural(leases.length - expired.length, 'lease')} in use`
-  if (expired.length === 0) return { name: what, state: 'ok', detail: living }
+  if (expired.length === 0) return fine(what, living)
   const dead = `${plural(expired.length, 'lease')} of dead owners (${expired.map(({ id }) => id).join(', ')})`
   if (!repair)
-    return {
-      name: what,
-      state: 'warning',
-      detail: dead,
-      advice: 'The next session removes what they name; perdure doctor --repair ends them at once.',
-    }
+    return warning(
+      what,
+      dead,
+      'The next session removes what they name; perdure doctor --repair ends them at once.',
+    )
   for (const kind of leaseKinds) await endExpired(store.leases, kind, now)
-  return {
-    name: what,
-    state: 'repaired',
-    detail: `${dead} were ended; the next session removes what they stood for`,
-  }
+  return repaired(what, `${dead} were ended; the next session removes what they stood for`)
 }

@@ -7,8 +7,8 @@
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
+import { calling } from '../agent-tool.ts'
 import type { Demonstration } from '../environment.ts'
-import { calling } from '../tool-call.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import { type GameSource, openGame } from './engine/game.ts'
 import { createExpert } from './expert.ts'

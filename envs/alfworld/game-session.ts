@@ -6,9 +6,8 @@
  * - Commands reach the game as the agent wrote them; one that does nothing is not invalid.
  * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
  */
-import { type AgentTool, textTool } from '../agent-tool.ts'
+import { type AgentTool, quoted, textTool } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
-import { quoted } from '../tool-call.ts'
 import { ToolSession } from '../tool-session.ts'
 import type { Game, GameState } from './engine/game.ts'
 

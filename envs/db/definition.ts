@@ -5,14 +5,16 @@
  * - Both kinds of problems run on the same databases, behind the same tools, under the same rules.
  * - Embedded databases and those of a server answer alike, and are judged alike.
  */
-import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
+
+import { calling } from '../agent-tool.ts'
+import type { Demonstration, EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
 import { openBuiltin } from './builtin/library.ts'
+import type { Problem } from './builtin/problem.ts'
 import type { DatabaseBackend, StatementLimits } from './database.ts'
 import { openDataset } from './dataset.ts'
-import { demonstrate } from './demonstration.ts'
 import { openEmbedded } from './embedded/backend.ts'
 import { tellOfficially, tellShortly } from './narration.ts'
-import { createSession } from './problem-session.ts'
+import { commitTool, createSession, executeTool } from './problem-session.ts'
 import { systemPrompt } from './prompt.ts'
 import { type DbSettings, readSettings } from './settings.ts'
 
@@ -69,4 +71,15 @@ async function openBackend(
   // Users of embedded databases need not wait for the client of servers.
   const { openServer } = await import('./server/backend.ts')
   return openServer(url, limits, leases)
+}
+
+/** What an expert does who knows the statement. */
+export function demonstrate(instance: InstanceId, { statement, answers }: Problem): Demonstration {
+  return {
+    instance,
+    actions: [
+      calling(executeTool, { query: statement }),
+      calling(commitTool, { answers: answers === undefined ? ['done'] : [...answers] }),
+    ],
+  }
 }

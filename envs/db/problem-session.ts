@@ -8,9 +8,8 @@
  *   committed, outside of what the agent controls.
  */
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, refused, textTool, toolSpec } from '../agent-tool.ts'
+import { type AgentTool, fieldsOf, quoted, refused, textTool, toolSpec } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
-import { fieldsOf, quoted } from '../tool-call.ts'
 import { ToolSession } from '../tool-session.ts'
 import { sameAnswers } from './answers.ts'
 import type { Cell, Database, DatabaseBackend, StatementResult } from './database.ts'

@@ -7,9 +7,8 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, type Answer, refused } from '../agent-tool.ts'
+import { type AgentTool, type Answer, calledName, refused } from '../agent-tool.ts'
 import { EnvironmentFault, type InstanceId } from '../environment.ts'
-import { calledName } from '../tool-call.ts'
 import type { SessionRules } from '../tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 

@@ -7,9 +7,8 @@
  */
 import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
 import { needPackages } from '../optional-package.ts'
-import { containerAssignment } from './containers/machine.ts'
+import { containerAssignment, openMachineRoom } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
-import { openMachineRoom } from './containers/room.ts'
 import { openDataset } from './dataset.ts'
 import { answers, demonstrateByExample, finishes, runs } from './demonstration.ts'
 import { createSession } from './machine-session.ts'

@@ -5,8 +5,8 @@
  * - What is answered is what the last script prints; nothing else of the grader's knowledge is in it.
  */
 import type { AssistantMessage } from '../../messages/message.ts'
+import { calling } from '../agent-tool.ts'
 import type { Demonstration, InstanceId } from '../environment.ts'
-import { calling } from '../tool-call.ts'
 import { containerAssignment } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import type { OsItem } from './item.ts'

@@ -7,9 +7,8 @@
  */
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
-import type { AnswerStream } from './answer-stream.ts'
+import { type AnswerStream, floodBytes } from './answer-stream.ts'
 import { createFrameReader } from './frames.ts'
-import { floodBytes } from './kept-output.ts'
 
 /** What is read of an interrupted command in each period, until the interrupt has its effect. */
 const share = { bytes: 4 * 2 ** 20, periodMs: 100 } as const

@@ -9,8 +9,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import { AnswerStream } from './answer-stream.ts'
-import { floodBytes } from './kept-output.ts'
+import { AnswerStream, floodBytes } from './answer-stream.ts'
 import type { ExecOptions, ExecResult } from './sandbox.ts'
 import { type Heard, isAnswered, ShellConnection } from './shell-connection.ts'
 import { echoText, prologue, requestText } from './shell-script.ts'

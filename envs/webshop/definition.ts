@@ -5,13 +5,12 @@
  * - Both kinds are sold by the same engine, behind the same tools, under the same rules.
  */
 import type { EnvironmentDefinition, InstanceId, ServedPage, Task, TaskOptions } from '../environment.ts'
-import { demonstrateByExpert } from './demonstration.ts'
+import { demonstrateByExpert } from './expert.ts'
 import { openBuiltInShop } from './generator/library.ts'
-import type { GoalLibrary } from './goal-library.ts'
 import { openOfficialShop } from './official.ts'
 import { systemPrompt } from './prompt.ts'
 import { readSettings, type WebshopSettings } from './settings.ts'
-import { createSession, type SessionOptions } from './shop-session.ts'
+import { createSession, type GoalLibrary, type SessionOptions } from './shop-session.ts'
 
 export const webshop: EnvironmentDefinition = {
   name: 'webshop',

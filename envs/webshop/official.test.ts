@@ -7,10 +7,9 @@ import { sharedData } from '../../test/shared-data.ts'
 import type { Environment, StepResult } from '../environment.ts'
 import { replayLines } from '../replay.ts'
 import { webshop } from './definition.ts'
-import type { GoalLibrary } from './goal-library.ts'
 import { openOfficialShop } from './official.ts'
 import { termsOf } from './search/analyzer.ts'
-import { createSession } from './shop-session.ts'
+import { createSession, type GoalLibrary } from './shop-session.ts'
 import { clickCall, searchCall } from './tools.ts'
 
 // The whole shop is read and indexed: on a busy machine that takes longer than the usual limit.

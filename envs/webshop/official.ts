@@ -9,7 +9,7 @@
 import { EnvironmentFault, type Split } from '../environment.ts'
 import { openDataset } from './data/dataset.ts'
 import type { GoalList } from './data/goals.ts'
-import type { GoalLibrary } from './goal-library.ts'
+import type { GoalLibrary } from './shop-session.ts'
 
 const testGoals = 500
 const validationGoals = 1000

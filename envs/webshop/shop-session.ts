@@ -6,11 +6,11 @@
  * - A click on what is not there is not invalid.
  * - Only buying pays, once, by what was bought.
  * - The facts hold the page's official text, whatever form the agent is shown.
+ * - An id that a split of a library gives can be opened; any other is an unknown instance.
  */
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, type Answer, textTool } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import { quoted } from '../tool-call.ts'
+import { type AgentTool, type Answer, quoted, textTool } from '../agent-tool.ts'
+import type { Environment, InstanceId, Split } from '../environment.ts'
 import { type SessionRules, ToolSession } from '../tool-session.ts'
 import type { NounReader } from './data/nouns.ts'
 import { briefText } from './shop/brief-text.ts'
@@ -20,6 +20,18 @@ import type { Shop } from './shop/product.ts'
 import { type RewardParts, rewardOf } from './shop/reward.ts'
 import { type Page, Visit } from './shop/visit.ts'
 import { clickTool, readAction, type ShopAction, searchTool } from './tools.ts'
+
+/** A shop with its goals. */
+export interface GoalLibrary {
+  readonly shop: Shop
+  readonly nouns: NounReader
+  readonly splits: readonly Split[]
+  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
+  instanceAt(split: string, index: number): InstanceId
+  /** @throws EnvironmentFault unknown_instance */
+  goalOf(instance: InstanceId): Goal
+  close(): void
+}
 
 /** What a session is made of. */
 export interface SessionOptions {

@@ -15,7 +15,6 @@
 import { type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { cacheNames, maskedScore } from '../transformer/decode-graph.ts'
-import { type Int64Cells, int64Cells } from './int64-cells.ts'
 
 /**
  * Rows of a step at least: the runtime multiplies a single row by another routine, whose sums round
@@ -241,4 +240,16 @@ export class Batch {
       }
     }
   }
+}
+
+/** A BigInt64Array with a view of its low halves: writing a number makes no BigInt. */
+export interface Int64Cells {
+  readonly data: BigInt64Array
+  /** Even places are the low halves; every platform that Node runs the engine on is little-endian. */
+  readonly low: Int32Array
+}
+
+export function int64Cells(length: number): Int64Cells {
+  const data = new BigInt64Array(length)
+  return { data, low: new Int32Array(data.buffer) }
 }

@@ -3,8 +3,8 @@ import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { buildDecodeGraph, layerInputs } from '../transformer/decode-graph.ts'
+import { int64Cells } from './batch.ts'
 import { fuseWeights } from './fused-weights.ts'
-import { int64Cells } from './int64-cells.ts'
 import { randomWeights } from './random-weights.testing.ts'
 
 const architecture: Architecture = {

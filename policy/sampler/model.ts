@@ -10,9 +10,8 @@ import { createInferenceSession, type InferenceSession, type Tensor, tensor } fr
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { buildDecodeGraph, buildPrefillGraph, cacheNames, maskedScore } from '../transformer/decode-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
-import { type Batch, type Feeds, fewestRows } from './batch.ts'
+import { type Batch, type Feeds, fewestRows, int64Cells } from './batch.ts'
 import { type FusedWeights, fuseWeights } from './fused-weights.ts'
-import { int64Cells } from './int64-cells.ts'
 
 export type StepResults = Readonly<Record<string, Tensor>>
 

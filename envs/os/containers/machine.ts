@@ -4,11 +4,16 @@
  * Invariants
  * - The agent's machine is made ready by the item's own scripts before the agent acts.
  * - A machine that the agent has ended answers that it has, and fulfils nothing but an answer to match.
+ * - The engine is only spoken to when the first machine is needed; closing leaves no container.
  */
+
+import type { TaskOptions } from '../../environment.ts'
 import type { Container } from '../../sandbox/sandbox.ts'
 import type { OsItem } from '../item.ts'
 import type { Assignment, Machine, ScriptResult } from '../machine.ts'
+import type { OsSettings } from '../settings.ts'
 import { gradeItem } from './grader.ts'
+import { createImages } from './image.ts'
 import { continued } from './invocation.ts'
 import { type MachineRoom, preparedMachine } from './preparation.ts'
 
@@ -58,3 +63,19 @@ const endings = {
   out_of_memory: 'The machine ran out of memory and cannot be used any more.',
   out_of_disk: 'The machine ran out of disk space and cannot be used any more.',
 } as const
+
+/** @throws EnvironmentFault backend where no engine answers, with what to do */
+export async function openMachineRoom(
+  { image, scriptSeconds, needs }: Pick<OsSettings, 'image' | 'scriptSeconds' | 'needs'>,
+  { folder, leases }: Pick<TaskOptions, 'folder' | 'leases'> = {},
+): Promise<MachineRoom & { close(): Promise<void> }> {
+  const { openSandbox } = await import('../../sandbox/open.ts')
+  const sandbox = await openSandbox({ leases })
+  return {
+    sandbox,
+    imageOf: createImages(sandbox, image, { folder, leases }),
+    scriptMs: scriptSeconds * 1_000,
+    needs,
+    close: () => sandbox.close(),
+  }
+}

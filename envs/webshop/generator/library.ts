@@ -8,9 +8,9 @@
 import { seedOf } from '../../../identity/identity.ts'
 import { generatedInstances } from '../../generated-instances.ts'
 import { CatalogueBuilder } from '../data/catalogue.ts'
-import type { GoalLibrary } from '../goal-library.ts'
 import type { Difficulty } from '../settings.ts'
 import type { Product } from '../shop/product.ts'
+import type { GoalLibrary } from '../shop-session.ts'
 import { generateGoal, generateProduct, indexedText, levels, splitOf, titleNouns } from './generator.ts'
 
 /** More than a run can reach, and still exact as a number. */
