@@ -69,6 +69,12 @@ describe('a training run from start to end', () => {
     expect([first.code, second.code]).toEqual([0, 0])
     expect(JSON.parse(first.stdout).samples).toHaveLength(2)
     expect(second.stdout).toBe(first.stdout)
+    const refused = await startPerdure(home, ...words, '--version', '9').ended
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: run whole keeps no version 9; it has 0, [\d, ]+\n$/),
+    })
   })
 
   it('replays: every execution, along its whole chain', async () => {

@@ -12,7 +12,7 @@ import { changeSettings, evaluateNow } from '../workflows/messages.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import { createEchoTask } from './echo-task.ts'
 import { createHeldEngine, isOf, RunGates, untilProgress } from './held-runs.ts'
-import { eventually, removeHome, temporaryHome } from './perdure-process.ts'
+import { eventually, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, tinyConfig } from './tiny-run.ts'
 
 const home = temporaryHome()
@@ -242,6 +242,9 @@ describe('a message that cannot be obeyed', () => {
       /unknown suite "none"; configured: few/,
     )
     expect(await refusal(handle.executeUpdate(evaluateNow, { args: [undefined as never] }))).toMatch(/suite/)
+    const { code, stdout, stderr } = await startPerdure(home, 'set', 'refusing', 'learning.clipLow=0').ended
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^error: .*`learning.clipLow` is 0: expected number above 0, at most 1\n$/)
 
     expect(await handle.executeUpdate(evaluateNow, { args: [{ suite: 'few' }] })).toContain('few')
     await session.stop('refusing')
@@ -251,6 +254,18 @@ describe('a message that cannot be obeyed', () => {
     expect(state.weights).toEqual([3])
     expect(state.learning).toEqual({ learningRate: 0.001 })
   })
+})
+
+it('is shown by the UI of its server, whose address `ui --json` says as one document until a signal ends it', async () => {
+  const serving = startPerdure(home, 'ui', '--json')
+  await eventually('the address', () => (serving.output().endsWith('\n') ? true : undefined))
+  serving.child.kill('SIGINT')
+  const { code, stdout } = await serving.ended
+  expect(code).toBe(0)
+  const { uiUrl, address, namespace } = connection
+  const { url, temporal, ...rest } = JSON.parse(stdout)
+  expect({ url, temporal, ...rest }).toEqual({ url: uiUrl, temporal: address, namespace, home })
+  expect((await fetch(url)).status).toBe(200)
 })
 
 describe('a run of a name that is taken', () => {
