@@ -12,26 +12,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createOpenRuns, type OpenRun, type OpenRuns } from '../activities/open-runs.ts'
-import { imitate, prepareWarmStart } from '../activities/warm-start.ts'
+import { prepareWarmStart } from '../activities/warm-start.ts'
 import { openSession } from '../client/training-session.ts'
 import { loadConfig } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
-import { runId } from '../identity/identity.ts'
-import { cacheFolder } from '../machine/cache-folder.ts'
 import { packageRoot } from '../machine/package-root.ts'
-import { checkpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
-import type { Engine } from '../policy/engines/engine.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
-import type { Trainer } from '../policy/trainer/trainer.ts'
-import { createHome, createRunDirectory } from '../storage/home.ts'
-import { openStore } from '../storage/store.ts'
 import { inspectTemporal } from '../temporal/server/server.ts'
-import { embeddedEngine } from '../workers/role-activities.ts'
 import type { Figure } from './figure.ts'
-import { type CpuTime, cpuTime, timeBetween, timeTogether } from './learning/cpu-time.ts'
+import type { CpuTime } from './learning/cpu-time.ts'
 import { trainInOneProcess } from './learning/in-one-process.ts'
 import { sharesOfMainThread } from './learning/main-thread.ts'
+import { openRun, warmStart } from './learning/opened-run.ts'
+import { lineOf, perUpdate, type Span, sumOf, type Taken, watchUpdates } from './learning/update-watch.ts'
 
 /** `--updates` and `--skip` of each turn, `--turns`, `--demonstrations` of the warm start or `--from` a checkpoint. */
 export interface Options {
@@ -46,26 +39,6 @@ export interface Options {
 const fewDemonstrations = 1500
 /** More than are ever made. */
 const manyUpdates = 1000
-
-/** The end of an update. */
-interface Mark {
-  readonly at: number
-  readonly cpu: CpuTime
-  readonly sampled: Sampled
-}
-
-interface Sampled {
-  readonly turns: number
-  readonly tokens: number
-}
-
-/** What a turn of one of the two took, of all counted updates. */
-interface Taken {
-  readonly updates: number
-  readonly seconds: number
-  readonly cpu: CpuTime
-  readonly sampled: Sampled
-}
 
 /** Runs the benchmark, some minutes. */
 export async function bench(options: Options): Promise<readonly Figure[]> {
@@ -111,48 +84,6 @@ async function warmStarted(
     training: { ...config.training, updates: manyUpdates },
     evaluation: { ...config.evaluation, every: 0, suites: [] },
   }
-}
-
-/** @returns the folder of the checkpoint */
-async function warmStart(directory: string, config: RunConfig): Promise<string> {
-  console.error(`warm start on ${config.warmStart.demonstrations} demonstrations`)
-  await using run = await openRun(directory, config)
-  const trainer = createTrainer({ threads: config.policy.threads })
-  const log = (line: string) => console.error(line)
-  const cache = checkpointCache(join(cacheFolder(), 'warm-starts'), { log })
-  const tools = { trainerOf: () => trainer, cache, onProgress: () => undefined, log }
-  try {
-    await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
-    for (let chunk = 0; chunk < config.warmStart.chunks; chunk++) await imitate(run.opened, chunk, tools)
-  } finally {
-    await trainer.close()
-  }
-  return run.opened.directory.checkpointDir(0)
-}
-
-interface OpenedRun extends AsyncDisposable {
-  readonly runs: OpenRuns
-  readonly opened: OpenRun
-}
-
-/** A run of this name in a home of its own, without workers. */
-async function openRun(directory: string, config: RunConfig): Promise<OpenedRun> {
-  await using opening = new AsyncDisposableStack()
-  const home = createHome(directory)
-  const store = opening.use(await openStore(home.storeFile))
-  const run = runId('learning')
-  await store.runs.insert({ id: run, config, created: Date.now() })
-  createRunDirectory(home, run)
-  const runs = createOpenRuns({ home, store })
-  opening.defer(() => runs.close())
-  const opened = await runs.get(run)
-  const all = opening.move()
-  return { runs, opened, [Symbol.asyncDispose]: () => all.disposeAsync() }
-}
-
-interface Span {
-  readonly updates: number
-  readonly skip: number
 }
 
 async function measureInOneProcess(directory: string, config: RunConfig, span: Span): Promise<Taken> {
@@ -206,87 +137,6 @@ async function measureDurable(
     return { taken, shares }
   } finally {
     await session.close()
-  }
-}
-
-/** Engine and trainer that are watched: each end of an update is marked. */
-function watchUpdates(server: () => number | undefined) {
-  const marks: Mark[] = []
-  const waiting: { readonly updates: number; readonly resolve: () => void }[] = []
-  let [turns, tokens] = [0, 0]
-
-  async function mark(): Promise<void> {
-    marks.push({ at: performance.now(), cpu: await cpuTime(server()), sampled: { turns, tokens } })
-    for (const { updates, resolve } of waiting) if (marks.length >= updates) resolve()
-  }
-
-  return {
-    async createEngine(config: RunConfig): Promise<Engine> {
-      const engine = await embeddedEngine(config)
-      const sample = engine.sample.bind(engine)
-      engine.sample = async (request, signal) => {
-        const sampled = await sample(request, signal)
-        turns += 1
-        tokens += sampled.tokens.length
-        return sampled
-      }
-      return engine
-    },
-    trainer(trainer: Trainer): Trainer {
-      const update = trainer.update.bind(trainer)
-      trainer.update = async (request, onProgress) => {
-        const statistics = await update(request, onProgress)
-        await mark()
-        return statistics
-      }
-      return trainer
-    },
-    reached(updates: number): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      if (marks.length >= updates) resolve()
-      else waiting.push({ updates, resolve })
-      return promise
-    },
-    taken({ skip, updates }: Span): Taken {
-      const [from, to] = [marks[skip - 1], marks[skip + updates - 1]]
-      if (from === undefined || to === undefined) throw new RangeError(`${marks.length} updates were made`)
-      return {
-        updates,
-        seconds: (to.at - from.at) / 1000,
-        cpu: timeBetween(from.cpu, to.cpu),
-        sampled: {
-          turns: to.sampled.turns - from.sampled.turns,
-          tokens: to.sampled.tokens - from.sampled.tokens,
-        },
-      }
-    },
-  }
-}
-
-function sumOf(all: readonly Taken[]): Taken {
-  return all.reduce((sum, each) => ({
-    updates: sum.updates + each.updates,
-    seconds: sum.seconds + each.seconds,
-    cpu: timeTogether(sum.cpu, each.cpu),
-    sampled: {
-      turns: sum.sampled.turns + each.sampled.turns,
-      tokens: sum.sampled.tokens + each.sampled.tokens,
-    },
-  }))
-}
-
-function lineOf(taken: Taken): string {
-  const { seconds, cpu, turns, tokens } = perUpdate(taken)
-  const counts = `${turns.toFixed(0)} turns, ${tokens.toFixed(0)} tokens`
-  return `${seconds.toFixed(2)} s an update, ${cpu.toFixed(2)} s of CPU, ${counts}`
-}
-
-function perUpdate({ updates, seconds, cpu, sampled }: Taken) {
-  return {
-    seconds: seconds / updates,
-    cpu: (cpu.process + cpu.server) / updates,
-    turns: sampled.turns / updates,
-    tokens: sampled.tokens / updates,
   }
 }
 
