@@ -1,5 +1,6 @@
 /** Warm starts by real commands: made once, found by another run, made again where that is asked for. */
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runId } from '../identity/identity.ts'
 import { cacheFolder } from '../machine/cache-folder.ts'
 import { homeAt } from '../storage/home.ts'
 import { removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
@@ -25,7 +27,8 @@ const taken = 'is taken from the cache'
 beforeAll(() => {
   const mine = join(cache, 'perdure')
   mkdirSync(mine)
-  for (const name of readdirSync(cacheFolder()))
+  const others = existsSync(cacheFolder()) ? readdirSync(cacheFolder()) : []
+  for (const name of others)
     if (name !== 'warm-starts') symlinkSync(join(cacheFolder(), name), join(mine, name))
   delete process.env.PERDURE_NO_CACHE
   process.env.XDG_CACHE_HOME = cache
@@ -42,9 +45,7 @@ async function warmStart(run: string, ...more: readonly string[]) {
   const { code, stdout, stderr } = await startPerdure(home, 'train', config, '--run', run, ...set, ...more)
     .ended
   expect(code, stderr).toBe(0)
-  const dir = homeAt(home)
-    .run(run as never)
-    .checkpointDir(0)
+  const dir = homeAt(home).run(runId(run)).checkpointDir(0)
   const bytes = Object.fromEntries(
     readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'hex')]),
   )
