@@ -10,6 +10,7 @@ import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
+import { answerTo } from './answer.testing.ts'
 import { createProgram, runCommandLine } from './program.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -25,27 +26,14 @@ interface Ended {
   readonly stderr: string
 }
 
-/** What the program says to a call in this process, where it takes no second to load. */
-async function answerTo(...words: string[]): Promise<Ended> {
-  let [stdout, stderr] = ['', '']
-  const spies = [
-    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      stdout += String(text)
-      return true
-    }),
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      stderr += String(text)
-      return true
-    }),
-  ]
+/** What the program says to a call in this process, in the empty folder. */
+async function answerHere(...words: string[]): Promise<Ended> {
   const before = process.cwd()
   process.chdir(folder)
   try {
-    const code = await runCommandLine(words)
-    return { code, stdout, stderr }
+    return await answerTo(...words)
   } finally {
     process.chdir(before)
-    for (const spy of spies) spy.mockRestore()
   }
 }
 
@@ -93,14 +81,14 @@ describe('a name that there is not', { timeout: 120_000 }, () => {
   beforeAll(() => recordRun(home(), 'first', resolveConfig({})))
 
   test.each(cases)('of a run is said with the nearest name before anything starts: %s', async (call) => {
-    const { code, stderr } = await answerTo(...call.split(' '), '--home', home())
+    const { code, stderr } = await answerHere(...call.split(' '), '--home', home())
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('did you mean "first"?') })
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
 
   test('of a task is said of the setting that gave it, with the nearest name', async () => {
     const household = join(root, 'examples/household.yaml')
-    const { code, stderr } = await answerTo(
+    const { code, stderr } = await answerHere(
       'train',
       household,
       '--set',
@@ -143,7 +131,7 @@ describe('what the store answers alone is answered without a server', { timeout:
     ['first/g9/s0/a0', 'run first has no episode first/g9/s0/a0'],
     ['first/g9', '"first/g9" is no episode id'],
   ])('`branch` refuses an episode that there is not: %s', async (episode, message) => {
-    const { code, stderr } = await answerTo('branch', episode, '--turn', '0', '--home', home())
+    const { code, stderr } = await answerHere('branch', episode, '--turn', '0', '--home', home())
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
@@ -251,7 +239,7 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
     [['worker', '--role', 'cook'], '"cook" is no role'],
     [['worker'], "required option '--role <role>'"],
   ])('%j', async (words, message) => {
-    const { code, stdout, stderr } = await answerTo(...words)
+    const { code, stdout, stderr } = await answerHere(...words)
     expect(stderr).toContain(message)
     expect(stderr).not.toMatch(/\n\s+at /)
     expect([code, stdout]).toEqual([2, ''])

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountSmallDisk, type SmallDisk } from '../bench/chaos/disk.ts'
+import { type Answer, answerTo } from '../cli/answer.testing.ts'
 import { configSchema } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
 import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
@@ -112,7 +113,8 @@ describe.skipIf(noDisk)('a home on a disk that is mounted read-only', () => {
         ['data', 'list', '--json'],
         ['clean', '--dry-run', '--json'],
       ]
-      const ended = await Promise.all(calls.map((words) => perdure(at(state), words)))
+      const ended: Answer[] = []
+      for (const words of calls) ended.push(await answerTo(...words, '--home', at(state)))
       expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(calls.map(() => [0, '']))
       expect(JSON.parse(ended[0]?.stdout ?? '')).toMatchObject({ run, status: 'running' })
       expect(ended[0]?.stdout.includes('from the log')).toBe(state === 'log')
@@ -171,22 +173,16 @@ describe('a home with runs and without its store', () => {
     '(%s) is named by every command, and no new store is made in it',
     async (name) => {
       const { dir, storeFile } = homeAt(join(folder, name))
-      const calls = [
-        ['runs'],
-        ['status', run],
-        ['resume', run],
-        ['export', run],
-        ['disk'],
-        ['train', 'test/whole-pipeline.yaml'],
-      ]
-      const ended = await Promise.all(calls.map((words) => perdure(dir, words)))
+      const calls = [['runs'], ['status', run], ['resume', run], ['export', run], ['disk']]
+      const ended: (Answer | Ending)[] = [await perdure(dir, ['train', 'test/whole-pipeline.yaml'])]
+      for (const words of calls) ended.push(await answerTo(...words, '--home', dir))
       for (const { code, stderr } of ended)
         expect([code, stderr]).toEqual([
           1,
           expect.stringMatching(/^error: store .* is (missing|empty).*demo.*copy.*\n$/),
         ])
       expect(existsSync(storeFile)).toBe(name === 'lost')
-      const { checks } = JSON.parse((await perdure(dir, ['doctor', '--json'])).stdout)
+      const { checks } = JSON.parse((await answerTo('doctor', '--json', '--home', dir)).stdout)
       expect(checks).toContainEqual(expect.objectContaining({ name: 'store', state: 'wrong' }))
     },
     120_000,

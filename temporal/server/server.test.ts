@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Connection } from '@temporalio/client'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { isAlive } from '../../machine/process.ts'
 import { homeAt } from '../../storage/home.ts'
 import { connect } from '../connection.ts'
@@ -33,6 +33,22 @@ afterEach(async () => {
   await stopTemporal(home).catch(() => undefined)
   rmSync(home, { recursive: true, force: true })
 })
+
+/** A home whose server has run and ended. */
+let written: string
+beforeAll(async () => {
+  written = mkdtempSync(join(tmpdir(), 'perdure-server-'))
+  vi.stubEnv('TEMPORAL_ADDRESS', undefined)
+  await (await startTemporal(written)).close()
+})
+afterAll(() => rmSync(written, { recursive: true, force: true }))
+
+/** What the server wrote last is in the files beside the database. */
+function copyDatabase(from: string, to: string): void {
+  const database = basename(serverPaths(from).database)
+  for (const file of readdirSync(from))
+    if (file.startsWith(database)) copyFileSync(join(from, file), join(to, file))
+}
 
 const serverModule = new URL('./server.ts', import.meta.url).href
 
@@ -68,11 +84,8 @@ test('a home has at most one server however many start it at once', async () => 
 test('a copy of a home has a server of its own while that of the original runs', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'perdure-server-'))
   try {
-    await (await startTemporal(home)).close()
-    // What the server wrote last is in the files beside the database.
-    const database = basename(serverPaths(home).database)
-    for (const file of readdirSync(home))
-      if (file.startsWith(database)) copyFileSync(join(home, file), join(copy, file))
+    copyDatabase(written, home)
+    copyDatabase(written, copy)
     const original = await startTemporal(home)
     copyFileSync(serverPaths(home).record, serverPaths(copy).record)
     const own = await startTemporal(copy)
@@ -138,7 +151,7 @@ test('a server that dies is started again on the same ports', async () => {
   await server.close()
 })
 
-test('the namespace keeps histories for a year and knows the search attributes', async () => {
+test('the namespace keeps histories for a year and knows the search attributes; another is refused by its name', async () => {
   const way = await connect(home)
   const connection = await Connection.connect(way.options)
   const { config } = await connection.workflowService.describeNamespace({ namespace: way.namespace })
@@ -149,6 +162,14 @@ test('the namespace keeps histories for a year and knows the search attributes',
   expect(customAttributes).toMatchObject({ PerdureRun: 2, PerdureVersion: 3, PerdureReward: 4 })
   await connection.close()
   expect(await isPortOpen(Number(new URL(way.uiUrl ?? '').port))).toBe(true)
+
+  // Another namespace is refused by its name.
+  vi.stubEnv('TEMPORAL_ADDRESS', way.options?.address)
+  vi.stubEnv('TEMPORAL_NAMESPACE', 'nowhere')
+  await expect(connect(home)).rejects.toMatchObject({
+    kind: 'unknown_namespace',
+    message: expect.stringContaining('has no namespace "nowhere": correct TEMPORAL_NAMESPACE'),
+  })
   await way.close()
 })
 
@@ -210,7 +231,7 @@ test('a file that is no database is refused by name and left as it is', async ()
 
 test('a damaged database is refused', async () => {
   const { temporalFile } = homeAt(home)
-  await (await startTemporal(home)).close()
+  copyDatabase(written, home)
   const database = new DatabaseSync(temporalFile)
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
@@ -220,7 +241,7 @@ test('a damaged database is refused', async () => {
 })
 
 test('a database whose tables are those of another version is refused', async () => {
-  await (await startTemporal(home)).close()
+  copyDatabase(written, home)
   const database = new DatabaseSync(homeAt(home).temporalFile)
   database.exec('DROP TABLE executions; DROP TABLE namespaces; DROP TABLE cluster_metadata_info')
   database.close()
@@ -243,17 +264,6 @@ test('a home that cannot be made is an error that says what to do', async () => 
     kind: 'no_permission',
     message: expect.stringContaining('--home'),
   })
-})
-
-test('a namespace that does not exist is refused by its name', async () => {
-  const server = await startTemporal(home)
-  vi.stubEnv('TEMPORAL_ADDRESS', server.address)
-  vi.stubEnv('TEMPORAL_NAMESPACE', 'nowhere')
-  await expect(connect(home)).rejects.toMatchObject({
-    kind: 'unknown_namespace',
-    message: expect.stringContaining('has no namespace "nowhere": correct TEMPORAL_NAMESPACE'),
-  })
-  await server.close()
 })
 
 test('a server that the environment names wins and is not started', async () => {
