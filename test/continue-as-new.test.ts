@@ -48,7 +48,7 @@ describe('a run that continues as new', () => {
       expect((history as { events: readonly unknown[] }).events.length).toBeLessThan(2 * historyEvents)
   })
 
-  // [RUN-1] [GROUP-3] [EPISODE-1]
+  // [RUN-1] [EPISODE-1]
   it('makes every update once, with every group once and every episode once', async () => {
     expect(progress).toMatchObject({ phase: 'done', step: updates })
     await using store = await openStore(homeAt(home).storeFile)

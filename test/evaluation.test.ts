@@ -248,6 +248,20 @@ it('results are found by their search attributes', async () => {
   })
 })
 
+// [RUN-5]
+it('evaluations do not block the training, and the run ends when the last of them has reported', async () => {
+  const playing = evaluationGates.hold('slow')
+  const suites = [{ ...words, episodes: 1 }]
+  await session.start('slow', tinyConfig({ evaluation: { every: 1, suites }, training: { updates: 2 } }))
+  const trained = await untilProgress(session, 'slow', ({ step }) => step === 2)
+  expect(trained).toMatchObject({ evaluations: [] })
+  expect(trained.phase).not.toBe('done')
+  playing.open()
+  const { phase, evaluations } = await session.result('slow')
+  expect(phase).toBe('done')
+  expect(evaluations.map(({ version }) => version).sort()).toEqual([0, 1, 2])
+})
+
 it('an evaluation of which no episode ended with a reward has no figure, and says so [EVALUATION-3]', async () => {
   const suites = [{ ...words, episodes: 1 }]
   await session.start('mute', tinyConfig({ evaluation: { every: 0, suites }, rollout: { maxAttempts: 1 } }))
@@ -258,6 +272,9 @@ it('an evaluation of which no episode ended with a reward has no figure, and say
   const { found, failed } = await store.evaluations.findings(runId('mute'))
   expect(found).toEqual([])
   expect(failed).toHaveLength(2)
+  // What was played stays what it is, so the run does not ask for it again.
+  const ids = (await fetchHistories(home)).map(({ workflowId }) => workflowId)
+  expect(ids.filter((id) => /^mute\/e-[^/]+$/.test(id))).toHaveLength(2)
   const again = session.evaluate('mute', { version: 3, episodes: 1 })
   await expect(again).rejects.toThrow(/none of the 1 episodes of words at version 3 ended with a reward/)
 })

@@ -100,7 +100,6 @@ describe('settings', () => {
     }
   })
 
-  // [RUN-2]
   it('a lower staleness bound gives up what would grow too old, and no update is older than it', async () => {
     const updating = updateGates.hold('fresh')
     await session.start('fresh', tinyConfig({ rollout: { maxStaleness: 2 }, training: { updates: 4 } }))
@@ -113,6 +112,23 @@ describe('settings', () => {
     expect((await stateOf('fresh')).givenUp).toBe(4)
     for (const { statistics } of await store.updates.list(runId('fresh')))
       expect(statistics).toMatchObject({ staleness: { max: 0 } })
+  })
+
+  // [RUN-2]
+  it('groups are played while an update is made, as many as the bound allows, and none in a synchronous run', async () => {
+    const ahead = updateGates.hold('ahead')
+    await session.start('ahead', tinyConfig({ rollout: { maxStaleness: 1 }, training: { updates: 2 } }))
+    // Of (1 + 1) · 2 groups two are in the update that is held, and two were played beside it.
+    await untilProgress(session, 'ahead', ({ groupsReady }) => groupsReady === 2)
+    expect(await session.progress('ahead')).toMatchObject({ step: 0, groupsInFlight: 0, groupsReady: 2 })
+    ahead.open()
+    expect(await session.result('ahead')).toMatchObject({ phase: 'done', step: 2 })
+    const strict = updateGates.hold('strict')
+    await session.start('strict', tinyConfig({ rollout: { maxStaleness: 0 }, training: { updates: 2 } }))
+    await eventually('the first update', () => (updatesOf('strict').length === 1 ? true : undefined))
+    expect(await session.progress('strict')).toMatchObject({ step: 0, groupsInFlight: 0, groupsReady: 0 })
+    strict.open()
+    expect(await session.result('strict')).toMatchObject({ phase: 'done', step: 2 })
   })
 
   it('groups in flight are as many as may be at once', async () => {

@@ -85,6 +85,7 @@ describe('a group that a person ends', () => {
     120_000,
   )
 
+  // [GROUP-3]
   it('while another execution of the run than that which started it is in progress is given up as well', async () => {
     const { run, gate } = await startHeld('grown', { orchestration: { historyEvents: 100 } })
     const first = (await statusOf(run)).runId

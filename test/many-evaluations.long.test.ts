@@ -39,7 +39,6 @@ afterAll(async () => {
 })
 
 describe('a run with 200 evaluations', () => {
-  // [RUN-5]
   it('ends with all of them in the store, in what it tells and in its status', async () => {
     expect(progress).toMatchObject({ phase: 'done', step: updates })
     await using store = await openStore(homeAt(home).storeFile)

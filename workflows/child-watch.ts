@@ -8,7 +8,14 @@
  * - Asking costs a few events per ending, not per look: histories stay short however long children play.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
-import { CancellationScope, type ChildWorkflowHandle, Trigger, type Workflow } from '@temporalio/workflow'
+import {
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  Trigger,
+  type Workflow,
+} from '@temporalio/workflow'
 import { childrenActivities } from './dispatch.ts'
 import { reasonOf } from './failure-reason.ts'
 import type { TrainingState } from './training-state.ts'
@@ -18,6 +25,8 @@ export interface ChildEnding {
   /** Its workflow id. */
   readonly child: string
   readonly ending: string
+  /** Doing the same again ends in the same way. */
+  readonly isFinal?: boolean
 }
 
 /** Takes in endings; it may be told of what is known already. */
@@ -55,13 +64,13 @@ export function watchOwn<W extends Workflow>(
 ): void {
   const child = handle.workflowId
   beside(state, async () => {
-    let ending = 'completed'
+    let ended: ChildEnding = { child, ending: 'completed' }
     try {
       await handle.result()
     } catch (error) {
-      ending = reasonOf(error)
+      ended = { child, ending: reasonOf(error), isFinal: isWithoutFigure(error) }
     }
-    await take([{ child, ending }])
+    await take([ended])
   })
 }
 
@@ -81,6 +90,14 @@ export async function lookAt(children: readonly string[], take: TakeEndings): Pr
   if (children.length === 0) return
   const { ended } = await childrenActivities.findEnded({ children })
   if (ended.length > 0) await take(ended)
+}
+
+/** What an evaluation that no episode gave a figure ends with: its episodes are played, and stay what they are. */
+export const withoutFigure = 'EvaluationWithoutFigure'
+
+function isWithoutFigure(error: unknown): boolean {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined
+  return cause instanceof ApplicationFailure && cause.type === withoutFigure
 }
 
 function beside(state: TrainingState, work: () => Promise<void>): void {

@@ -19,6 +19,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
+import { withoutFigure } from './child-watch.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluationSummaryLine } from './evaluation-plan.ts'
@@ -69,7 +70,7 @@ async function endWithoutFigure(plan: EvaluationPlan): Promise<never> {
   const { evaluation, run, suite, version } = plan
   const reason = `none of the ${episodesOf(plan)} episodes of ${suite} at version ${version} ended with a reward, so there is no figure; the episodes say why`
   await evaluationActivities.failEvaluation({ evaluation, run, suite, version, reason })
-  throw ApplicationFailure.nonRetryable(reason, 'EvaluationWithoutFigure')
+  throw ApplicationFailure.nonRetryable(reason, withoutFigure)
 }
 
 /** In a new execution, on the newest build of the workflows. */

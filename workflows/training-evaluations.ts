@@ -3,12 +3,13 @@
  *
  * Invariants
  * - An evaluation is started once per identity; starting it again finds it, or its result in the store.
- * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed.
+ * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed. One
+ *   that no episode gave a figure is not done again: what it played stays what it is.
  */
-import { ApplicationFailure, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow'
+import { ApplicationFailure, log, ParentClosePolicy, patched, sleep, startChild } from '@temporalio/workflow'
 import type { EvaluationId } from '../identity/identity.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
-import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
+import { type ChildEnding, startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
 import { evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
@@ -63,22 +64,27 @@ export function evaluationIds(state: TrainingState): readonly string[] {
 export function takeEndedEvaluations(state: TrainingState): TakeEndings {
   return async (endings) => {
     await Promise.all(
-      endings.map(async ({ child, ending }) => {
+      endings.map(async ({ child, ...ended }) => {
         const running = state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
         if (running === undefined || (await takeResult(state, running))) return
-        await doAgain(state, running, ending)
+        await doAgain(state, running, ended)
       }),
     )
   }
 }
 
-async function doAgain(state: TrainingState, running: Evaluating, ending: string): Promise<void> {
+async function doAgain(
+  state: TrainingState,
+  running: Evaluating,
+  { ending, isFinal = false }: Omit<ChildEnding, 'child'>,
+): Promise<void> {
   const plan = planOf(state, running)
   const lost = loseEvaluation(state, running)
   const { evaluation: id, suite, version } = plan
   log.warn('an evaluation ended without a result', { evaluation: id, ending, lost })
-  if (lost >= mostAttempts) {
-    const reason = `it ended ${lost} times without a result, at last: ${ending}`
+  const isLast = isFinal && patched('evaluation-without-figure-is-final')
+  if (isLast || lost >= mostAttempts) {
+    const reason = isLast ? ending : `it ended ${lost} times without a result, at last: ${ending}`
     await evaluationActivities.failEvaluation({ evaluation: id, run: state.run, suite, version, reason })
     giveUpEvaluation(state, { suite, version, reason })
     return

@@ -202,6 +202,8 @@ describe('latestGoodCheckpoint', () => {
     await writeFile(join(root, '11', 'model.safetensors'), model)
     await rm(join(root, '10', 'manifest.json'))
     await writeFile(join(root, 'notes.txt'), '')
+    for (const name of ['.12.0badc0de.partial', '012', '13 copy', '-1', '1e3']) await mkdir(join(root, name))
+    expect(await publishedVersions(root)).toEqual([2, 9, 10, 11])
     const { found, refused } = await latestGoodCheckpoint(root)
     expect(found).toMatchObject({ version: 9, dir: join(root, '9'), state: contentOf(9).state })
     expect(refused.map(({ version, fault }) => [version, fault.kind])).toEqual([

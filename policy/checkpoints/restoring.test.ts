@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -63,7 +63,6 @@ describe('restoreCheckpoint', () => {
 describe('a promotion', () => {
   const promotion = { version: 2, time: '2026-01-02T03:04:05.000Z', by: 'ada' }
 
-  // [PROMOTION-1]
   test('is what was last written, and absent before', async () => {
     expect(await readPromotion(root)).toBeUndefined()
     await writePromotion(root, { ...promotion, version: 1 })
@@ -71,6 +70,26 @@ describe('a promotion', () => {
     expect(await readPromotion(root)).toEqual(promotion)
     // It is no version to look at.
     expect((await latestGoodCheckpoint(root)).refused).toEqual([])
+  })
+
+  // [PROMOTION-1]
+  test('is whole whenever it is read, also while another one is written', async () => {
+    const long = { ...promotion, by: 'a'.repeat(1 << 20) }
+    await writePromotion(root, long)
+    let isWriting = true
+    const seen = new Set<number>()
+    const reading = (async () => {
+      while (isWriting) {
+        const read = await readPromotion(root)
+        expect(read?.by).toHaveLength(1 << 20)
+        seen.add(read?.version ?? -1)
+      }
+    })()
+    for (let version = 3; version < 23; version++) await writePromotion(root, { ...long, version })
+    isWriting = false
+    await reading
+    expect(seen.size).toBeGreaterThan(1)
+    expect(await readdir(root)).toEqual(expect.not.arrayContaining([expect.stringContaining('partial')]))
   })
 
   test.each(['', '{"version": -1}', '[]'])('%j is no mark and is refused by name', async (text) => {
