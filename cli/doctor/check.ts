@@ -15,22 +15,20 @@ export interface Check {
   readonly advice?: string
 }
 
-/** All is well. */
-export function fine(name: string, detail: string): Check {
-  return { name, state: 'ok', detail }
-}
-
-export function warning(name: string, detail: string, advice: string): Check {
-  return { name, state: 'warning', detail, advice }
-}
-
-/** @param advice absent where what was found says it */
-export function wrong(name: string, detail: string, advice?: string): Check {
-  return { name, state: 'wrong', detail, ...(advice !== undefined && { advice }) }
-}
-
-export function repaired(name: string, detail: string): Check {
-  return { name, state: 'repaired', detail }
+/** Makes checks, by their state; without advice the detail says what to do. */
+export const check = {
+  fine: (name: string, detail: string): Check => ({ name, state: 'ok', detail }),
+  warning: (name: string, detail: string, advice: string): Check => ({
+    name,
+    state: 'warning',
+    detail,
+    advice,
+  }),
+  wrong: (name: string, detail: string, advice?: string): Check => ({
+    ...{ name, state: 'wrong', detail },
+    ...(advice !== undefined && { advice }),
+  }),
+  repaired: (name: string, detail: string): Check => ({ name, state: 'repaired', detail }),
 }
 
 const marks: Record<Check['state'], string> = { ok: '✓', warning: '!', wrong: '✗', repaired: '+' }

@@ -17,7 +17,7 @@ import { connect, externalServer } from '../../temporal/connection.ts'
 import { homeNameOn } from '../../temporal/home-name.ts'
 import { unread } from '../../temporal/payload-encryption.ts'
 import { findTemporalBinary, type TemporalBinary } from '../../temporal/server/binary.ts'
-import { type Check, fine } from './check.ts'
+import { type Check, check } from './check.ts'
 import { type Attendance, checkRuns, unseen } from './run-checks.ts'
 import { checkServerHome, livingUsers } from './server-checks.ts'
 import { checkLeases, checkStore } from './store-checks.ts'
@@ -57,7 +57,7 @@ export async function examineHome(
 async function nameOnServer(home: Home): Promise<Check> {
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const name = homeNameOn({ isOwn: false }, store)
-  return fine('name on the server', `${name}: workflow ids begin with it`)
+  return check.fine('name on the server', `${name}: workflow ids begin with it`)
 }
 
 async function installedBinary(): Promise<TemporalBinary | undefined> {

@@ -10,7 +10,7 @@ import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
-import { type Check, fine, warning, wrong } from './check.ts'
+import { type Check, check } from './check.ts'
 
 const run = promisify(execFile)
 const gigabyte = 1e9
@@ -35,30 +35,30 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
 function checkNode(): Check {
   const detail = process.versions.node
   const [major = 0, minor = 0] = detail.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 18)) return fine('node', detail)
-  return wrong('node', detail, 'Update Node to 22.18 or newer.')
+  if (major > 22 || (major === 22 && minor >= 18)) return check.fine('node', detail)
+  return check.wrong('node', detail, 'Update Node to 22.18 or newer.')
 }
 
 function checkPlatform(): Check {
   const memory = totalmem() / gigabyte
   const detail = `${process.platform} ${process.arch}, ${availableParallelism()} cores, ${memory.toFixed(1)} GB memory`
   if (!['linux', 'darwin'].includes(process.platform) || !['x64', 'arm64'].includes(process.arch))
-    return wrong(
+    return check.wrong(
       'machine',
       detail,
       'Use Linux or macOS on x64 or arm64; on Windows the Windows Subsystem for Linux.',
     )
   if (memory < leastMemoryGigabytes)
-    return warning('machine', detail, 'Use smaller policies and fewer episodes.')
-  return fine('machine', detail)
+    return check.warning('machine', detail, 'Use smaller policies and fewer episodes.')
+  return check.fine('machine', detail)
 }
 
 async function checkRuntime(): Promise<Check> {
   try {
     await import('../../policy/graph/runtime.ts')
-    return fine('onnxruntime', 'loads')
+    return check.fine('onnxruntime', 'loads')
   } catch (error) {
-    return wrong(
+    return check.wrong(
       'onnxruntime',
       reasonOf(error),
       'Install the packages again (rm -rf node_modules, then npm start); on Linux glibc is needed.',
@@ -73,9 +73,9 @@ function checkHome(home: string): Check {
     mkdirSync(probe)
     writeFileSync(join(probe, 'written'), 'x')
     const detail = existing === home ? `${home}, writable` : `${home}, will be made`
-    return fine('home', detail)
+    return check.fine('home', detail)
   } catch (error) {
-    return wrong(
+    return check.wrong(
       'home',
       `${home} cannot be written (${reasonOf(error)})`,
       'Make it writable, or choose another directory with --home.',
@@ -90,9 +90,9 @@ function checkDisk(home: string): Check {
   const free = (bavail * bsize) / gigabyte
   const detail = `${free.toFixed(1)} GB free`
   const advice = 'Make room, or choose a directory on another disk with --home.'
-  if (free < leastDiskGigabytes) return wrong('disk', detail, advice)
-  if (free < tightDiskGigabytes) return warning('disk', detail, advice)
-  return fine('disk', detail)
+  if (free < leastDiskGigabytes) return check.wrong('disk', detail, advice)
+  if (free < tightDiskGigabytes) return check.warning('disk', detail, advice)
+  return check.fine('disk', detail)
 }
 
 async function checkTemporal(home: string): Promise<readonly Check[]> {
@@ -101,7 +101,7 @@ async function checkTemporal(home: string): Promise<readonly Check[]> {
     const external = externalServer()
     if (external !== undefined) return [await checkExternal(home, external.address)]
   } catch (error) {
-    return [wrong('temporal', reasonOf(error))]
+    return [check.wrong('temporal', reasonOf(error))]
   }
   return [await checkBinary(), await checkServer(home)]
 }
@@ -111,9 +111,9 @@ async function checkExternal(home: string, address: string): Promise<Check> {
   try {
     const connection = await connect(home)
     await connection.close()
-    return fine('temporal', `${address}, namespace ${connection.namespace}, answers`)
+    return check.fine('temporal', `${address}, namespace ${connection.namespace}, answers`)
   } catch (error) {
-    return wrong('temporal', reasonOf(error))
+    return check.wrong('temporal', reasonOf(error))
   }
 }
 
@@ -123,14 +123,14 @@ async function checkBinary(): Promise<Check> {
   try {
     const binary = await findTemporalBinary((line) => passedOver.push(line))
     if (binary !== undefined)
-      return fine('temporal', `${binary.path} ${binary.cliVersion}, server ${binary.serverVersion}`)
-    return warning(
+      return check.fine('temporal', `${binary.path} ${binary.cliVersion}, server ${binary.serverVersion}`)
+    return check.warning(
       'temporal',
       ['not installed; it will be fetched', ...passedOver].join('. '),
       'In a closed network install it by hand: https://docs.temporal.io/cli',
     )
   } catch (error) {
-    return wrong('temporal', reasonOf(error))
+    return check.wrong('temporal', reasonOf(error))
   }
 }
 
@@ -140,32 +140,32 @@ async function checkServer(home: string): Promise<Check> {
   const server = await inspectTemporal(home)
   if (server?.running === true) {
     const detail = `${server.users} users on 127.0.0.1:${server.record.port}, UI on http://127.0.0.1:${server.record.uiPort}`
-    if (server.users > 0) return fine('server', `runs: ${detail}`)
-    return warning(
+    if (server.users > 0) return check.fine('server', `runs: ${detail}`)
+    return check.warning(
       'server',
       `left behind by a process that was killed: ${detail}`,
       'The next command on this home takes it over and stops it; perdure ui does so at once.',
     )
   }
   if (server?.silence !== undefined)
-    return wrong('server', server.silence, 'Wait for a minute and look again.')
+    return check.wrong('server', server.silence, 'Wait for a minute and look again.')
   const ports = await chooseFreePorts(server?.record)
   if (ports === undefined)
-    return wrong(
+    return check.wrong(
       'ports',
       `no free pair ${searchedRange()} on 127.0.0.1`,
       'End programs that use them, or name another first port in PERDURE_TEMPORAL_PORT.',
     )
-  return fine('ports', `${ports.port} for Temporal and ${ports.uiPort} for its UI`)
+  return check.fine('ports', `${ports.port} for Temporal and ${ports.uiPort} for its UI`)
 }
 
 async function checkPython(): Promise<Check> {
   const name = 'python'
   try {
     const { stdout } = await run('python3', ['-m', 'pip', '--version'], { timeout: 20_000 })
-    return fine(name, `${stdout.trim().split(' from ')[0]} (optional)`)
+    return check.fine(name, `${stdout.trim().split(' from ')[0]} (optional)`)
   } catch {
-    return warning(
+    return check.warning(
       name,
       'python3 with pip is missing (optional)',
       'It fetches Temporal where the download site cannot be reached, and runs the comparisons.',

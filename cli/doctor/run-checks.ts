@@ -17,17 +17,7 @@ import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
-import {
-  type Check,
-  type Examination,
-  fine,
-  mayRepair,
-  plural,
-  repaired,
-  unrepaired,
-  warning,
-  wrong,
-} from './check.ts'
+import { type Check, check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 
 /** Names that are shown of many. */
 const shown = 5
@@ -53,7 +43,7 @@ export async function checkRuns(
   for (const { id, status } of runs) {
     if (status !== 'running' || (await attended(id)) === true) continue
     checks.push(
-      warning(
+      check.warning(
         `run ${id}`,
         'was left in the middle: no process works on it',
         `\`perdure resume ${id}\` continues it.`,
@@ -80,18 +70,18 @@ async function checkCheckpoints(
       good.push(version)
     } catch (error) {
       if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
-      const found = wrong(name, error.message, `It can be moved aside; ${standIn(good, version)}.`)
+      const found = check.wrong(name, error.message, `It can be moved aside; ${standIn(good, version)}.`)
       if (!mayRepair(examination)) broken.push(unrepaired(found, examination))
       else {
         const target = moveAside(home, dir, asideName(id, version))
         const detail = `the checkpoint of version ${version} was broken and is now ${target}; ${standIn(good, version)}`
-        broken.push(repaired(name, detail))
+        broken.push(check.repaired(name, detail))
       }
     }
   }
   if (published !== undefined && good.length === 0 && broken.length === 0)
     return [
-      wrong(
+      check.wrong(
         name,
         `has published version ${published}, and there is no checkpoint in ${checkpointsDir}`,
         'Put a copy of its directory back.',
@@ -102,14 +92,14 @@ async function checkCheckpoints(
   // One that was moved aside has been reported.
   if (isMissing && !existsSync(join(home.asideDir, asideName(id, published))))
     broken.push(
-      warning(
+      check.warning(
         name,
         `the checkpoint of version ${published}, which the run published, is missing; ${standIn(good, published)}`,
         `Put a copy of ${checkpointDir(published)} back before the run continues, or let it continue from version ${newest}.`,
       ),
     )
   if (broken.length > 0) return broken
-  return [fine(name, `${plural(good.length, 'checkpoint')}, all whole`)]
+  return [check.fine(name, `${plural(good.length, 'checkpoint')}, all whole`)]
 }
 
 function asideName(run: RunId, version: number): string {
@@ -139,9 +129,9 @@ async function checkMetrics(
     ? `${metricsFile} lacks lines that the store has, or holds others`
     : `${metricsFile} is missing`
   if (!mayRepair(examination))
-    return [unrepaired(warning(name, detail, 'It can be made again from the store.'), examination)]
+    return [unrepaired(check.warning(name, detail, 'It can be made again from the store.'), examination)]
   await restoreMetrics(store, id, metricsFile)
-  return [repaired(name, `${detail}: it was made again from the store`)]
+  return [check.repaired(name, `${detail}: it was made again from the store`)]
 }
 
 /** Files of writers that died: `.NAME.….partial` beside checkpoints and batches, `….new` beside the record. */
@@ -155,14 +145,15 @@ function checkLeftovers(home: Home, runs: readonly StoredRun[], examination: Exa
     ...folders.flatMap((folder) => leftIn(folder, /^\..+\.partial$|\.tmp$/)),
     ...leftIn(home.dir, /^temporal\.json\.\d+\.new$|\.tmp$/),
   ]
-  if (left.length === 0) return fine(name, 'nothing half written')
+  if (left.length === 0) return check.fine(name, 'nothing half written')
   const names = left.slice(0, shown).map((file) => relative(home.dir, file))
   const detail = `${plural(left.length, 'file')} half written by processes that died: ${names.join(', ')}${left.length > shown ? ', …' : ''}`
   // A living process may be writing them now.
-  if (examination.inUse) return fine(name, 'not looked for while processes write')
-  if (!mayRepair(examination)) return unrepaired(warning(name, detail, 'They can be removed.'), examination)
+  if (examination.inUse) return check.fine(name, 'not looked for while processes write')
+  if (!mayRepair(examination))
+    return unrepaired(check.warning(name, detail, 'They can be removed.'), examination)
   for (const file of left) rmSync(file, { recursive: true, force: true })
-  return repaired(name, `${detail}; they were removed`)
+  return check.repaired(name, `${detail}; they were removed`)
 }
 
 function leftIn(folder: string, pattern: RegExp): readonly string[] {
@@ -179,7 +170,7 @@ function checkStrays({ runsDir }: Home, runs: readonly StoredRun[]): readonly Ch
   return names
     .filter((each) => isRunName(each) && !known.has(each))
     .map((each) =>
-      warning(
+      check.warning(
         `run ${each}`,
         `${join(runsDir, each)} is there, and the store knows no such run`,
         'Its checkpoints can be used as policy.from; move it away when no one needs it.',
@@ -189,5 +180,9 @@ function checkStrays({ runsDir }: Home, runs: readonly StoredRun[]): readonly Ch
 
 /** @returns the check of what kept the runs from being looked at */
 export function unseen(error: unknown): Check {
-  return wrong('runs', `cannot be looked at: ${reasonOf(error)}`, 'Repair what it names, then check again.')
+  return check.wrong(
+    'runs',
+    `cannot be looked at: ${reasonOf(error)}`,
+    'Repair what it names, then check again.',
+  )
 }

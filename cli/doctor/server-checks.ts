@@ -15,17 +15,7 @@ import { tryLock } from '../../temporal/server/file-lock.ts'
 import { servesFile } from '../../temporal/server/process.ts'
 import { readRecord, serverPaths } from '../../temporal/server/record.ts'
 import { inspectTemporal, stopTemporal } from '../../temporal/server/server.ts'
-import {
-  type Check,
-  type Examination,
-  fine,
-  mayRepair,
-  plural,
-  repaired,
-  unrepaired,
-  warning,
-  wrong,
-} from './check.ts'
+import { type Check, check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 import { problemsOf } from './store-checks.ts'
 
 /** Living processes that use a home; changes nothing. */
@@ -64,19 +54,19 @@ export async function checkServerHome(
 function checkFile(home: Home, binary: TemporalBinary | undefined, examination: Examination): Check {
   const { temporalFile } = home
   const name = basename(temporalFile)
-  if (!existsSync(temporalFile)) return fine(name, 'none yet')
+  if (!existsSync(temporalFile)) return check.fine(name, 'none yet')
   const record = readRecord(serverPaths(home.dir).record)
   if (binary !== undefined && record !== undefined) {
     if (compareVersions(binary.serverVersion, record.serverVersion) < 0)
-      return wrong(
+      return check.wrong(
         name,
         `written by Temporal server ${record.serverVersion}; ${binary.path} is the older ${binary.serverVersion}`,
         'Update it, or name a newer one in PERDURE_TEMPORAL_CLI.',
       )
   }
   const problems = fileProblems(temporalFile)
-  if (problems.length === 0) return fine(name, 'is whole')
-  const found = wrong(
+  if (problems.length === 0) return check.fine(name, 'is whole')
+  const found = check.wrong(
     name,
     `is damaged: ${problems[0]}`,
     'Put a copy of it back, or move it aside: `perdure resume` continues runs from their last publication.',
@@ -87,7 +77,7 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
     if (existsSync(temporalFile + suffix))
       moveAside(home, temporalFile + suffix, `temporal-${stamp}.db${suffix}`)
   const target = moveAside(home, temporalFile, `temporal-${stamp}.db`)
-  return repaired(
+  return check.repaired(
     name,
     `was damaged and is now ${target}; \`perdure resume\` continues runs from their last publication`,
   )
@@ -100,56 +90,57 @@ function fileProblems(file: string): readonly string[] {
 async function checkRecord(home: Home, examination: Examination): Promise<Check> {
   const name = 'server record'
   const paths = serverPaths(home.dir)
-  if (!existsSync(paths.record)) return fine(name, 'none')
+  if (!existsSync(paths.record)) return check.fine(name, 'none')
   const record = readRecord(paths.record)
   if (record === undefined) return unreadable(home, paths.record, examination)
-  if (record.pid === undefined) return fine(name, 'says that no server runs')
+  if (record.pid === undefined) return check.fine(name, 'says that no server runs')
   if (servesFile(record.pid, paths.database)) {
     const server = await inspectTemporal(home.dir)
-    if (server?.running === true && examination.inUse) return fine(name, `server ${record.pid} runs`)
+    if (server?.running === true && examination.inUse) return check.fine(name, `server ${record.pid} runs`)
     if (server?.silence !== undefined && examination.inUse)
-      return warning(name, server.silence, 'Wait for a minute and look again.')
+      return check.warning(name, server.silence, 'Wait for a minute and look again.')
     return leftServer(home, record.pid, examination)
   }
-  const found = warning(
+  const found = check.warning(
     name,
     `names process ${record.pid}, which does not serve this home any more`,
     'The next command that needs the server puts it right.',
   )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return repaired(name, `named process ${record.pid}, which is gone; it says so now`)
+  return check.repaired(name, `named process ${record.pid}, which is gone; it says so now`)
 }
 
 function unreadable(home: Home, file: string, examination: Examination): Check {
   const name = 'server record'
-  const found = warning(
+  const found = check.warning(
     name,
     `${file} cannot be read: ${readFileSync(file, 'utf8').slice(0, 40)}`,
     'It only saves work and can be moved aside.',
   )
   if (!mayRepair(examination)) return unrepaired(found, examination)
-  return repaired(name, `could not be read and is now ${moveAside(home, file, 'temporal.json')}`)
+  return check.repaired(name, `could not be read and is now ${moveAside(home, file, 'temporal.json')}`)
 }
 
 async function leftServer(home: Home, pid: number, examination: Examination): Promise<Check> {
   const name = 'server record'
-  const found = warning(
+  const found = check.warning(
     name,
     `server ${pid} was left behind by a process that was killed`,
     'The next command on this home takes it over and stops it.',
   )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   await stopTemporal(home.dir)
-  return repaired(name, `server ${pid} was left behind and is stopped`)
+  return check.repaired(name, `server ${pid} was left behind and is stopped`)
 }
 
 function checkUsers(home: Home, examination: Examination): Check {
   const name = 'locks'
   const { living, dead } = usersOf(home)
-  if (dead.length === 0) return fine(name, `${living} in use`)
+  if (dead.length === 0) return check.fine(name, `${living} in use`)
   const detail = `${plural(dead.length, 'lock')} of processes that were killed`
-  if (!examination.repair) return unrepaired(warning(name, detail, 'They count for nothing.'), examination)
+  if (!examination.repair)
+    return unrepaired(check.warning(name, detail, 'They count for nothing.'), examination)
   for (const file of dead) rmSync(file, { force: true })
-  return repaired(name, `${detail} were removed`)
+  return check.repaired(name, `${detail} were removed`)
 }

@@ -17,17 +17,7 @@ import { isCurrent } from '../../storage/migrations.ts'
 import { isWritable, openForReading } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../wording.ts'
-import {
-  type Check,
-  type Examination,
-  fine,
-  mayRepair,
-  plural,
-  repaired,
-  unrepaired,
-  warning,
-  wrong,
-} from './check.ts'
+import { type Check, check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 
 const name = 'store'
 const namedProblems = 3
@@ -38,7 +28,7 @@ export async function checkStore(home: Home, examination: Examination): Promise<
   const lost = lostStore(storeFile)
   if (lost !== undefined)
     return [
-      wrong(
+      check.wrong(
         name,
         lost.message,
         'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
@@ -56,11 +46,11 @@ export async function checkStore(home: Home, examination: Examination): Promise<
 async function checkIntegrity(home: Home, examination: Examination): Promise<Check> {
   const { storeFile } = home
   const problems = problemsOf(storeFile)
-  if (problems.length === 0) return fine(name, `${basename(storeFile)} is whole`)
+  if (problems.length === 0) return check.fine(name, `${basename(storeFile)} is whole`)
   const detail = `${storeFile} is damaged: ${problems.slice(0, namedProblems).join('; ')}`
   const advice =
     'What can be built anew from its rows is; else put a copy back, or move it away and start again.'
-  if (!mayRepair(examination)) return unrepaired(wrong(name, detail, advice), examination)
+  if (!mayRepair(examination)) return unrepaired(check.wrong(name, detail, advice), examination)
   try {
     mkdirSync(home.asideDir, { recursive: true })
     const copy = join(home.asideDir, `store-${Date.now()}.db`)
@@ -72,11 +62,11 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
       database.close()
     }
     if (problemsOf(storeFile).length === 0)
-      return repaired(name, `its indices were built anew; ${copy} is as it was before`)
+      return check.repaired(name, `its indices were built anew; ${copy} is as it was before`)
   } catch {
     // What cannot be repaired is reported below as it was found.
   }
-  return wrong(name, detail, 'It cannot be repaired: put a copy back, or move it away and start again.')
+  return check.wrong(name, detail, 'It cannot be repaired: put a copy back, or move it away and start again.')
 }
 
 /** What SQLite finds wrong with a file. */
@@ -102,12 +92,12 @@ async function checkSchema(file: string, examination: Examination): Promise<Chec
   } catch (error) {
     return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, file)) }
   }
-  if (current) return fine(what, 'of this release')
+  if (current) return check.fine(what, 'of this release')
   if (!mayRepair(examination))
-    return fine(what, 'of an earlier release; the next command that uses it updates it')
+    return check.fine(what, 'of an earlier release; the next command that uses it updates it')
   const store = await openStore(file, { create: false })
   await store.close()
-  return repaired(what, 'was of an earlier release and is of this one now')
+  return check.repaired(what, 'was of an earlier release and is of this one now')
 }
 
 function faultWords({ message }: StorageFault): { readonly detail: string; readonly advice: string } {
@@ -124,7 +114,7 @@ function checkLog(file: string, left: number, { inUse }: Examination): readonly 
     database.close()
   }
   const detail = `a process that was killed left ${bytes(left)} in it; they were taken in`
-  return [repaired(`${basename(file)}-wal`, detail)]
+  return [check.repaired(`${basename(file)}-wal`, detail)]
 }
 
 function sizeOf(file: string): number {
@@ -141,14 +131,14 @@ export async function checkLeases({ storeFile }: Home, { repair }: Examination):
   const leases = (await Promise.all(leaseKinds.map((kind) => store.leases.list(kind)))).flat()
   const expired = leases.filter(({ expires }) => expires <= now)
   const living = `${plural(leases.length - expired.length, 'lease')} in use`
-  if (expired.length === 0) return fine(what, living)
+  if (expired.length === 0) return check.fine(what, living)
   const dead = `${plural(expired.length, 'lease')} of dead owners (${expired.map(({ id }) => id).join(', ')})`
   if (!repair)
-    return warning(
+    return check.warning(
       what,
       dead,
       'The next session removes what they name; perdure doctor --repair ends them at once.',
     )
   for (const kind of leaseKinds) await endExpired(store.leases, kind, now)
-  return repaired(what, `${dead} were ended; the next session removes what they stood for`)
+  return check.repaired(what, `${dead} were ended; the next session removes what they stood for`)
 }
