@@ -6,7 +6,7 @@
  *   that were played, and at most the turn in progress is done again.
  * - [TURNS-2] A block ends with its episode, after the turn in which its time is up, and after the turn in which it is
  *   cancelled. So a slow engine or environment has blocks of one turn.
- * - [TURNS-3] A turn that fails ends the block before it: the turns played so far are told, and the next block fails
+ * - [TURNS-3] A turn that fails ends the block before it: the turns played so far are its result, and the next block fails
  *   as the turn alone would.
  */
 import { Context } from '@temporalio/activity'
@@ -39,7 +39,7 @@ export interface BlockResult {
   readonly contextFull: boolean
 }
 
-/** What observers are told of the calls that a block consists of. */
+/** Reports a call that a block consists of to observers. */
 export type AroundPart = <Argument, Result>(
   name: string,
   argument: Argument,

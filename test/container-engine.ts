@@ -56,7 +56,7 @@ while read -r word; do
     start) "$@" >>"$root/log" 2>&1 & engine=$! ;;
     kill)
       kill -KILL $engine; wait $engine
-      # Its containerd dies with it, and a daemon that finds one which has not yet would wait for it in vain.
+      # Its containerd dies with it, and a daemon that finds one which has not yet would wait for it without effect.
       for i in $(seq 100); do kill -0 "$(cat "$root/exec/containerd/containerd.pid")" || break; sleep 0.1; done 2>/dev/null
       ;;
   esac
