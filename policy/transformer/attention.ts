@@ -99,7 +99,8 @@ export function attention(
   )
 
   // With P the probabilities and O = P·V: dV = Pᵀ·dO, dS = P ∘ (dO·Vᵀ − rowsum(dO ∘ O)),
-  // dQ = dS·K/√d, dK = dSᵀ·Q/√d (the row sum equals rowsum(dP ∘ P), from a far smaller product).
+  // dQ = dS·K/√d, dK = dSᵀ·Q/√d (the row sum equals rowsum(dP ∘ P), from a far smaller product). dV and dK are computed
+  // as dOᵀ·P and Qᵀ·dS and turned afterwards: the runtime turns its left factor first, and P and dS are large.
   graph.record([y], [q, k, v], ([gradient]) => {
     const dQueries: Value[] = []
     const dKeys: Value[][] = keys.map(() => [])
@@ -118,27 +119,21 @@ export function attention(
       const centred = graph.operation('Sub', [dProbabilities, rowSum], part.scoreDims)
       const dScores = graph.operation('Mul', [centred, part.probabilities], part.scoreDims)
       dQueries.push(ungrouped(multiply(graph, dScores, part.keys, queryDims, { alpha })))
-      const dPartKeys = multiply(graph, dScores, part.query, part.dims, { transA: 1, alpha })
-      const dPartValues = multiply(graph, part.probabilities, dResult, part.dims, { transA: 1 })
-      const blockDims = [batch, keyValueHeads, blockTime, headDim]
-      for (const [block, piece] of split(graph, dPartKeys, 2, index + 1, blockDims).entries())
+      const dims = [batch, keyValueHeads, headDim, keysOf(index)]
+      const dPartKeys = multiply(graph, part.query, dScores, dims, { transA: 1, alpha })
+      const dPartValues = multiply(graph, dResult, part.probabilities, dims, { transA: 1 })
+      const blockDims = [batch, keyValueHeads, headDim, blockTime]
+      for (const [block, piece] of split(graph, dPartKeys, 3, index + 1, blockDims).entries())
         dKeys[block]?.push(piece)
-      for (const [block, piece] of split(graph, dPartValues, 2, index + 1, blockDims).entries())
+      for (const [block, piece] of split(graph, dPartValues, 3, index + 1, blockDims).entries())
         dValues[block]?.push(piece)
     }
-    return [
-      join(graph, dQueries, q.dims),
-      join(
-        graph,
-        dKeys.map((pieces) => sum(graph, pieces)),
-        k.dims,
-      ),
-      join(
-        graph,
-        dValues.map((pieces) => sum(graph, pieces)),
-        v.dims,
-      ),
-    ]
+    const turned = (pieces: readonly (readonly Value[])[], { dims }: Value): Value => {
+      const sums = pieces.map((ofBlock) => sum(graph, ofBlock))
+      const whole = join(graph, sums, [batch, keyValueHeads, headDim, time], 3)
+      return graph.operation('Transpose', [whole], dims, { attributes: { perm: [0, 1, 3, 2] } })
+    }
+    return [join(graph, dQueries, q.dims), turned(dKeys, k), turned(dValues, v)]
   })
   return y
 }
@@ -213,9 +208,9 @@ function prefix(
   return graph.operation('Concat', parts.slice(0, last + 1), dims, { attributes: { axis } })
 }
 
-function join(graph: Graph, parts: readonly Value[], dims: readonly Dimension[]): Value {
+function join(graph: Graph, parts: readonly Value[], dims: readonly Dimension[], axis = 2): Value {
   if (parts.length === 1) return parts[0] as Value
-  return graph.operation('Concat', parts, dims, { attributes: { axis: 2 } })
+  return graph.operation('Concat', parts, dims, { attributes: { axis } })
 }
 
 function sum(graph: Graph, values: readonly Value[]): Value {
