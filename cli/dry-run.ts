@@ -12,6 +12,7 @@ import { checkRun, type TaskSurroundings } from '../client/task-check.ts'
 import { type PlanFacts, planOf, type RunPlan } from '../config/plan.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { parseArchitecture } from '../policy/checkpoints/architecture-config.ts'
+import { isSummedApart } from '../policy/trainer/gradient-sum.ts'
 import { type Architecture, elementCount, weightSpecs } from '../policy/transformer/architecture.ts'
 import { CallFault } from './failure.ts'
 import type { Terminal } from './terminal.ts'
@@ -50,6 +51,7 @@ function shapeOf({ policy }: RunConfig): Architecture {
 function factsOf(shape: Architecture, limits: ReadonlyMap<string, number>): PlanFacts {
   return {
     parameters: weightSpecs(shape).reduce((sum, { shape: dims }) => sum + elementCount(dims), 0),
+    isSummedApart: isSummedApart(shape),
     layers: shape.num_hidden_layers,
     keyValueHeads: shape.num_key_value_heads,
     headDim: shape.head_dim,

@@ -5,6 +5,7 @@ import { planOf } from './plan.ts'
 
 const facts = {
   parameters: 1000,
+  isSummedApart: false,
   layers: 2,
   keyValueHeads: 2,
   headDim: 4,
@@ -57,6 +58,14 @@ test('memory follows from the shapes, 4 bytes a number', () => {
   expect(memory.activations).toBe(64 * (2 * (12 * 8 + 4 * 16) + 3 * 300) * 4)
   expect(memory.total).toBe(memory.policy + memory.keyValueCache + memory.training + memory.activations)
   expect(checkpoints.bytes).toBe(12_000)
+})
+
+test('threads that compute gradients apart have a sum each', () => {
+  const { memory } = planOf(loadConfig({ set: [...settings, 'policy.threads=3'] }), {
+    ...facts,
+    isSummedApart: true,
+  })
+  expect(memory.training).toBe(28_000) // weights, three gradients, two moments, reference
 })
 
 test('what is turned off takes no memory', () => {

@@ -10,6 +10,8 @@ import type { RunConfig } from './schema.ts'
 /** What a plan needs to know beyond the configuration. */
 export interface PlanFacts {
   readonly parameters: number
+  /** Each thread of the trainer has a sum of gradients of its own; otherwise there is one. */
+  readonly isSummedApart: boolean
   readonly layers: number
   readonly keyValueHeads: number
   readonly headDim: number
@@ -26,7 +28,7 @@ interface MemoryPlan {
   readonly policy: number
   /** Keys and values of all episodes in flight at full length: an upper bound. */
   readonly keyValueCache: number
-  /** Weights, gradient and both moments while an update runs. */
+  /** Weights, sums of gradients and both moments while an update runs. */
   readonly training: number
   /** Activations of one micro-batch: an estimate. */
   readonly activations: number
@@ -111,7 +113,8 @@ function memoryOf(config: RunConfig, facts: PlanFacts, episodesInFlight: number)
   const keysAndValues = 2 * facts.layers * facts.keyValueHeads * facts.headDim * bytesPerNumber
   const keyValueCache = episodesInFlight * settings.contextLength * keysAndValues
   const reference = learning.klCoefficient > 0 ? model : 0
-  const training = 4 * model + reference
+  const sums = facts.isSummedApart ? settings.threads : 1
+  const training = (3 + sums) * model + reference
   // Per token and layer: about 12 rows of the width and 4 of the feed-forward part are kept for the
   // backward pass, and once logits with their gradient.
   const perToken =

@@ -11,6 +11,15 @@ import { type Architecture, elementCount, weightSpecs } from '../transformer/arc
 import { embeddedGradientName, gradientName } from '../transformer/objective-graph.ts'
 import type { MicroBatch } from './micro-batch.ts'
 
+/** Weights up to this many bytes have a sum of gradients for each thread. */
+const summedApart = 64 * 2 ** 20
+
+/** Whether each thread computes micro-batches of its own, with a sum of its own. */
+export function isSummedApart(architecture: Architecture): boolean {
+  const weights = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  return weights * Float32Array.BYTES_PER_ELEMENT <= summedApart
+}
+
 /** Gradients by weight. */
 export type Gradients = ReadonlyMap<string, Float32Array>
 

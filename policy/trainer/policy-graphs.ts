@@ -10,15 +10,13 @@
  * - Results come in the order of the micro-batches.
  */
 import type { InferenceSession } from '../graph/runtime.ts'
-import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
+import type { Architecture } from '../transformer/architecture.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
-import type { GradientSum } from './gradient-sum.ts'
+import { type GradientSum, isSummedApart } from './gradient-sum.ts'
 import { GradientThread } from './gradient-thread.ts'
 import { GraphSessions, type GraphWork, type TokenResults, type WeightFeeds } from './graph-sessions.ts'
 import type { MicroBatch } from './micro-batch.ts'
 
-/** Weights up to this many bytes have a sum of gradients for each thread. */
-const heldByEach = 64 * 2 ** 20
 /** Tokens of a micro-batch that one core computes: more of them leave its cache, fewer cost their own gradients. */
 const tokensInCache = 768
 
@@ -42,7 +40,7 @@ export class PolicyGraphs {
 
   /** Tokens of a micro-batch at most, where `asked` may be held at once by all threads. */
   tokenLimit(architecture: Architecture, asked: number): number {
-    if (!this.#worksApart(architecture)) return asked
+    if (!isSummedApart(architecture)) return asked
     return Math.min(tokensInCache, Math.floor(asked / this.#threads))
   }
 
@@ -68,7 +66,7 @@ export class PolicyGraphs {
     const theirs = Promise.all(others)
     theirs.catch(() => {}) // awaited below, after this thread's own share
     const results = new Array<TokenResults>(works.length)
-    const sessions = this.#worksApart(architecture) ? this.#apart : this.#together
+    const sessions = isSummedApart(architecture) ? this.#apart : this.#together
     for (const at of shares[0] ?? []) {
       results[at] = await sessions.run(architecture, kind, feeds, works[at] as GraphWork, gradient?.gradients)
       onDone()
@@ -82,7 +80,7 @@ export class PolicyGraphs {
 
   /** The inference session of a kind of graph on the calling thread, made at its first use. */
   session(architecture: Architecture, kind: GraphKind): Promise<InferenceSession> {
-    return (this.#worksApart(architecture) ? this.#apart : this.#together).session(architecture, kind)
+    return (isSummedApart(architecture) ? this.#apart : this.#together).session(architecture, kind)
   }
 
   /** Ends the other threads and frees all inference sessions. */
@@ -92,11 +90,6 @@ export class PolicyGraphs {
     await this.#together.release()
   }
 
-  #worksApart(architecture: Architecture): boolean {
-    const weights = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
-    return weights * Float32Array.BYTES_PER_ELEMENT <= heldByEach
-  }
-
   #other(index: number): GradientThread {
     if (this.#others[index]?.dead !== false) this.#others[index] = new GradientThread()
     return this.#others[index] as GradientThread
@@ -104,7 +97,7 @@ export class PolicyGraphs {
 
   /** The micro-batches of each thread: the longest goes to the thread with least to do. */
   #shares(architecture: Architecture, works: readonly GraphWork[]): readonly (readonly number[])[] {
-    const threads = this.#worksApart(architecture) ? Math.min(this.#threads, works.length) : 1
+    const threads = isSummedApart(architecture) ? Math.min(this.#threads, works.length) : 1
     const shares = Array.from({ length: threads }, () => ({ load: 0, works: [] as number[] }))
     const costs = works.map(({ micro }) => costOf(architecture, micro))
     const byCost = [...costs.keys()].sort((a, b) => (costs[b] as number) - (costs[a] as number) || a - b)
