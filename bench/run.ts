@@ -3,6 +3,8 @@
  *
  * Invariants
  * - The last line of standard output is `{"benchmark", "figures", "machine"}`.
+ * - A benchmark that ends without figures, by a fault or because nothing is left to wait for (Node's code 13), ends
+ *   with another exit code than 0 and says so.
  * - An unknown name or option ends with exit code 2 and names those that are known.
  */
 import { existsSync } from 'node:fs'
@@ -81,6 +83,7 @@ async function run(benchmark: string, given: Given): Promise<number> {
   try {
     const module = (await import(fileOf(benchmark))) as { bench(given: Given): Promise<readonly Figure[]> }
     const figures = await module.bench(given)
+    if (figures.length === 0) throw new Error('it ended without figures')
     const seconds = Math.round((performance.now() - started) / 100) / 10
     for (const figure of figures) console.error(lineOf(figure))
     console.log(JSON.stringify({ benchmark, figures, machine: { ...machine, seconds } }))

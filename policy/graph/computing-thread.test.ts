@@ -39,7 +39,7 @@ for (;;) {
 }`
 
 /** The exit code of a process that does this while three threads compute. */
-function codeOf(what: string, source = computing): number | null {
+function codeOf(what: string, source = computing, printed = /^$/): number | null {
   writeFileSync(join(folder, 'computing.mjs'), computing)
   const module = join(folder, 'thread.mjs')
   writeFileSync(module, source)
@@ -56,7 +56,7 @@ await Promise.all(threads.map((thread) => new Promise((resolve) => {
 ${what}`,
   )
   const { status, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' })
-  expect(stderr).toBe('')
+  expect(stderr).toMatch(printed)
   return status
 }
 
@@ -76,6 +76,12 @@ it('a thread that has threads of its own ends after them [THREAD-1]', () => {
   expect(codeOf('await Promise.all(threads.map(endComputingThread)); process.exitCode = 3', delegating)).toBe(
     3,
   )
+})
+
+// [THREAD-2]
+it('a process that has nothing left to do but wait ends with the code that says so', () => {
+  const waiting = 'for (const thread of threads) thread.unref()\nawait new Promise(() => {})'
+  expect(codeOf(waiting, computing, /unsettled top-level await/)).toBe(13) // Node's code for it
 })
 
 it('a process that exits while graphs run keeps its exit code and aborts nothing [THREAD-2]', () => {
