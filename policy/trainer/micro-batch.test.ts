@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { timeMultiple } from '../transformer/forward.ts'
-import { microBatches } from './micro-batch.ts'
+import { microBatches, runTokens } from './micro-batch.ts'
 
 /** Episodes as masks; the first token never counts. */
 const masks = fc.array(
@@ -41,6 +41,32 @@ describe('microBatches', () => {
         }
         const counted = [...batch.lossMask.keys()].filter((i) => batch.lossMask[i] === 1)
         expect(seen.sort((a, b) => a - b)).toEqual(counted)
+      }),
+    )
+  })
+
+  test('no other cuts of the sorted episodes cost less [LAYOUT-1]', () => {
+    const lengths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(lengths, fc.integer({ min: 16, max: 900 }), (given, limit) => {
+        const batch = batchOf(given.map((length) => [...new Array<number>(length).fill(0), 1]))
+        const cost = microBatches(batch, limit).reduce(
+          (sum, { tokens }) => sum + tokens.length + runTokens,
+          0,
+        )
+        const times = given
+          .map((length) => Math.ceil(length / timeMultiple) * timeMultiple)
+          .sort((a, b) => b - a)
+        const cheapest = (rest: readonly number[]): number => {
+          const [time = 0] = rest
+          const costs = rest.map((_, at) =>
+            at === 0 || (at + 1) * time <= limit
+              ? (at + 1) * time + runTokens + cheapest(rest.slice(at + 1))
+              : Number.POSITIVE_INFINITY,
+          )
+          return rest.length === 0 ? 0 : Math.min(...costs)
+        }
+        expect(cost).toBe(cheapest(times))
       }),
     )
   })

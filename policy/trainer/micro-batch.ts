@@ -2,13 +2,14 @@
  * Layout of a batch for the gradient: episodes sorted by length, padded to the longest of their
  * micro-batch.
  *
- * Padding costs little once sorted (a few per cent), while packing episodes into one long row would make
- * attention, the square part of the work, cross episodes only to mask them out.
+ * Padding costs little once sorted and cut where it is least (a few per cent), while packing episodes into one long
+ * row would make attention, the square part of the work, cross episodes only to mask them out.
  *
  * Invariants
  * - Every counted token is in exactly one micro-batch; an episode is never cut.
  * - What no counted token depends on (an episode's end, an episode without counted tokens) is left out.
- * - The layout follows from lengths and order alone.
+ * - [LAYOUT-1] The layout follows from lengths and order alone; no other cuts of the sorted episodes feed fewer
+ *   tokens, a run of the graph counted as `runTokens` of them.
  */
 import { timeMultiple } from '../transformer/forward.ts'
 import type { UpdateBatch } from './batch.ts'
@@ -26,6 +27,9 @@ export interface MicroBatch {
   /** [rows] where the counted tokens are in the batch's own arrays */
   readonly sources: Int32Array
 }
+
+/** What a run of the graph costs beside its tokens, in tokens: mostly the sum of its gradients, of whatever width. */
+export const runTokens = 32
 
 interface Span {
   readonly begin: number
@@ -50,15 +54,32 @@ export function microBatches(
     .map((episode) => spanOf(batch, episode))
     .filter((span) => span.length > 0)
     .sort((a, b) => b.length - a.length) // stable: equal lengths keep their order
+  const times = spans.map(({ length }) => Math.ceil(length / timeMultiple) * timeMultiple)
+  const sizes = cheapestSizes(times, tokenLimit)
   const result: MicroBatch[] = []
   for (let first = 0; first < spans.length; ) {
-    const longest = (spans[first] as Span).length
-    const time = Math.ceil(longest / timeMultiple) * timeMultiple
-    const size = Math.max(1, Math.floor(tokenLimit / time))
-    result.push(layOut(batch, spans.slice(first, first + size), time, counted))
+    const size = sizes[first] as number
+    result.push(layOut(batch, spans.slice(first, first + size), times[first] as number, counted))
     first += size
   }
   return result
+}
+
+/** How many episodes the micro-batch takes that begins with each. @param times falling, padded */
+function cheapestSizes(times: readonly number[], tokenLimit: number): readonly number[] {
+  const sizes = times.map(() => 1)
+  /** What the micro-batches from each episode on cost. */
+  const costs = [...times.map(() => Number.POSITIVE_INFINITY), 0]
+  for (const [first, time] of [...times.entries()].reverse()) {
+    const most = Math.min(times.length - first, Math.max(1, Math.floor(tokenLimit / time)))
+    for (let size = 1; size <= most; size++) {
+      const cost = size * time + runTokens + (costs[first + size] as number)
+      if (cost >= (costs[first] as number)) continue
+      costs[first] = cost
+      sizes[first] = size
+    }
+  }
+  return sizes
 }
 
 /** Tokens that an episode's gradient is computed from: all before its last counted token. */

@@ -95,10 +95,10 @@ export class PolicyGraphs {
     return this.#others[index] as GradientThread
   }
 
-  /** The micro-batches of each thread: the longest goes to the thread with least to do. */
+  /** The micro-batches of each thread: the longest goes to the thread with least to do, then some are exchanged. */
   #shares(architecture: Architecture, works: readonly GraphWork[]): readonly (readonly number[])[] {
     const threads = isSummedApart(architecture) ? Math.min(this.#threads, works.length) : 1
-    const shares = Array.from({ length: threads }, () => ({ load: 0, works: [] as number[] }))
+    const shares = Array.from({ length: threads }, (): Share => ({ load: 0, works: [] }))
     const costs = works.map(({ micro }) => costOf(architecture, micro))
     const byCost = [...costs.keys()].sort((a, b) => (costs[b] as number) - (costs[a] as number) || a - b)
     for (const at of byCost) {
@@ -106,8 +106,39 @@ export class PolicyGraphs {
       least.load += costs[at] as number
       least.works.push(at)
     }
+    while (exchange(shares, costs));
     return shares.map((share) => share.works.sort((a, b) => a - b))
   }
+}
+
+interface Share {
+  load: number
+  readonly works: number[]
+}
+
+/**
+ * Exchanges the two works, of the share with most to do and of the one with least, that bring them closest.
+ * @returns false where no exchange does
+ */
+function exchange(shares: readonly Share[], costs: readonly number[]): boolean {
+  const most = shares.reduce((best, share) => (share.load > best.load ? share : best))
+  const least = shares.reduce((best, share) => (share.load < best.load ? share : best))
+  const gap = most.load - least.load
+  let best = { moved: 0, rest: gap, from: -1, to: -1 }
+  for (const [from, given] of most.works.entries()) {
+    for (const [to, taken] of least.works.entries()) {
+      const moved = (costs[given] as number) - (costs[taken] as number)
+      const rest = Math.abs(gap - 2 * moved)
+      if (rest < best.rest) best = { moved, rest, from, to }
+    }
+  }
+  if (best.from < 0) return false
+  const given = most.works[best.from] as number
+  most.works[best.from] = least.works[best.to] as number
+  least.works[best.to] = given
+  most.load -= best.moved
+  least.load += best.moved
+  return true
 }
 
 /** Multiplications of a token in a layer, and what attention adds for the tokens before it. */
