@@ -69,6 +69,7 @@ describe('a name that there is not', { timeout: 120_000 }, () => {
     'audit',
     'promote',
     'export',
+    'metrics',
     'clean',
     'schedule list',
   ]
@@ -183,7 +184,7 @@ describe('an empty text', () => {
 
 const commands = [
   ...['train', 'resume', 'status', 'runs', 'pause', 'continue', 'stop', 'eval', 'export', 'env', 'worker'],
-  ...['ui', 'doctor'],
+  ...['ui', 'doctor', 'metrics'],
 ]
 
 describe.concurrent('help', { timeout: 60_000 }, () => {
@@ -234,6 +235,7 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
     [['status', 'none'], 'RUN is "none"'],
     [['export', 'none'], 'RUN is "none"'],
     [['export', 'none', '--format', 'csv'], "option '--format <format>' argument 'csv' is invalid"],
+    [['metrics', 'none', '--of', 'losses'], "option '--of <kind>' argument 'losses' is invalid"],
     [['eval', 'a@b'], "argument 'run[@version]'"],
     [['eval', 'a', '--episodes', '0'], "option '--episodes <n>' argument '0' is invalid"],
     [['worker', '--role', 'cook'], '"cook" is no role'],

@@ -24,6 +24,7 @@ import { envCommand } from './env.ts'
 import { evaluateCommand } from './evaluate.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
+import { metricsCommand } from './metrics.ts'
 import { type RunVersion, refuseEmptyValues, runName } from './options.ts'
 import { promoteCommand } from './promote.ts'
 import { requireRun } from './run-record.ts'
@@ -77,6 +78,7 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     resumeCommand(),
     statusCommand(),
     runsCommand(),
+    metricsCommand(),
     ...steerCommands(),
     evaluateCommand(),
     scheduleCommand(),

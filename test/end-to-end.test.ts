@@ -53,6 +53,17 @@ describe('a training run from start to end', () => {
     expect(rows).toHaveLength((await store.episodes.page(run, '', 10_000)).length)
   })
 
+  it('has its figures as a table, and as CSV with each update once', async () => {
+    const words = ['metrics', run]
+    const shown = await startPerdure(home, ...words).ended
+    expect(shown.stdout).toMatch(/update.*staleness.*KL.*entropy/)
+    const csv = await startPerdure(home, ...words, '--csv').ended
+    expect([shown.code, csv.code]).toEqual([0, 0])
+    const [head = '', ...rows] = csv.stdout.trimEnd().split('\r\n')
+    expect(head.split(',').slice(0, 2)).toEqual(['step', 'version'])
+    expect(rows.map((row) => row.split(',')[0])).toEqual(['1', '2', '3'])
+  })
+
   it('evaluates a checkpoint by hand, and a second time finds the same result', async () => {
     const words = ['eval', `${run}@0`, '--episodes', '4', '--json']
     const first = await startPerdure(home, ...words).ended
