@@ -76,6 +76,7 @@ describe('a name that there is not', { timeout: 120_000 }, () => {
   const cases = [
     ...calls.map((call) => `${call} fisrt`),
     'branch fisrt/g0/s0/a0 --turn 0',
+    'compare fisrt fisrt',
     'rollback fisrt 1',
   ]
   const home = () => join(folder, 'with-a-run')
@@ -184,7 +185,7 @@ describe('an empty text', () => {
 
 const commands = [
   ...['train', 'resume', 'status', 'runs', 'pause', 'continue', 'stop', 'eval', 'export', 'env', 'worker'],
-  ...['ui', 'doctor', 'metrics'],
+  ...['ui', 'doctor', 'metrics', 'compare'],
 ]
 
 describe.concurrent('help', { timeout: 60_000 }, () => {

@@ -17,6 +17,7 @@ import { branchCommand } from './branch.ts'
 import { cleanCommand } from './clean.ts'
 import { codecServerCommand } from './codec-server.ts'
 import { withTypedCommands } from './command-name.ts'
+import { compareCommand } from './compare.ts'
 import { dataCommand } from './data.ts'
 import { diskCommand } from './disk.ts'
 import { doctorCommand } from './doctor.ts'
@@ -79,6 +80,7 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     statusCommand(),
     runsCommand(),
     metricsCommand(),
+    compareCommand(),
     ...steerCommands(),
     evaluateCommand(),
     scheduleCommand(),
@@ -122,6 +124,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
 const runOf: Readonly<Record<string, (given: never) => string>> = {
   run: (given: string) => given,
   'run[@version]': ({ run }: RunVersion) => run,
+  'other[@version]': ({ run }: RunVersion) => run,
   // What a page of the UI shows may begin with the name of a home.
   episode: (given: string) => runName(parseWorkflowId(given).id.split('/')[0] ?? ''),
 }
