@@ -9,7 +9,7 @@
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
  * - The same pairs and seed give the same figures.
  */
-import { uniforms } from '../identity/identity.ts'
+import { bootstrapInterval } from './bootstrap.ts'
 import { differenceInterval, type Interval } from './interval.ts'
 
 /** Success of two policies on one instance, each the share of its samples that succeeded, in [0, 1]. */
@@ -26,12 +26,9 @@ export interface PairedDifference extends Interval {
   readonly worse: number
 }
 
-const resamples = 2000
-
 /**
  * The difference with its 95 % percentile interval of the bootstrap over instances. Where all instances agree the
  * bootstrap knows no spread: then it is Newcombe's of two independent rates, which is wider.
- * Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
  * @param pairs [instances], one at least
  * @param seed 32 bits, of the draws
  * @throws RangeError no pair
@@ -54,20 +51,12 @@ export function pairedDifference(pairs: readonly Pair[], seed: number): PairedDi
     )
     return { ...counts, low: Math.min(mean, low), high: Math.max(mean, high) }
   }
-  const draw = uniforms(seed)
-  const drawn = Array.from({ length: resamples }, () => {
+  const meanOf = (draw: () => number) => {
     let total = 0
-    for (let i = 0; i < n; i++) total += differences[Math.floor(draw() * n)] ?? 0
+    for (let i = 0; i < n; i++) total += differences[draw()] ?? 0
     return total / n
-  }).sort((a, b) => a - b)
-  const at = (position: number) => drawn[position] ?? mean
-  // The same number of draws beyond either end, so that exchanging the two turns the interval round.
-  const beyond = Math.floor(0.025 * resamples)
-  return {
-    ...counts,
-    low: Math.min(mean, at(beyond)),
-    high: Math.max(mean, at(resamples - 1 - beyond)),
   }
+  return { ...counts, ...bootstrapInterval(mean, meanOf, { instances: n, seed }) }
 }
 
 function sum(values: readonly number[]): number {

@@ -6,7 +6,7 @@
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
  * - The same episodes and seed give the same figures.
  */
-import { uniforms } from '../identity/identity.ts'
+import { bootstrapInterval } from './bootstrap.ts'
 import { type Interval, wilsonInterval } from './interval.ts'
 import { passAtK } from './pass-at-k.ts'
 
@@ -29,8 +29,6 @@ export interface SuiteStatistics {
   /** By k: 1, 2, 4, … and the number of samples; only where instances have several. */
   readonly passAt: Readonly<Record<string, Estimate>>
 }
-
-const resamples = 1000
 
 /**
  * @param instances [instances] those without any sample are left out
@@ -71,7 +69,6 @@ function choices(samples: number): readonly number[] {
 /**
  * Σ numerators / Σ sizes with the percentile interval of the bootstrap over instances, 95 %. Where all instances
  * agree the bootstrap knows no spread: then it is Wilson's with the instances as trials.
- * Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
  * @param numerators [instances], @param sizes [instances]
  */
 function ratio(numerators: readonly number[], sizes: readonly number[], seed: number): Estimate {
@@ -79,19 +76,17 @@ function ratio(numerators: readonly number[], sizes: readonly number[], seed: nu
   const value = sum(numerators) / sum(sizes)
   const agree = numerators.every((numerator, i) => numerator / (sizes[i] ?? 1) === value)
   if (agree) return { value, ...wilsonInterval(value * n, n) }
-  const draw = uniforms(seed)
-  const drawn = Array.from({ length: resamples }, () => {
+  const shareOf = (draw: () => number) => {
     let above = 0
     let below = 0
     for (let i = 0; i < n; i++) {
-      const chosen = Math.floor(draw() * n)
+      const chosen = draw()
       above += numerators[chosen] ?? 0
       below += sizes[chosen] ?? 0
     }
     return above / below
-  }).sort((a, b) => a - b)
-  const at = (share: number) => drawn[Math.round(share * (resamples - 1))] ?? value
-  return { value, low: Math.min(value, at(0.025)), high: Math.max(value, at(0.975)) }
+  }
+  return { value, ...bootstrapInterval(value, shareOf, { instances: n, seed }) }
 }
 
 function sum(values: readonly number[]): number {
