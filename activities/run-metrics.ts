@@ -24,19 +24,18 @@ export async function recordMetrics(
 
 /** Whether the run's file and the metrics in the store hold all that is done. */
 export async function hasAllMetrics(store: Store, run: RunId, file: string): Promise<boolean> {
-  return (await missingMetrics(store, run, file)).length === 0 && (await store.metrics.isWritten(run, file))
+  return (await missingMetrics(store, run)).length === 0 && (await store.metrics.isWritten(run, file))
 }
 
 /** Makes the run's file again, and the lines that it lacks. */
 export async function restoreMetrics(store: Store, run: RunId, file: string): Promise<void> {
-  await store.metrics.adopt(run, file)
-  for (const line of await missingMetrics(store, run, file)) await store.metrics.put(run, line)
+  for (const line of await missingMetrics(store, run)) await store.metrics.put(run, line)
   await store.metrics.write(run, file)
 }
 
-/** Of work that is done, as of an earlier release whose file is lost. */
-async function missingMetrics(store: Store, run: RunId, file: string): Promise<MetricsLine[]> {
-  const known = new Set((await store.metrics.listWith(run, file)).map(keyOf))
+/** Lines of work that is done: what it left in the store is enough to make them again. */
+async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> {
+  const known = new Set((await store.metrics.list(run)).map(keyOf))
   const published = (await store.runs.version(run)) ?? -1
   const updates = (await store.updates.list(run)).filter(({ version }) => version <= published)
   const evaluations = await store.evaluations.list(run)

@@ -121,7 +121,7 @@ function trainingOf(
   log: (line: string) => void,
 ): Training {
   const { storeFile, run: directoryOf } = homeAt(home)
-  const { dir: directory, metricsFile } = directoryOf(runId(run))
+  const { dir: directory } = directoryOf(runId(run))
   const ending = resultOf(session, run)
   // A caller that never asks for the result does not fail with it.
   ending.catch(() => undefined)
@@ -142,7 +142,6 @@ function trainingOf(
 
   async function* metrics(): AsyncGenerator<MetricsLine> {
     await using store = await openStore(storeFile)
-    await store.metrics.adopt(runId(run), metricsFile)
     let mark = 0
     for await (const _ of watch()) {
       const { lines, mark: next } = await store.metrics.after(runId(run), mark)

@@ -5,7 +5,9 @@
  * - Tokens and logprobs go in and come out bit for bit, never through text.
  * - A column that cannot be what was written is refused as `corrupt` and named.
  */
+import type { InsertQueryBuilder, InsertResult } from 'kysely'
 import { StorageFault } from './fault.ts'
+import type { Schema } from './schema.ts'
 
 /** Views the bytes of a typed array; SQLite copies them while binding. */
 export function blobOf(values: Int32Array | Float32Array): Uint8Array {
@@ -46,4 +48,12 @@ export type Precedence = 'first' | 'already'
 /** Reads the precedence from how many rows an insert or update has changed. */
 export function precedenceOf(affected: bigint | number | undefined): Precedence {
   return (affected ?? 0) > 0 ? 'first' : 'already'
+}
+
+/** Carries an insert out unless the row is there already. */
+export async function insertOnce<Table extends keyof Schema>(
+  insert: InsertQueryBuilder<Schema, Table, InsertResult>,
+): Promise<Precedence> {
+  const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst()
+  return precedenceOf(result.numInsertedOrUpdatedRows)
 }

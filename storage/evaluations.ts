@@ -7,7 +7,7 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../identity/identity.ts'
-import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import { insertOnce, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { EvaluationsTable, Schema } from './schema.ts'
 
 export interface NewEvaluation {
@@ -155,12 +155,7 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
 }
 
 async function insertEvaluation(db: Kysely<Schema>, evaluation: NewEvaluation): Promise<Precedence> {
-  const result = await db
-    .insertInto('evaluations')
-    .values({ ...evaluation })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  const precedence = precedenceOf(result.numInsertedOrUpdatedRows)
+  const precedence = await insertOnce(db.insertInto('evaluations').values(evaluation))
   if (precedence === 'already')
     await db
       .updateTable('evaluations')

@@ -7,7 +7,7 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
-import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import { insertOnce, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { GroupsTable, Schema } from './schema.ts'
 
@@ -65,14 +65,7 @@ export interface Groups {
 
 export function createGroups(db: Kysely<Schema>): Groups {
   return {
-    async insert(group) {
-      const result = await db
-        .insertInto('groups')
-        .values({ ...group, status: 'running' })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      return precedenceOf(result.numInsertedOrUpdatedRows)
-    },
+    insert: (group) => insertOnce(db.insertInto('groups').values({ ...group, status: 'running' })),
 
     async complete(id, { status, episodes, rewards, oldestVersion, ended }) {
       const result = await db

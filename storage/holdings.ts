@@ -23,9 +23,6 @@ export interface Holdings {
   shrink(): Promise<number>
 }
 
-/** Episodes that an earlier release sealed do not tell their size: tokens, logprobs, and about this much text a turn. */
-const textBytesPerTurn = 400
-
 /** Pages given back at once: the write lock is held for milliseconds. */
 const pagesPerStep = 2000
 
@@ -46,7 +43,7 @@ export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Hold
     async trajectories(run) {
       const { rows } = await sql<HoldingRow>`
         select e.parent, count(*) as episodes,
-          sum(coalesce(e.bytes, 4 * e.tokens + 4 * e.action_tokens + ${textBytesPerTurn} * e.observations, 0)) as bytes,
+          sum(coalesce(e.bytes, 0)) as bytes,
           g.status, g.consumed_by, g.ended as group_ended, v.id as evaluation, v.ended as evaluation_ended,
           max(e.ended) as last_ended
         from episodes e

@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
 import { storageFaultOf } from './fault.ts'
-import { checkpointVersions, createHome, createRunDirectory, homeAt } from './home.ts'
+import { createHome, createRunDirectory, homeAt } from './home.ts'
 
 let dir: string
 beforeEach(() => {
@@ -54,13 +54,6 @@ describe('home', () => {
     chmodSync(dir, 0o500)
     expect(() => createHome(join(dir, 'h'))).toThrow(expect.objectContaining({ kind: 'no_permission' }))
     chmodSync(dir, 0o700)
-  })
-
-  it('versions of checkpoints are listed in ascending order, other names left out', () => {
-    const run = createRunDirectory(createHome(dir), runId('demo'))
-    for (const name of ['10', '9', '0', 'tmp-3', '4.part']) mkdirSync(join(run.checkpointsDir, name))
-    expect(checkpointVersions(run)).toEqual([0, 9, 10])
-    expect(checkpointVersions(homeAt(dir).run(runId('other')))).toEqual([])
   })
 })
 

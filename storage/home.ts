@@ -16,7 +16,7 @@
  * - Every path in a home is built here and nowhere else.
  * - Nothing is kept outside of it: deleting the directory deletes everything.
  */
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunId } from '../identity/identity.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
@@ -104,20 +104,6 @@ export function createRunDirectory(home: Home, run: RunId): RunDirectory {
     )
   for (const dir of [paths.dir, paths.checkpointsDir, paths.batchesDir]) createDirectory(dir)
   return paths
-}
-
-/** Versions with a directory, ascending; whether a checkpoint is whole is the checkpoint's own matter. */
-export function checkpointVersions(directory: RunDirectory): number[] {
-  try {
-    return readdirSync(directory.checkpointsDir)
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-      .sort((a, b) => a - b)
-  } catch (error) {
-    const fault = storageFaultOf(error, directory.checkpointsDir)
-    if (fault.kind === 'missing') return []
-    throw fault
-  }
 }
 
 function createDirectory(dir: string): void {

@@ -8,6 +8,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { LeaseKind, LeaseStore } from '../machine/lease.ts'
+import { insertOnce } from './codec.ts'
 import type { Schema } from './schema.ts'
 
 /** @throws StorageFault the scope cannot be read */
@@ -17,11 +18,7 @@ export async function openLeases(db: Kysely<Schema>): Promise<LeaseStore> {
     scope,
 
     async take({ id, kind, owner, expires }) {
-      await db
-        .insertInto('leases')
-        .values({ id, kind, owner, expires })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute()
+      await insertOnce(db.insertInto('leases').values({ id, kind, owner, expires }))
     },
 
     async renew(owner, expires) {

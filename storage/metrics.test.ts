@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { update } from './metrics.testing.ts'
-import { readMetrics } from './metrics.ts'
+import { readMetrics, update } from './metrics.testing.ts'
 
 let dir: string
 let file: string

@@ -3,11 +3,8 @@
  *
  * Invariants
  * - An update's step, an evaluation's id and a roll-back's version are each known by one key.
- * - A last line that a killed process left torn is ignored by readers.
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { StorageFault, storageFaultOf } from './fault.ts'
 
 const count = z.int().min(0)
 const perTask = z.record(z.string(), z.number())
@@ -115,40 +112,6 @@ export function parseMetrics(text: string): MetricsLine | undefined {
   }
   const parsed = z.union([updateSchema, evaluationSchema, rollbackSchema]).safeParse(value)
   return parsed.success ? parsed.data : undefined
-}
-
-/**
- * All lines in their order; empty where there is no file.
- * @throws StorageFault `corrupt` naming file and line
- */
-export function readMetrics(file: string): MetricsLine[] {
-  if (!existsSync(file)) return []
-  let content: Buffer
-  try {
-    content = readFileSync(file)
-  } catch (error) {
-    throw storageFaultOf(error, `metrics ${file}`)
-  }
-  const { complete, tail } = splitTail(content)
-  const lines = complete.map((text, index) => {
-    const line = parseMetrics(text)
-    if (line === undefined)
-      throw new StorageFault(
-        'corrupt',
-        `metrics ${file}, line ${index + 1} is no metrics line; \`perdure doctor --repair\` makes the file again from the store`,
-      )
-    return line
-  })
-  const last = parseMetrics(tail.toString('utf8'))
-  return last === undefined ? lines : [...lines, last]
-}
-
-const newline = 0x0a
-
-function splitTail(content: Buffer): { complete: string[]; tail: Buffer } {
-  const end = content.lastIndexOf(newline) + 1
-  const text = content.subarray(0, Math.max(0, end - 1)).toString('utf8')
-  return { complete: end === 0 ? [] : text.split('\n'), tail: content.subarray(end) }
 }
 
 function schemaOf(line: MetricsLine) {

@@ -8,224 +8,104 @@
  * - A published migration never changes; a new schema is a new migration.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import type { Schema } from './schema.ts'
 
-const initial: Migration = {
-  async up(db) {
-    await createRuns(db)
-    await createGroups(db)
-    await createEpisodes(db)
-    await createTurns(db)
-    await createUpdates(db)
-    await createEvaluations(db)
-  },
-}
-
-async function createRuns(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('runs')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('config', 'text', (c) => c.notNull())
-    .addColumn('detail', 'text')
-    .addColumn('version', 'integer')
-    .addColumn('state', 'text')
-    .addColumn('created', 'bigint', (c) => c.notNull())
-    .addColumn('ended', 'bigint')
-    .execute()
-}
-
-async function createGroups(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('groups')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('run', 'text', (c) => c.notNull())
-    .addColumn('number', 'integer', (c) => c.notNull())
-    .addColumn('task', 'text', (c) => c.notNull())
-    .addColumn('instance', 'text', (c) => c.notNull())
-    .addColumn('version', 'integer', (c) => c.notNull())
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('episodes', 'text')
-    .addColumn('rewards', 'text')
-    .addColumn('oldest_version', 'integer')
-    .addColumn('consumed_by', 'integer')
-    .addColumn('created', 'bigint', (c) => c.notNull())
-    .addColumn('ended', 'bigint')
-    .execute()
-  await db.schema.createIndex('groups_of_run').on('groups').columns(['run', 'number']).unique().execute()
-}
-
-async function createEpisodes(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('episodes')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('run', 'text', (c) => c.notNull())
-    .addColumn('parent', 'text', (c) => c.notNull())
-    .addColumn('sample', 'integer', (c) => c.notNull())
-    .addColumn('attempt', 'integer', (c) => c.notNull())
-    .addColumn('task', 'text', (c) => c.notNull())
-    .addColumn('instance', 'text', (c) => c.notNull())
-    .addColumn('outcome', 'text')
-    .addColumn('reward', 'double precision')
-    .addColumn('turns', 'integer')
-    .addColumn('observations', 'integer')
-    .addColumn('tokens', 'integer')
-    .addColumn('action_tokens', 'integer')
-    .addColumn('problems', 'integer')
-    .addColumn('version_min', 'integer')
-    .addColumn('version_max', 'integer')
-    .addColumn('checksum', 'text')
-    .addColumn('created', 'bigint', (c) => c.notNull())
-    .addColumn('ended', 'bigint')
-    .execute()
-  await db.schema
-    .createIndex('episodes_of_parent')
-    .on('episodes')
-    .columns(['parent', 'sample', 'attempt'])
-    .unique()
-    .execute()
-  await db.schema.createIndex('episodes_of_run').on('episodes').columns(['run', 'id']).execute()
-}
-
-async function createTurns(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('observations')
-    .addColumn('episode', 'text', (c) => c.notNull())
-    .addColumn('turn', 'integer', (c) => c.notNull())
-    .addColumn('messages', 'text', (c) => c.notNull())
-    .addColumn('reward', 'double precision', (c) => c.notNull())
-    .addColumn('done', 'integer', (c) => c.notNull())
-    .addColumn('outcome', 'text')
-    .addColumn('info', 'text', (c) => c.notNull())
-    .addColumn('tools', 'text')
-    .addPrimaryKeyConstraint('observations_key', ['episode', 'turn'])
-    .execute()
-  await db.schema
-    .createTable('actions')
-    .addColumn('episode', 'text', (c) => c.notNull())
-    .addColumn('turn', 'integer', (c) => c.notNull())
-    .addColumn('prompt', 'blob', (c) => c.notNull())
-    .addColumn('tokens', 'blob', (c) => c.notNull())
-    .addColumn('logprobs', 'blob', (c) => c.notNull())
-    .addColumn('version', 'integer', (c) => c.notNull())
-    .addColumn('finish', 'text', (c) => c.notNull())
-    .addColumn('message', 'text', (c) => c.notNull())
-    .addColumn('problems', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('actions_key', ['episode', 'turn'])
-    .execute()
-}
-
-async function createUpdates(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('updates')
-    .addColumn('run', 'text', (c) => c.notNull())
-    .addColumn('step', 'integer', (c) => c.notNull())
-    .addColumn('version', 'integer', (c) => c.notNull())
-    .addColumn('statistics', 'text', (c) => c.notNull())
-    .addColumn('groups', 'text', (c) => c.notNull())
-    .addColumn('created', 'bigint', (c) => c.notNull())
-    .addPrimaryKeyConstraint('updates_key', ['run', 'step'])
-    .execute()
-}
-
-async function createEvaluations(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('evaluations')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('run', 'text', (c) => c.notNull())
-    .addColumn('suite', 'text', (c) => c.notNull())
-    .addColumn('version', 'integer', (c) => c.notNull())
-    .addColumn('seed', 'integer', (c) => c.notNull())
-    .addColumn('success', 'double precision')
-    .addColumn('n', 'integer')
-    .addColumn('episodes', 'text')
-    .addColumn('statistics', 'text')
-    .addColumn('created', 'bigint', (c) => c.notNull())
-    .addColumn('ended', 'bigint')
-    .execute()
-  await db.schema.createIndex('evaluations_of_run').on('evaluations').columns(['run', 'created']).execute()
-}
-
-const leases: Migration = {
-  async up(db) {
-    await db.schema
-      .createTable('leases')
-      .addColumn('id', 'text', (c) => c.primaryKey())
-      .addColumn('kind', 'text', (c) => c.notNull())
-      .addColumn('owner', 'text', (c) => c.notNull())
-      .addColumn('expires', 'bigint', (c) => c.notNull())
-      .execute()
-    await db.schema.createIndex('leases_of_owner').on('leases').column('owner').execute()
-    await db.schema
-      .createTable('lease_scope')
-      .addColumn('scope', 'text', (c) => c.notNull())
-      .execute()
-    await sql`insert into lease_scope values ('h' || lower(hex(randomblob(6))))`.execute(db)
-  },
-}
-
-const audit: Migration = {
-  async up(db) {
-    await db.schema
-      .createTable('audit')
-      .addColumn('run', 'text', (c) => c.notNull())
-      .addColumn('number', 'integer', (c) => c.notNull())
-      .addColumn('time', 'bigint', (c) => c.notNull())
-      .addColumn('ordered_by', 'text', (c) => c.notNull())
-      .addColumn('what', 'text', (c) => c.notNull())
-      .addColumn('from_value', 'text', (c) => c.notNull())
-      .addColumn('to_value', 'text', (c) => c.notNull())
-      .addColumn('version', 'integer', (c) => c.notNull())
-      .addColumn('effect_version', 'integer')
-      .addColumn('reason', 'text')
-      .addPrimaryKeyConstraint('audit_key', ['run', 'number'])
-      .execute()
-  },
-}
-
-const retention: Migration = {
-  async up(db) {
-    await db.schema.alterTable('episodes').addColumn('bytes', 'bigint').execute()
-    await db.schema.alterTable('episodes').addColumn('released', 'bigint').execute()
-  },
-}
-
-const metrics: Migration = {
-  async up(db) {
-    await db.schema
-      .createTable('metrics')
-      .addColumn('run', 'text', (c) => c.notNull())
-      .addColumn('key', 'text', (c) => c.notNull())
-      .addColumn('version', 'integer', (c) => c.notNull())
-      .addColumn('rank', 'integer', (c) => c.notNull())
-      .addColumn('number', 'integer', (c) => c.notNull())
-      .addColumn('line', 'text', (c) => c.notNull())
-      .addPrimaryKeyConstraint('metrics_key', ['run', 'key'])
-      .execute()
-    await db.schema
-      .createIndex('metrics_of_run')
-      .on('metrics')
-      .columns(['run', 'version', 'rank', 'number', 'key'])
-      .execute()
-  },
-}
-
-const failedEvaluations: Migration = {
-  async up(db) {
-    await db.schema.alterTable('evaluations').addColumn('failure', 'text').execute()
-  },
-}
-
+/** Each statement of a migration, in order. */
 const migrations: Readonly<Record<string, Migration>> = {
-  '0001_initial': initial,
-  '0002_leases': leases,
-  '0003_audit': audit,
-  '0004_retention': retention,
-  '0005_metrics': metrics,
-  '0006_failed_evaluations': failedEvaluations,
+  '0001_initial': executing(
+    sql`create table runs (
+      id text primary key,
+      status text not null, config text not null, detail text,
+      version integer, state text,
+      created bigint not null, ended bigint
+    )`,
+    sql`create table groups (
+      id text primary key,
+      run text not null, number integer not null,
+      task text not null, instance text not null, version integer not null,
+      status text not null, episodes text, rewards text, oldest_version integer,
+      consumed_by integer,
+      created bigint not null, ended bigint
+    )`,
+    sql`create unique index groups_of_run on groups (run, number)`,
+    sql`create table episodes (
+      id text primary key,
+      run text not null, parent text not null, sample integer not null, attempt integer not null,
+      task text not null, instance text not null,
+      outcome text, reward double precision,
+      turns integer, observations integer, tokens integer, action_tokens integer, problems integer,
+      version_min integer, version_max integer, checksum text,
+      created bigint not null, ended bigint
+    )`,
+    sql`create unique index episodes_of_parent on episodes (parent, sample, attempt)`,
+    sql`create index episodes_of_run on episodes (run, id)`,
+    sql`create table observations (
+      episode text not null, turn integer not null,
+      messages text not null, reward double precision not null,
+      done integer not null, outcome text, info text not null, tools text,
+      constraint observations_key primary key (episode, turn)
+    )`,
+    sql`create table actions (
+      episode text not null, turn integer not null,
+      prompt blob not null, tokens blob not null, logprobs blob not null,
+      version integer not null, finish text not null,
+      message text not null, problems text not null,
+      constraint actions_key primary key (episode, turn)
+    )`,
+    sql`create table updates (
+      run text not null, step integer not null,
+      version integer not null, statistics text not null, groups text not null,
+      created bigint not null,
+      constraint updates_key primary key (run, step)
+    )`,
+    sql`create table evaluations (
+      id text primary key,
+      run text not null, suite text not null, version integer not null, seed integer not null,
+      success double precision, n integer, episodes text, statistics text,
+      created bigint not null, ended bigint
+    )`,
+    sql`create index evaluations_of_run on evaluations (run, created)`,
+  ),
+  '0002_leases': executing(
+    sql`create table leases (id text primary key, kind text not null, owner text not null, expires bigint not null)`,
+    sql`create index leases_of_owner on leases (owner)`,
+    sql`create table lease_scope (scope text not null)`,
+    sql`insert into lease_scope values ('h' || lower(hex(randomblob(6))))`,
+  ),
+  '0003_audit': executing(
+    sql`create table audit (
+      run text not null, number integer not null,
+      time bigint not null, ordered_by text not null,
+      what text not null, from_value text not null, to_value text not null,
+      version integer not null, effect_version integer, reason text,
+      constraint audit_key primary key (run, number)
+    )`,
+  ),
+  '0004_retention': executing(
+    sql`alter table episodes add column bytes bigint`,
+    sql`alter table episodes add column released bigint`,
+  ),
+  '0005_metrics': executing(
+    sql`create table metrics (
+      run text not null, key text not null,
+      version integer not null, rank integer not null, number integer not null,
+      line text not null,
+      constraint metrics_key primary key (run, key)
+    )`,
+    sql`create index metrics_of_run on metrics (run, version, rank, number, key)`,
+  ),
+  '0006_failed_evaluations': executing(sql`alter table evaluations add column failure text`),
+}
+
+function executing(...statements: readonly RawBuilder<unknown>[]): Migration {
+  return {
+    async up(db) {
+      for (const statement of statements) await statement.execute(db)
+    },
+  }
 }
 
 /** Brings a store to the current schema. @throws StorageFault `newer_schema`, or whatever kept it from migrating */

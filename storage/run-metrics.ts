@@ -7,7 +7,6 @@
  * - [METRICS-2] The file holds the lines of the store, by update: its writer holds the store's lock meanwhile, and
  *   makes all of it whatever it was before. What a killed process left torn is completed by the next one.
  * - [METRICS-3] A line that readers could not understand is never kept.
- * - [METRICS-4] Lines of a file that an earlier release wrote are taken into the store before the file is made again.
  */
 import {
   closeSync,
@@ -23,16 +22,9 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
-import { type Precedence, precedenceOf } from './codec.ts'
+import { insertOnce, type Precedence } from './codec.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
-import {
-  checkMetrics,
-  isEvaluationMetrics,
-  isUpdateMetrics,
-  type MetricsLine,
-  parseMetrics,
-  placeOf,
-} from './metrics.ts'
+import { checkMetrics, type MetricsLine, parseMetrics, placeOf } from './metrics.ts'
 import type { Schema } from './schema.ts'
 
 /** Lines that came after a mark. */
@@ -49,12 +41,8 @@ export interface RunMetrics {
   list(run: RunId): Promise<MetricsLine[]>
   /** In the order in which they came; all of them for mark 0. */
   after(run: RunId, mark: number): Promise<NewMetrics>
-  /** Takes over what only a file of an earlier release holds. */
-  adopt(run: RunId, file: string): Promise<void>
   /** Makes the file hold what the store does. @throws StorageFault */
   write(run: RunId, file: string): Promise<void>
-  /** In the order of the file, with those that `adopt` would take over. */
-  listWith(run: RunId, file: string): Promise<MetricsLine[]>
   /** Whether the file holds those lines and nothing else. */
   isWritten(run: RunId, file: string): Promise<boolean>
 }
@@ -78,64 +66,24 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
       return { lines: rows.map(({ line }) => lineOf(line, run)), mark: rows.at(-1)?.mark ?? mark }
     },
 
-    async adopt(run, file) {
-      for (const line of await strangers(db, run, contentOf(file))) await put(db, run, line)
-    },
-
     async write(run, file) {
       // A transaction holds the store for itself, among all processes: no one else writes the file meanwhile.
       await db.transaction().execute(async (alone) => {
-        const found = contentOf(file)
-        if (addMissing(file, found, await contentFor(alone, run))) return
-        for (const line of await strangers(alone, run, found)) await put(alone, run, line)
-        replace(file, found, await contentFor(alone, run))
+        const [found, wanted] = [contentOf(file), await contentFor(alone, run)]
+        if (!addMissing(file, found, wanted)) replace(file, found, wanted)
       })
     },
 
-    listWith: async (run, file) => (await entriesWith(db, run, contentOf(file))).map(({ line }) => line),
-
     async isWritten(run, file) {
-      const found = contentOf(file)
-      const entries = await entriesWith(db, run, found)
-      return found?.equals(asFile(entries.map(({ text }) => text))) ?? entries.length === 0
+      const wanted = await contentFor(db, run)
+      return contentOf(file)?.equals(wanted) ?? wanted.byteLength === 0
     },
   }
 }
 
-/** A line and its text: what is kept keeps the order of its keys. */
-interface Entry {
-  readonly line: MetricsLine
-  readonly text: string
-}
-
-async function entriesWith(
-  db: Kysely<Schema>,
-  run: RunId,
-  content: Buffer | undefined,
-): Promise<readonly Entry[]> {
-  const known = (await texts(db, run)).map((text) => ({ line: lineOf(text, run), text }))
-  const adopted = (await strangers(db, run, content)).map((line) => ({ line, text: JSON.stringify(line) }))
-  return [...known, ...adopted].sort((a, b) => byPlace(a.line, b.line))
-}
-
-function byPlace(a: MetricsLine, b: MetricsLine): number {
-  const [one, other] = [placeOf(a), placeOf(b)]
-  return (
-    one.version - other.version ||
-    one.rank - other.rank ||
-    one.number - other.number ||
-    (one.key < other.key ? -1 : 1)
-  )
-}
-
 async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<Precedence> {
   checkMetrics(line)
-  const result = await db
-    .insertInto('metrics')
-    .values({ run, ...placeOf(line), line: JSON.stringify(line) })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return precedenceOf(result.numInsertedOrUpdatedRows)
+  return insertOnce(db.insertInto('metrics').values({ run, ...placeOf(line), line: JSON.stringify(line) }))
 }
 
 async function texts(db: Kysely<Schema>, run: RunId): Promise<string[]> {
@@ -157,12 +105,9 @@ function lineOf(text: string, run: RunId): MetricsLine {
   return line
 }
 
-function asFile(lines: readonly string[]): Buffer {
-  return Buffer.from(lines.map((line) => `${line}\n`).join(''))
-}
-
+/** What the file of a run should hold. */
 async function contentFor(db: Kysely<Schema>, run: RunId): Promise<Buffer> {
-  return asFile(await texts(db, run))
+  return Buffer.from((await texts(db, run)).map((line) => `${line}\n`).join(''))
 }
 
 /** Undefined where there is no file. */
@@ -174,51 +119,6 @@ function contentOf(file: string): Buffer | undefined {
     if (fault.kind === 'missing') return undefined
     throw fault
   }
-}
-
-/**
- * Lines of a file that the store lacks, though it knows what they tell of. Those of work that it does not know are of
- * another time: the run does that work again.
- */
-async function strangers(
-  db: Kysely<Schema>,
-  run: RunId,
-  content: Buffer | undefined,
-): Promise<MetricsLine[]> {
-  if (content === undefined) return []
-  const rows = await db.selectFrom('metrics').select('key').where('run', '=', run).execute()
-  const known = new Set(rows.map(({ key }) => key))
-  const found: MetricsLine[] = []
-  for (const text of content.toString('utf8').split('\n')) {
-    const line = parseMetrics(text)
-    if (line === undefined || known.has(placeOf(line).key)) continue
-    known.add(placeOf(line).key)
-    if (await isOfStore(db, run, line)) found.push(line)
-  }
-  return found
-}
-
-async function isOfStore(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<boolean> {
-  if (isUpdateMetrics(line)) {
-    const update = await db
-      .selectFrom('updates')
-      .select('version')
-      .where('run', '=', run)
-      .where('step', '=', line.step)
-      .executeTakeFirst()
-    return update?.version === line.version
-  }
-  if (isEvaluationMetrics(line)) {
-    const evaluation = await db
-      .selectFrom('evaluations')
-      .select('ended')
-      // Earlier releases wrote the run into the line.
-      .where('id', 'in', [line.evaluation, `${run}/${line.evaluation}`])
-      .executeTakeFirst()
-    return evaluation?.ended != null
-  }
-  const published = await db.selectFrom('runs').select('version').where('id', '=', run).executeTakeFirst()
-  return (published?.version ?? -1) >= line.version
 }
 
 /** Readers that follow the file see it grow. @returns false where it does not begin with what it should hold */

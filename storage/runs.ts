@@ -8,7 +8,7 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
-import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import { insertOnce, jsonOf, type Precedence } from './codec.ts'
 import type { RunsTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
 
@@ -53,14 +53,10 @@ export function createRuns(db: Kysely<Schema>, statements: Statements): Runs {
   const versionOf = db.selectFrom('runs').select('version').where('id', '=', '').compile()
 
   return {
-    async insert({ id, config, created }) {
-      const result = await db
-        .insertInto('runs')
-        .values({ id, config: JSON.stringify(config), status: 'running', created })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      return precedenceOf(result.numInsertedOrUpdatedRows)
-    },
+    insert: ({ id, config, created }) =>
+      insertOnce(
+        db.insertInto('runs').values({ id, config: JSON.stringify(config), status: 'running', created }),
+      ),
 
     async configure(id, config) {
       await db

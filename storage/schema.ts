@@ -59,7 +59,7 @@ export interface EpisodesTable {
   checksum: string | null
   created: number
   ended: number | null
-  /** Bytes of its observations and actions; null too where an earlier release sealed it. */
+  /** Bytes of its observations and actions. */
   bytes: number | null
   /** When its observations and actions were deleted. */
   released: number | null

@@ -6,7 +6,7 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { GroupId, RunId } from '../identity/identity.ts'
-import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
+import { insertOnce, jsonOf, type Precedence } from './codec.ts'
 import type { Schema, UpdatesTable } from './schema.ts'
 
 export interface StoredUpdate {
@@ -30,20 +30,9 @@ export interface Updates {
 
 export function createUpdates(db: Kysely<Schema>): Updates {
   return {
-    async put({ run, step, version, statistics, groups, created }) {
-      const result = await db
-        .insertInto('updates')
-        .values({
-          run,
-          step,
-          version,
-          statistics: JSON.stringify(statistics),
-          groups: JSON.stringify(groups),
-          created,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      return precedenceOf(result.numInsertedOrUpdatedRows)
+    put({ statistics, groups, ...update }) {
+      const columns = { statistics: JSON.stringify(statistics), groups: JSON.stringify(groups) }
+      return insertOnce(db.insertInto('updates').values({ ...update, ...columns }))
     },
 
     async get(run, step) {

@@ -12,7 +12,7 @@ import { findEnvironment } from '../envs/registry.ts'
 import { parseEpisodeId, runId, yieldsToTraining } from '../identity/identity.ts'
 import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
 import { homeAt } from '../storage/home.ts'
-import { readMetrics } from '../storage/metrics.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
 import { openStore } from '../storage/store.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 

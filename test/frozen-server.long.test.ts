@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
+import { isUpdateMetrics } from '../storage/metrics.ts'
 import { eventually, removeHome, serverPid, startPerdure, temporaryHome } from './perdure-process.ts'
 
 const run = runId('still')

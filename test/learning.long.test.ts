@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
-import { isEvaluationMetrics, isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
+import { isEvaluationMetrics, isUpdateMetrics } from '../storage/metrics.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
 const home = temporaryHome()

@@ -12,7 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { processesOf } from '../bench/chaos/deployment.ts'
 import { uniforms } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
-import { isUpdateMetrics, readMetrics } from '../storage/metrics.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
+import { isUpdateMetrics } from '../storage/metrics.ts'
 import {
   type Ending,
   eventually,

@@ -22,7 +22,7 @@ import { runId } from '../../identity/identity.ts'
 import { publishCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/policy.testing.ts'
 import { createHome, createRunDirectory, type Home } from '../../storage/home.ts'
-import { readMetrics } from '../../storage/metrics.ts'
+import { readMetrics } from '../../storage/metrics.testing.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { tryLock } from '../../temporal/server/file-lock.ts'
 import { serverPaths, writeRecord } from '../../temporal/server/record.ts'
@@ -173,7 +173,7 @@ describe('metrics.jsonl', () => {
     expect(readFileSync(metricsFile, 'utf8')).toBe(whole)
   })
 
-  it('of an earlier release, which is lost, is made again from what was done', async () => {
+  it('whose lines the store has lost is made again from what was done', async () => {
     const { step: _, version: __, time: ___, ...figures } = line
     const statistics = { ...figures, actionTokens: 1, staleShare: 0, referenceKl: 0, clipFraction: 0 }
     const more = { gradientNorm: 0, loss: 0, groupsWithPreference: 0, waitSeconds: 1, trainSeconds: 2 }
