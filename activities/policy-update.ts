@@ -5,6 +5,8 @@
  * - It reads one batch file and one checkpoint and writes the next checkpoint, whole or not at all.
  * - The first attempt decides which groups it consumes.
  * - [UPDATE-1] A checkpoint that is broken is never trained on: the newest good one before it is.
+ * - [UPDATE-2] An update whose gradient or weights are no numbers, or whose gradient is larger than allowed, is refused:
+ *   the version stays as it is, and the result says why. Its groups are spent, so that the run need not meet it again.
  * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../config/schema.ts'
@@ -16,7 +18,12 @@ import { staleness, stalenessStatistics } from '../learning/staleness.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
-import type { Trainer, UpdateRequest as TrainerRequest } from '../policy/trainer/trainer.ts'
+import {
+  type Trainer,
+  TrainerFault,
+  type UpdateRequest as TrainerRequest,
+  type UpdateStatistics,
+} from '../policy/trainer/trainer.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
@@ -46,6 +53,8 @@ export interface UpdateResult {
   readonly staleness: number
   /** What there was to learn from; absent where an older version made the update. */
   readonly signal?: LearningSignal
+  /** Why it was refused, in words; absent for one that was made. */
+  readonly refused?: string
   /** The groups that it consumed. */
   readonly groups: readonly GroupId[]
 }
@@ -89,10 +98,12 @@ export async function updatePolicy(
     clipFraction: trained.clipFraction,
     gradientNorm: trained.gradientNorm,
     loss: trained.loss,
+    ...(trained.refused === undefined ? {} : { refused: trained.refused }),
     waitSeconds: request.waitedSeconds,
     trainSeconds: (performance.now() - since) / 1000,
   }
-  const version = collected.batch === null ? current : current + 1
+  const isMade = collected.batch !== null && trained.refused === undefined
+  const version = isMade ? current + 1 : current
   const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
   await store.updates.put(update)
   return resultAt((await store.updates.get(run, step)) ?? update, current)
@@ -118,23 +129,30 @@ async function train(
   { config, directory }: OpenRun,
   { batch }: CollectedBatch,
   { trainerOf, onProgress, log }: UpdateTools,
-): Promise<typeof noUpdate | Awaited<ReturnType<Trainer['update']>>> {
+): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
   if (batch === null) return noUpdate
   const batchFile = directory.batchFile(request.step)
   await writeUpdateBatch(batchFile, batch)
   const version = request.version + 1
   const toCheckpointDir = directory.checkpointDir(version)
-  return trainerOf(config.policy.threads).update(
-    {
-      ...learningOf(config, request, directory.checkpointDir(0)),
-      batchFile,
-      fromCheckpointDir,
-      toCheckpointDir,
-      version,
-    },
-    onProgress,
-  )
+  try {
+    return await trainerOf(config.policy.threads).update(
+      {
+        ...learningOf(config, request, directory.checkpointDir(0)),
+        batchFile,
+        fromCheckpointDir,
+        toCheckpointDir,
+        version,
+      },
+      onProgress,
+    )
+  } catch (error) {
+    if (!(error instanceof TrainerFault && (error.kind === 'not_finite' || error.kind === 'exploded')))
+      throw error
+    log(`update ${request.step} is refused: ${error.message}`)
+    return { ...noUpdate, refused: error.message }
+  }
 }
 
 /**
@@ -146,10 +164,13 @@ function learningOf(
   { learning: configured, rollout, training }: RunConfig,
   { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
   warmStarted: string,
-): Pick<TrainerRequest, 'objective' | 'optimizer' | 'referenceCheckpointDir' | 'microBatchTokens'> {
+): Pick<
+  TrainerRequest,
+  'objective' | 'optimizer' | 'referenceCheckpointDir' | 'gradientLimit' | 'microBatchTokens'
+> {
   const learning = settingsInForce(configured, ordered)
   const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
-  const { beta1, beta2, epsilon, weightDecay, gradientClip, microBatchTokens } = learning
+  const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
   const learningRate = learningRateAt(step, {
     peak: learning.learningRate,
     warmUpUpdates: learning.warmUpUpdates,
@@ -169,6 +190,7 @@ function learningOf(
     },
     optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
     referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,
+    gradientLimit,
     microBatchTokens,
   }
 }
@@ -183,6 +205,9 @@ async function goodCheckpoint(root: string, version: number, log: (line: string)
   return found.dir
 }
 
+/** The trainer's figures, or none with the reason why the update was refused. */
+type Trained = Pick<UpdateStatistics, keyof typeof noUpdate> & { readonly refused?: string }
+
 const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
 
 /**
@@ -190,7 +215,7 @@ const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, 
  * rolled back before it knew of it, counts as done; its weights are left behind with their line.
  */
 function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
-  const { success, samples = {}, reward, staleness, signal } = statistics as unknown as UpdateFigures
+  const { success, samples = {}, reward, staleness, signal, refused } = statistics as unknown as UpdateFigures
   return {
     version: Math.max(version, current),
     success,
@@ -198,6 +223,7 @@ function resultAt({ version, statistics, groups }: StoredUpdate, current: number
     reward,
     staleness: staleness.mean,
     ...(signal === undefined ? {} : { signal }),
+    ...(refused === undefined ? {} : { refused }),
     groups,
   }
 }

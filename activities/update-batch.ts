@@ -26,6 +26,7 @@ export type CollectedFigures = Pick<
   | 'tokens'
   | 'actionTokens'
   | 'reward'
+  | 'shapedReward'
   | 'success'
   | 'samples'
   | 'staleShare'
@@ -115,16 +116,19 @@ function batchOf(
 
 function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: number): CollectedFigures {
   const reward = new Map<string, number[]>()
+  const shapedReward = new Map<string, number[]>()
   const success = new Map<string, number[]>()
-  let [episodes, tokens, actionTokens, staleTokens] = [0, 0, 0, 0]
+  let [episodes, tokens, actionTokens, turns, staleTurns] = [0, 0, 0, 0, 0]
   for (const { task, version, trajectories } of groups)
     for (const trajectory of trajectories) {
-      const { episode, versions, tokens: all } = trajectory
+      const { episode, tokens: all } = trajectory
       episodes += 1
       tokens += all.length
       actionTokens += episode.seal.actionTokens
-      for (const sampledBy of versions) if (sampledBy >= 0 && sampledBy < version) staleTokens += 1
-      append(reward, task, rewardIn(trajectory))
+      turns += trajectory.turns.length
+      staleTurns += trajectory.turns.filter((turn) => turn.version < version).length
+      append(reward, task, trajectory.paid)
+      append(shapedReward, task, rewardIn(trajectory))
       append(success, task, isSuccess(episode.seal.outcome, episode.seal.reward) ? 1 : 0)
     }
   return {
@@ -132,9 +136,10 @@ function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: numb
     tokens,
     actionTokens,
     reward: meansOf(reward),
+    shapedReward: meansOf(shapedReward),
     success: meansOf(success),
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
-    staleShare: actionTokens === 0 ? 0 : staleTokens / actionTokens,
+    staleShare: turns === 0 ? 0 : staleTurns / turns,
     groupsWithPreference,
     signal: signalOf(groups, groupsWithPreference),
   }

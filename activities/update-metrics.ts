@@ -13,8 +13,10 @@ export interface UpdateFigures {
   readonly episodes: number
   readonly tokens: number
   readonly actionTokens: number
-  /** Mean per task. */
+  /** What the environment paid, mean per task; in figures of older versions the shaped reward. */
   readonly reward: Readonly<Record<string, number>>
+  /** What learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */
+  readonly shapedReward?: Readonly<Record<string, number>>
   /** Rate per task. */
   readonly success: Readonly<Record<string, number>>
   /** Episodes behind them, per task; absent in figures of older versions. */
@@ -30,6 +32,8 @@ export interface UpdateFigures {
   readonly groupsWithPreference: number
   /** Absent in figures of older versions. */
   readonly signal?: LearningSignal
+  /** Why the update was refused; absent for one that was made. */
+  readonly refused?: string
   readonly waitSeconds: number
   readonly trainSeconds: number
 }
@@ -45,6 +49,7 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     tokens: figures.tokens,
     action_tokens: figures.actionTokens,
     reward: { ...figures.reward },
+    ...(figures.shapedReward === undefined ? {} : { shaped_reward: { ...figures.shapedReward } }),
     success: { ...figures.success },
     samples: { ...figures.samples },
     staleness: { ...figures.staleness },
@@ -57,6 +62,7 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     loss: figures.loss,
     groups_with_preference: figures.groupsWithPreference,
     ...signalKeys(figures.signal),
+    ...(figures.refused === undefined ? {} : { refused: figures.refused }),
     seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
   }
 }

@@ -163,7 +163,9 @@ const learningSchema = z.strictObject({
   dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),
   klCoefficient: live('learning.klCoefficient')
     .default(0.0001)
-    .describe('Weight β of the k3 divergence from the warm-started policy; 0 leaves it out.'),
+    .describe(
+      'Weight β of the divergence from the warm-started policy; 0 leaves it out. One token changes the gradient by β at most.',
+    ),
   entropyCoefficient: live('learning.entropyCoefficient').default(0).describe('Weight of the entropy bonus.'),
   notCompletedPenalty: z
     .number()
@@ -193,6 +195,11 @@ const learningSchema = z.strictObject({
   epsilon: z.number().positive().max(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
   weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
   gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
+  gradientLimit: live('learning.gradientLimit')
+    .default(1000)
+    .describe(
+      'Global gradient norm, before it is clipped, above which an update is refused: the run keeps its version and pauses.',
+    ),
   microBatchTokens: z
     .int()
     .min(64)

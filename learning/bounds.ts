@@ -29,6 +29,7 @@ export const liveBounds = {
   'learning.clipHigh': { above: 0, atMost: 100 },
   'learning.dualClip': { above: 1, atMost: 1000 },
   'learning.gradientClip': { above: 0, atMost: 1_000_000 },
+  'learning.gradientLimit': { above: 0, atMost: 1_000_000_000_000 },
   'learning.weightDecay': { atLeast: 0, atMost: 10 },
 } as const satisfies Readonly<Record<string, Bounds>>
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  boundedK3,
   cispoLoss,
   entropyGradient,
   entropyOf,
@@ -183,6 +184,28 @@ describe('k3 and entropy', () => {
     // p = (0.5, 0.5), q = (0.9, 0.1): KL(p‖q) = 0.5 ln(0.5/0.9) + 0.5 ln(0.5/0.1) = 0.510826
     const expected = 0.5 * k3(Math.log(0.9 / 0.5)).value + 0.5 * k3(Math.log(0.1 / 0.5)).value
     expect(expected).toBeCloseTo(0.510826, 6)
+  })
+
+  it('boundedK3() is k3 up to a ratio of 2, and its tangent from there on', () => {
+    // at ln 2: 2 − 0.693147 − 1 = 0.306853; at 15: 0.306853 + (15 − 0.693147) · 1 = 14.613706
+    expect(boundedK3(0.5)).toEqual(k3(0.5))
+    expect(boundedK3(-15)).toEqual(k3(-15))
+    expect(boundedK3(Math.LN2).value).toBeCloseTo(0.306853, 6)
+    expect(boundedK3(15).value).toBeCloseTo(14.613706, 6)
+    expect(boundedK3(15).derivative).toBeCloseTo(1, 12)
+  })
+
+  // [OBJECTIVE-4]
+  it('the reference term pulls at a token with β at most, whatever the reference says of it', () => {
+    fc.assert(
+      fc.property(logprob, fc.double({ min: -60, max: 60, noNaN: true }), (logp, away) => {
+        const token = { logprob: logp, behaviourLogprob: logp, advantage: 0, referenceLogprob: logp + away }
+        const { loss, derivative } = tokenLoss(token, { ...plain, klCoefficient: 0.3 })
+        expect(Math.abs(derivative)).toBeLessThanOrEqual(0.3 * (1 + 1e-12))
+        expect(loss).toBeGreaterThanOrEqual(0)
+        expect(loss).toBeLessThanOrEqual(0.3 * Math.max(1, Math.abs(away)))
+      }),
+    )
   })
 
   it('entropyOf() is ln n for n equal logits, and its gradient is its slope', () => {

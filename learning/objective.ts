@@ -9,6 +9,8 @@
  * - [OBJECTIVE-2] Where a clip is active the policy part of the derivative is exactly zero (CISPO excepted, whose
  *   clipped weight is a constant).
  * - [OBJECTIVE-3] A token sampled by the very policy has ratio 1 and loss −A.
+ * - [OBJECTIVE-4] The reference term's derivative is at most β in size, whatever the reference says of the token: one
+ *   token cannot turn an update.
  */
 
 /** Settings of the token objective; names as in the configuration. */
@@ -44,8 +46,8 @@ export interface TokenLoss {
 
 /**
  * Loss of one token: r = exp(logp − behaviour); L = max(−A r, −A clip(r, 1−ε_low, 1+ε_high)); for A < 0
- * L = min(L, −c A); plus β·k3(reference) − entropy bonus. The batch's loss is the mean over its action tokens.
- * Source: PPO arXiv 1707.06347, dual clip arXiv 1912.09729, k3 as in arXiv 2402.03300.
+ * L = min(L, −c A); plus β·boundedK3(reference) − entropy bonus. The batch's loss is the mean over its action tokens.
+ * Source: PPO arXiv 1707.06347, dual clip arXiv 1912.09729, k3 as in arXiv 2402.03300, bounded as said there.
  * @example tokenLoss({ logprob: Math.log(0.6), behaviourLogprob: Math.log(0.4), advantage: 1 },
  *   { clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoefficient: 0, entropyCoefficient: 0 }).loss // −1.2
  */
@@ -65,7 +67,7 @@ export function tokenLoss(token: SampledToken, objective: TokenObjective): Token
   const clipped = derivative === 0 && advantage !== 0
   let loss = policy - objective.entropyCoefficient * (token.entropy ?? 0)
   if (token.referenceLogprob !== undefined) {
-    const toReference = k3(token.referenceLogprob - token.logprob)
+    const toReference = boundedK3(token.referenceLogprob - token.logprob)
     loss += objective.klCoefficient * toReference.value
     derivative -= objective.klCoefficient * toReference.derivative
   }
@@ -137,6 +139,22 @@ export function gspoLoss(
  */
 export function k3(logRatio: number): { readonly value: number; readonly derivative: number } {
   return { value: Math.expm1(logRatio) - logRatio, derivative: Math.expm1(logRatio) }
+}
+
+/** The log ratio from which on `boundedK3` is a straight line; there k3's slope is 1. */
+export const k3Knee = Math.LN2
+
+/**
+ * k3 that goes on as its tangent beyond a ratio of 2: its slope is min(e^x, 2) − 1, from −1 to 1. Where policies are
+ * close it is k3. One token on which they differ by 15 nats counts about 14.6; k3 has 3.3 million for it, so that a mean
+ * or a gradient over thousands of tokens would be that of the one token. (A Huber loss bounds squares in the same way,
+ * P. Huber, Robust Estimation of a Location Parameter, 1964.)
+ * @returns value and derivative with respect to x
+ * @example boundedK3(15).value // 14.613706: 1 − ln 2 at the knee, and 15 − ln 2 more
+ */
+export function boundedK3(logRatio: number): { readonly value: number; readonly derivative: number } {
+  const { value, derivative } = k3(Math.min(logRatio, k3Knee))
+  return { value: value + Math.max(0, logRatio - k3Knee), derivative }
 }
 
 /** Entropy −Σ p ln p of softmax(logits), in nats. @param logits [vocabulary] */

@@ -19,8 +19,10 @@ const updateSchema = z.looseObject({
   time: z.iso.datetime(),
   episodes: count,
   tokens: count,
-  /** Mean per task. */
+  /** What the environment paid, mean per task. */
   reward: perTask,
+  /** What learning uses, mean per task: paid, or the penalty; absent in files of older versions. */
+  shaped_reward: perTask.optional(),
   /** Rate per task. */
   success: perTask,
   /** Episodes per task; absent in files of older versions. */

@@ -16,6 +16,14 @@ import { StorageFault } from './fault.ts'
 import { observationOf } from './observations.ts'
 import type { ActionsTable, ObservationsTable } from './schema.ts'
 
+/** Which version sampled a turn, and where its tokens stand. */
+export interface SampledTurn {
+  readonly version: number
+  /** Of the episode's tokens, those from `begin` to before `end`. */
+  readonly begin: number
+  readonly end: number
+}
+
 /** Arrays are [time], over all tokens of the episode. */
 export interface Trajectory {
   readonly episode: SealedEpisode
@@ -26,6 +34,10 @@ export interface Trajectory {
   readonly logprobs: Float32Array
   /** −1 where the mask is 0. */
   readonly versions: Int32Array
+  /** [turns], in their order. */
+  readonly turns: readonly SampledTurn[]
+  /** What the environment paid, over all steps; no penalty is in it. */
+  readonly paid: number
   /** Actions that the environment could not use, and that were cut off at the limit of a turn's tokens. */
   readonly unusable: number
   readonly cutOff: number
@@ -106,6 +118,7 @@ export function trajectoryOf(
   const lossMask = new Uint8Array(time)
   const logprobs = new Float32Array(time)
   const versions = new Int32Array(time).fill(-1)
+  const turns: SampledTurn[] = []
   let at = 0
   for (const action of actions) {
     tokens.set(action.prompt, at)
@@ -115,6 +128,7 @@ export function trajectoryOf(
     logprobs.set(action.logprobs, at)
     lossMask.fill(1, at, end)
     versions.fill(action.version, at, end)
+    turns.push({ version: action.version, begin: at, end })
     at = end
   }
 
@@ -125,7 +139,8 @@ export function trajectoryOf(
     const action = actions[turn]
     if (action !== undefined) messages.push(action.message)
   }
+  const paid = observations.reduce((sum, { reward }) => sum + reward, 0)
   const unusable = observations.filter(({ info }) => info.invalid === true).length
   const cutOff = actions.filter(({ finish }) => finish === 'length').length
-  return { episode, tokens, lossMask, logprobs, versions, unusable, cutOff, messages }
+  return { episode, tokens, lossMask, logprobs, versions, turns, paid, unusable, cutOff, messages }
 }

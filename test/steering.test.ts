@@ -5,6 +5,8 @@ import { openSession, type TrainingSession } from '../client/training-session.ts
 import { runId } from '../identity/identity.ts'
 import { TrainerFault } from '../policy/trainer/trainer.ts'
 import { homeAt } from '../storage/home.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
+import { isUpdateMetrics } from '../storage/metrics.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { connect, type TemporalConnection } from '../temporal/connection.ts'
 import { setLearning, setTaskMix } from '../workflows/earlier-orders.ts'
@@ -23,6 +25,8 @@ const turnGates = new RunGates()
 const updatesStarted: string[] = []
 /** Versions that cannot be made, by the name of the run. */
 const badUpdates = new Map<string, number>()
+/** Updates that the trainer refuses, by the name of the run. */
+const refusedUpdates = new Map<string, number>()
 let connection: TemporalConnection
 let client: Client
 let session: TrainingSession
@@ -41,7 +45,10 @@ beforeAll(async () => {
         updatesStarted.push(toCheckpointDir)
         for (const [run, version] of badUpdates)
           if (toCheckpointDir.endsWith(`/${run}/checkpoints/${version}`))
-            throw new TrainerFault('not_finite', 'the loss is not finite')
+            throw new TrainerFault('bad_batch', 'the batch has no counted token')
+        for (const [run, version] of refusedUpdates)
+          if (toCheckpointDir.endsWith(`/${run}/checkpoints/${version}`))
+            throw new TrainerFault('not_finite', "the gradient's norm is NaN")
         await updateGates.pass(toCheckpointDir)
       }),
     findEnvironment: () => definition,
@@ -159,13 +166,13 @@ describe('a run that ended badly', () => {
     await expect(session.result('failing')).rejects.toMatchObject({
       kind: 'run_failed',
       message: expect.stringMatching(
-        /^run failing failed: .*the loss is not finite.*`perdure resume failing`/s,
+        /^run failing failed: .*the batch has no counted token.*`perdure resume failing`/s,
       ),
     })
     const failed = await store.runs.get(runId('failing'))
     expect(failed).toMatchObject({
       status: 'failed',
-      detail: expect.stringContaining('the loss is not finite'),
+      detail: expect.stringContaining('the batch has no counted token'),
     })
     const taken = await store.groups.list(runId('failing'), { consumedBy: 2 })
     expect(taken).toHaveLength(2)
@@ -193,6 +200,30 @@ describe('a run that ended badly', () => {
     expect(await session.result('terminated')).toMatchObject({ phase: 'done', step: 3 })
     await audit('terminated', 3)
     expect(sessions.length - before).toBe(6 * 2)
+  })
+})
+
+describe('an update that the trainer refuses', () => {
+  // [REFUSED-UPDATE-1] [UPDATE-2]
+  it('pauses the run with the reason and its version; continued, the run trains on the next groups', async () => {
+    const run = runId('refused')
+    refusedUpdates.set(run, 2)
+    await session.start(run, tinyConfig())
+    const paused = await untilProgress(session, run, ({ phase, step }) => phase === 'paused' && step === 2)
+    expect(paused).toMatchObject({
+      version: 1,
+      pauseReason: "update 2 was refused and version 1 is kept: the gradient's norm is NaN",
+    })
+    refusedUpdates.delete(run)
+    await session.continue(run)
+    expect(await session.result(run)).toMatchObject({ phase: 'done', step: 3, version: 2 })
+    await audit(run, 3)
+    const lines = readMetrics(homeAt(home).run(run).metricsFile).filter(isUpdateMetrics)
+    expect(lines.map(({ step, version, refused }) => [step, version, refused])).toEqual([
+      [1, 1, undefined],
+      [2, 1, "the gradient's norm is NaN"],
+      [3, 2, undefined],
+    ])
   })
 })
 

@@ -35,7 +35,8 @@ function learning(key: LearningKey): Setting {
     bounds: liveBounds[`learning.${key}`],
     nullable: false,
     holds: 'later',
-    read: ({ config, learning }) => settingsInForce(config.learning, learning)[key],
+    // A configuration of an earlier release lacks newer settings.
+    read: ({ config, learning }) => settingsInForce(config.learning, learning)[key] ?? null,
     write: (state, value) => changeLearning(state, { [key]: value }),
   }
 }
@@ -70,6 +71,7 @@ const settingsOfAll: Readonly<Record<Exclude<LiveKey, 'tasks.N.weight'>, Setting
   'learning.clipHigh': learning('clipHigh'),
   'learning.dualClip': learning('dualClip'),
   'learning.gradientClip': learning('gradientClip'),
+  'learning.gradientLimit': learning('gradientLimit'),
   'learning.weightDecay': learning('weightDecay'),
 }
 

@@ -224,6 +224,7 @@ export interface LearningChange {
   readonly clipHigh?: number
   readonly dualClip?: number
   readonly gradientClip?: number
+  readonly gradientLimit?: number
   readonly weightDecay?: number
 }
 

@@ -32,6 +32,7 @@ import { retryOnFileFaults } from './file-fault-retry.ts'
 import { holdOff } from './hold-off.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
 import { mayUpdate, roomForGroups } from './pipeline.ts'
+import { pauseAfterRefusal } from './refused-update.ts'
 import { restoreVersion } from './rollback.ts'
 import { listen } from './steering.ts'
 import { takeOverChildren } from './training-children.ts'
@@ -123,6 +124,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
   ])
   if (update === undefined) return
   settleUpdate(state, update)
+  if (update.refused !== undefined) await pauseAfterRefusal(state, update.refused)
   await publish(state, update.version)
   if (!state.stopNow) await startEvaluations(state, 'due')
 }

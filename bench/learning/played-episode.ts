@@ -13,7 +13,7 @@ import { instanceOrder } from '../../learning/instance-order.ts'
 import type { Outcome } from '../../learning/outcome.ts'
 import { finalReward } from '../../learning/reward.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
-import type { Trajectory } from '../../storage/trajectory.ts'
+import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
 
 /** What an episode is played with. */
 export interface Playing {
@@ -85,7 +85,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     while (outcome === null)
       outcome = turns.length < (entry?.turnLimit ?? definition.turnLimit) ? await playTurn() : 'turn_limit'
     const reward = finalReward(outcome, paid, config.learning.notCompletedPenalty)
-    return trajectoryOf(id, { task: definition.name, instance, outcome, reward }, turns)
+    return trajectoryOf(id, { task: definition.name, instance, outcome, paid, reward }, turns)
   } finally {
     await environment.close()
     serving.release(run, id)
@@ -98,16 +98,18 @@ function trajectoryOf(
     readonly task: string
     readonly instance: string
     readonly outcome: Outcome
+    readonly paid: number
     readonly reward: number | null
   },
   turns: readonly Turn[],
 ): Trajectory {
-  const { task, instance, outcome, reward } = ending
+  const { task, instance, outcome, paid, reward } = ending
   const time = turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.tokens.length, 0)
   const tokens = new Int32Array(time)
   const lossMask = new Uint8Array(time)
   const logprobs = new Float32Array(time)
   const versions = new Int32Array(time).fill(-1)
+  const places: SampledTurn[] = []
   let at = 0
   for (const { prompt, sampled } of turns) {
     tokens.set(prompt, at)
@@ -116,6 +118,7 @@ function trajectoryOf(
     logprobs.set(sampled.logprobs, at)
     lossMask.fill(1, at, at + sampled.tokens.length)
     versions.fill(sampled.version, at, at + sampled.tokens.length)
+    places.push({ version: sampled.version, begin: at, end: at + sampled.tokens.length })
     at += sampled.tokens.length
   }
   const sampledBy = turns.map(({ sampled }) => sampled.version)
@@ -138,6 +141,8 @@ function trajectoryOf(
     lossMask,
     logprobs,
     versions,
+    turns: places,
+    paid,
     unusable: turns.filter(({ invalid }) => invalid).length,
     cutOff: turns.filter(({ sampled }) => sampled.finish === 'length').length,
     messages: [],

@@ -329,6 +329,14 @@ describe('faults', () => {
     expect(await readdir(root)).not.toContain('j2')
   })
 
+  test('a gradient above what is allowed leaves no checkpoint, and the same update with a higher limit is made', async () => {
+    const request = update({ gradientLimit: 1e-6, toCheckpointDir: at('l2') })
+    await expect(trainer.update(request)).rejects.toMatchObject({ kind: 'exploded', permanent: true })
+    expect(await readdir(root)).not.toContain('l2')
+    const { gradientNorm } = await trainer.update({ ...request, gradientLimit: 1e6 })
+    expect(gradientNorm).toBeGreaterThan(1e-6)
+  })
+
   test('closing fails the calls in progress and every later one', async () => {
     const closing = createTrainer({ threads: 2 })
     const inHand = expect(closing.update(update({ toCheckpointDir: at('k2') }))).rejects.toMatchObject({

@@ -40,15 +40,17 @@ export interface UpdateRequest {
   readonly referenceCheckpointDir?: string | undefined
   readonly objective: ObjectiveSettings
   readonly optimizer: OptimizerSettings
+  /** Norm of the gradient, before it is clipped, above which the update is refused; absent: any that is finite is taken. */
+  readonly gradientLimit?: number | undefined
   /** Tokens of one micro-batch: bounds memory, never changes the result beyond rounding. */
   readonly microBatchTokens: number
 }
 
 export interface UpdateStatistics {
   readonly loss: number
-  /** Mean k3 divergence to the behaviour policy over action tokens. */
+  /** Mean of `boundedK3` to the behaviour policy over action tokens. */
   readonly kl: number
-  /** Mean k3 divergence to the reference, 0 without one. */
+  /** Mean of `boundedK3` to the reference, 0 without one. */
   readonly referenceKl: number
   readonly entropy: number
   readonly clipFraction: number
@@ -126,15 +128,17 @@ export interface Trainer {
 }
 
 /**
- * The trainer could not finish the update. `storage`: a file could be neither read nor written, for instance because the
+ * The trainer could not finish the update. `not_finite`, `exploded`: its gradient or its weights are no numbers, or the gradient
+ * is larger than allowed; nothing was published. `storage`: a file could be neither read nor written, for instance because the
  * disk is full.
  */
 export class TrainerFault extends Fault<
-  'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'crashed' | 'storage' | 'backend'
+  'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'exploded' | 'crashed' | 'storage' | 'backend'
 > {
   override readonly name = 'TrainerFault'
   protected static override readonly permanentKinds: readonly TrainerFault['kind'][] = [
     'bad_batch',
     'not_finite',
+    'exploded',
   ]
 }

@@ -2,7 +2,7 @@
  * A policy in training: weights, moments, and the step that changes them.
  *
  * Invariants
- * - A step with a gradient that is not finite changes nothing.
+ * - A step with a gradient that is not finite, or larger than is allowed, changes nothing.
  * - Moments are kept while the objective stays the same. Another objective starts without: those of a warm
  *   start come from gradients larger by orders of magnitude and would hold back the first updates.
  * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
@@ -71,16 +71,26 @@ export class TrainingPolicy {
 
   /**
    * One step of AdamW with the gradient summed up, its global norm clipped.
+   * @param normLimit norm before clipping above which the step is refused
    * @returns the norm before clipping
-   * @throws TrainerFault `not_finite`
+   * @throws TrainerFault `not_finite`, `exploded`
    */
-  step(settings: OptimizerSettings, learningRate: number): number {
+  step(
+    settings: OptimizerSettings,
+    learningRate: number,
+    normLimit: number = Number.POSITIVE_INFINITY,
+  ): number {
     const { gradients } = this.gradient
     const norm = globalNorm(gradients)
     if (!Number.isFinite(norm))
       throw new TrainerFault(
         'not_finite',
         `the gradient's norm is ${norm} after ${this.#steps} steps: lower the learning rate, or look at the batch`,
+      )
+    if (norm > normLimit)
+      throw new TrainerFault(
+        'exploded',
+        `the gradient's norm is ${norm} after ${this.#steps} steps, and ${normLimit} is allowed: lower the learning rate, or look at the batch`,
       )
     this.#steps += 1
     this.#momentSteps += 1
@@ -96,6 +106,16 @@ export class TrainingPolicy {
       adamwStep(weight, settings, learningRate, this.#momentSteps, scale)
     }
     return norm
+  }
+
+  /** @throws TrainerFault `not_finite` naming a weight that is no number */
+  checkWeights(): void {
+    for (const [name, weight] of this.#source.weights)
+      if (!weight.every(Number.isFinite))
+        throw new TrainerFault(
+          'not_finite',
+          `${name} is not finite after ${this.#steps} steps: lower the learning rate`,
+        )
   }
 
   /**

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
-import { k3, tokenLoss } from '../../learning/objective.ts'
+import { boundedK3, tokenLoss } from '../../learning/objective.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import { initialWeights } from '../transformer/initialization.ts'
 import { type PlainWeights, plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.testing.ts'
+import { globalNorm } from './adamw.ts'
 import type { UpdateBatch } from './batch.ts'
 import { GradientSum } from './gradient-sum.ts'
 import { weightFeeds } from './graph-sessions.ts'
+import { microBatches } from './micro-batch.ts'
 import { PolicyGraphs } from './policy-graphs.ts'
 import type { ObjectiveSettings } from './trainer.ts'
-import { batchGradient } from './update.ts'
+import { batchGradient, evaluate } from './update.ts'
 
 const tied: Architecture = {
   vocab_size: 19,
@@ -227,7 +229,7 @@ describe.each([
     expect(statistics.actionTokens).toBe(counted)
     expect(statistics.tokens).toBe(given.batch.tokens.length)
     const places = [...given.batch.lossMask.keys()].filter((i) => given.batch.lossMask[i] === 1)
-    const divergence = places.map((i) => k3(logRatios[i % logRatios.length] as number).value)
+    const divergence = places.map((i) => boundedK3(logRatios[i % logRatios.length] as number).value)
     expect(statistics.kl).toBeCloseTo(divergence.reduce((a, b) => a + b) / counted, 4)
   })
 
@@ -277,3 +279,73 @@ test('a batch without counted tokens is refused', async () => {
     kind: 'bad_batch',
   })
 })
+
+/** Thirty episodes of 24 tokens, all but the first two of each counted: 660 tokens. */
+function wideBatch(architecture: Architecture): UpdateBatch {
+  const next = uniforms(11)
+  const [episodes, length] = [30, 24]
+  const n = episodes * length
+  const lossMask = Uint8Array.from({ length: n }, (_, i) => (i % length < 2 ? 0 : 1))
+  const chosen = (value: () => number) =>
+    Float32Array.from(lossMask, (counts) => (counts === 1 ? value() : 0))
+  return {
+    tokens: Int32Array.from({ length: n }, () => Math.floor(next() * architecture.vocab_size)),
+    offsets: Int32Array.from({ length: episodes + 1 }, (_, episode) => episode * length),
+    lossMask,
+    versions: Int32Array.from(lossMask, (counts) => (counts === 1 ? 1 : -1)),
+    advantages: chosen(() => 4 * next() - 2),
+    behaviourLogprobs: new Float32Array(n),
+  }
+}
+
+// [OBJECTIVE-4]
+test.each([0.0001, 0.01, 1])(
+  'one token that is 15 nats off, of the reference or of the behaviour, changes the norm of the gradient by less than a tenth with β = %s',
+  async (klCoefficient) => {
+    const batch = wideBatch(tied)
+    const objective: ObjectiveSettings = { ...policy, klCoefficient, entropyCoefficient: 0 }
+    const feeds = weightFeeds(tied, lively(tied, 1))
+    const micros = microBatches(batch, 4096)
+    const next = uniforms(12)
+    const [{ logprobs = new Float32Array() } = {}] = await evaluate(
+      graphs,
+      { architecture: tied, feeds },
+      micros,
+      objective.temperature,
+    )
+    expect(micros).toHaveLength(1)
+    const near = logprobs.map((logprob) => logprob + 0.2 * (next() - 0.5))
+    const reference = logprobs.map((logprob) => logprob + 0.2 * (next() - 0.5))
+    const normWith = async (vectors: { reference: Float32Array; behaviour: Float32Array }) => {
+      const gradient = new GradientSum(tied)
+      const works = micros.map((micro) => ({
+        micro,
+        objective: {
+          vectors: {
+            ...vectors,
+            advantages: Float32Array.from(micro.sources, (i) => batch.advantages[i] ?? 0),
+          },
+          numbers: {
+            inverse_temperature: 1 / objective.temperature,
+            weight: 1 / micro.sources.length,
+            clip_floor: 1 - objective.clipLow,
+            clip_ceiling: 1 + objective.clipHigh,
+            dual_clip: objective.dualClip,
+            kl_coefficient: klCoefficient,
+          },
+        },
+      }))
+      await graphs.run({ architecture: tied, feeds }, 'policy', works, gradient, () => {})
+      return globalNorm(gradient.gradients)
+    }
+    const usual = await normWith({ reference, behaviour: near })
+    for (const row of [0, 100, 659])
+      for (const nats of [15, -15]) {
+        const off = (vector: Float32Array) => vector.with(row, (logprobs[row] as number) + nats)
+        const ofReference = await normWith({ reference: off(reference), behaviour: near })
+        const ofBehaviour = await normWith({ reference, behaviour: off(near) })
+        expect(Math.abs(ofReference / usual - 1), `reference, token ${row}, ${nats}`).toBeLessThan(0.1)
+        expect(Math.abs(ofBehaviour / usual - 1), `behaviour, token ${row}, ${nats}`).toBeLessThan(0.1)
+      }
+  },
+)

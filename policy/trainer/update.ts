@@ -7,7 +7,7 @@
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
 import { z } from 'zod'
-import { k3, tokenLoss } from '../../learning/objective.ts'
+import { boundedK3, tokenLoss } from '../../learning/objective.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
@@ -55,7 +55,8 @@ export async function runUpdate(
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
   const reference = await referenceOf(memory, request, policy)
   const means = await batchGradient(graphs, policy, reference, batch, request, onProgress)
-  const gradientNorm = policy.step(optimizer, optimizer.learningRate)
+  const gradientNorm = policy.step(optimizer, optimizer.learningRate, request.gradientLimit)
+  policy.checkWeights()
   const statistics = { ...means, gradientNorm }
   if (await policy.publish(toCheckpointDir, version, { statistics }))
     await memory.put(toCheckpointDir, policy)
@@ -201,7 +202,7 @@ function addStatistics(
     )
     totals.loss += loss
     totals.clipFraction += clipped ? 1 : 0
-    totals.kl += k3(logprob - behaviourLogprob).value
-    if (referenceLogprob !== undefined) totals.referenceKl += k3(referenceLogprob - logprob).value
+    totals.kl += boundedK3(logprob - behaviourLogprob).value
+    if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value
   }
 }

@@ -5,15 +5,16 @@
  * With z = logits / temperature, logp = log softmax(z)[target], r = exp(logp − behaviour), A the advantage,
  * an action token's loss is
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
- *       + klCoefficient · (exp(ref − logp) − (ref − logp) − 1) − entropyCoefficient · H(softmax z)
- * (arXiv 2510.04206; dual clip: arXiv 1912.09729; k3: http://joschu.net/blog/kl-approx.html), and −logp in
+ *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
+ * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/objective.ts`), and −logp in
  * the supervised objective. The graph's gradient is that of Σ weight · L, a policy's weight being 1 / (all
  * action tokens of the batch), an imitation's a number of each token, so that micro-batches only have to be added.
  *
  * Invariants
- * - The gradient is that of the loss that `trainer/token-loss.ts` reports.
+ * - The gradient is that of the loss of `learning/objective.ts`, which the trainer reports.
  * - A ratio beyond e^±20 acts as e^±20, so no gradient overflows.
  */
+import { k3Knee } from '../../learning/objective.ts'
 import { gradients } from '../graph/differentiation.ts'
 import { Graph, type Value } from '../graph/graph.ts'
 import { linear, logProbabilities, scale } from '../graph/operations.ts'
@@ -77,7 +78,7 @@ export function objectiveGraph(architecture: Architecture, kind: GraphKind, bloc
   return graph.encode()
 }
 
-/** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − exp(ref − logp)). */
+/** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − min(exp(ref − logp), 2)). */
 function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
   const { dims } = logprobs
   const behaviour = graph.input('behaviour', dims)
@@ -91,8 +92,8 @@ function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
     Value,
   ]
   const op = (operator: string, ...inputs: readonly Value[]): Value => graph.operation(operator, inputs, dims)
-  const limited = (difference: Value): Value =>
-    op('Clip', difference, graph.scalar(-logRatioLimit), graph.scalar(logRatioLimit))
+  const limited = (difference: Value, most = logRatioLimit): Value =>
+    op('Clip', difference, graph.scalar(-logRatioLimit), graph.scalar(most))
   const test = (operator: string, a: Value, b: Value): Value =>
     graph.operation(operator, [a, b], dims, { type: 'bool' })
 
@@ -111,7 +112,7 @@ function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
     { attributes: { to: 1 } },
   )
   const policy = op('Neg', op('Mul', gain, active))
-  const drift = op('Exp', limited(op('Sub', reference, logprobs)))
+  const drift = op('Exp', limited(op('Sub', reference, logprobs), k3Knee))
   const divergence = op('Mul', op('Sub', graph.scalar(1), drift), beta)
   return op('Mul', op('Add', policy, divergence), weight)
 }

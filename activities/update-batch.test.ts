@@ -1,0 +1,123 @@
+/** The batch and the figures of an update, from groups as the store has them. */
+import { expect, it } from 'vitest'
+import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../identity/identity.ts'
+import type { SealedEpisode } from '../storage/episode.ts'
+import type { StoredGroup } from '../storage/groups.ts'
+import type { Trajectory } from '../storage/trajectory.ts'
+import { collectBatch, type PlayedGroups } from './update-batch.ts'
+
+const run = runId('batch')
+const learning = { advantage: 'grpo', taskNormalization: 'none' } as const
+
+interface Played {
+  readonly reward: number
+  readonly paid: number
+  readonly outcome?: 'completed' | 'turn_limit'
+  /** [turns] who sampled each, and how many tokens. */
+  readonly turns: readonly (readonly [version: number, tokens: number])[]
+}
+
+/** Turns of one token read and some sampled ones, after a first token. */
+function trajectoryOf(id: EpisodeId, task: string, { reward, paid, outcome, turns }: Played): Trajectory {
+  const time = turns.reduce((sum, [, tokens]) => sum + 1 + tokens, 0)
+  const lossMask = new Uint8Array(time)
+  const versions = new Int32Array(time).fill(-1)
+  let at = 0
+  const places = turns.map(([version, tokens]) => {
+    const begin = at + 1
+    at = begin + tokens
+    lossMask.fill(1, begin, at)
+    versions.fill(version, begin, at)
+    return { version, begin, end: at }
+  })
+  const actionTokens = turns.reduce((sum, [, tokens]) => sum + tokens, 0)
+  const seal = { outcome: outcome ?? 'completed', reward, turns: turns.length, tokens: time, actionTokens }
+  return {
+    episode: { id, task, seal } as SealedEpisode,
+    tokens: new Int32Array(time),
+    lossMask,
+    logprobs: new Float32Array(time),
+    versions,
+    turns: places,
+    paid,
+    unusable: 0,
+    cutOff: 0,
+    messages: [],
+  }
+}
+
+/** A store of groups, each admitted at a version. */
+function storeOf(
+  groups: readonly {
+    readonly task: string
+    readonly version: number
+    readonly episodes: readonly Played[]
+  }[],
+): { readonly store: PlayedGroups; readonly ids: readonly GroupId[] } {
+  const trajectories = new Map<EpisodeId, Trajectory>()
+  const stored = new Map<GroupId, StoredGroup>()
+  for (const [number, { task, version, episodes }] of groups.entries()) {
+    const id = groupId(run, number)
+    const names = episodes.map((_, sample) => episodeId(id, sample, 1))
+    for (const [sample, played] of episodes.entries()) {
+      const name = names[sample] as EpisodeId
+      trajectories.set(name, trajectoryOf(name, task, played))
+    }
+    stored.set(id, { id, task, version, result: { episodes: names } } as unknown as StoredGroup)
+  }
+  return {
+    store: {
+      groups: { get: (id) => Promise.resolve(stored.get(id)) },
+      episodes: { trajectory: (id) => Promise.resolve(trajectories.get(id) as Trajectory) },
+    },
+    ids: [...stored.keys()],
+  }
+}
+
+it('stale_share is the share of turns, not of tokens, that a version older than the group sampled', async () => {
+  // Of five turns two are older than version 4: 2/5. Of their 1 + 1 + 9 + 1 + 1 = 13 tokens it would be 10/13.
+  const { store, ids } = storeOf([
+    {
+      task: 'db',
+      version: 4,
+      episodes: [
+        {
+          reward: 1,
+          paid: 1,
+          turns: [
+            [4, 1],
+            [5, 1],
+            [2, 9],
+          ],
+        },
+        {
+          reward: 0,
+          paid: 0,
+          turns: [
+            [2, 1],
+            [4, 1],
+          ],
+        },
+      ],
+    },
+  ])
+  expect((await collectBatch(store, ids, learning)).figures.staleShare).toBeCloseTo(0.4, 12)
+})
+
+it('reward is what the environment paid, and the penalty of an episode that did not complete is in the shaped one', async () => {
+  // paid (1 + 0.5) / 2 = 0.75; shaped (1 − 0.2) / 2 = 0.4
+  const { store, ids } = storeOf([
+    {
+      task: 'db',
+      version: 0,
+      episodes: [
+        { reward: 1, paid: 1, turns: [[0, 1]] },
+        { reward: -0.2, paid: 0.5, outcome: 'turn_limit', turns: [[0, 1]] },
+      ],
+    },
+  ])
+  const { figures } = await collectBatch(store, ids, learning)
+  expect(figures.reward.db).toBeCloseTo(0.75, 12)
+  expect(figures.shapedReward?.db).toBeCloseTo(0.4, 12)
+  expect(figures.success).toEqual({ db: 0.5 })
+})
