@@ -4,7 +4,8 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
+import { EnvironmentFault, type InstanceId } from './environment.ts'
+import type { Library } from './library.ts'
 
 /** Splits of generated instances; `train` has no end that a run could reach. */
 export const generatedSplits = ['train', 'validation', 'test'] as const
@@ -14,22 +15,23 @@ export type GeneratedSplit = (typeof generatedSplits)[number]
 export const largestSplit = 2 ** 30
 const heldOut = 2000
 
-export interface GeneratedInstances {
-  readonly splits: readonly Split[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @throws EnvironmentFault unknown_instance */
-  placeOf(instance: InstanceId): { readonly split: GeneratedSplit; readonly index: number }
-}
-
-/** @param what the task's word for an instance, such as `game` */
-export function generatedInstances(task: string, what: string, largest = largestSplit): GeneratedInstances {
+/**
+ * @param what the task's word for an instance, such as `game`
+ * @param make what an instance is, the same each time
+ */
+export function generatedLibrary<Content>(
+  task: string,
+  what: string,
+  make: (split: GeneratedSplit, index: number, instance: InstanceId) => Content,
+  largest = largestSplit,
+): Library<Content> {
   const sizes = { train: largest, validation: heldOut, test: heldOut }
   return {
     splits: generatedSplits.map((name) => ({
       name,
       size: name === 'train' ? Number.POSITIVE_INFINITY : heldOut,
     })),
+    warnings: [],
     instanceAt(split, index) {
       if (!isSplit(split))
         throw new EnvironmentFault(
@@ -38,10 +40,10 @@ export function generatedInstances(task: string, what: string, largest = largest
         )
       return `${split}/${((index % sizes[split]) + sizes[split]) % sizes[split]}`
     },
-    placeOf(instance) {
+    open(instance) {
       const [, split = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,12})$/.exec(instance) ?? []
       const index = Number(digits)
-      if (isSplit(split) && digits !== '' && index < sizes[split]) return { split, index }
+      if (isSplit(split) && digits !== '' && index < sizes[split]) return make(split, index, instance)
       throw new EnvironmentFault(
         'unknown_instance',
         `${task} has no ${what} "${instance.slice(0, 80)}": use train/N, or validation/N or test/N with N below ${heldOut}`,

@@ -73,7 +73,7 @@ async function pickGames(): Promise<GameSource[]> {
   if (split === undefined) throw new Error(`${dir} has no split`)
   const stride = Math.max(1, Math.floor(split.size / gameCount))
   return Array.from({ length: gameCount }, (_, at) =>
-    dataset.source(dataset.instanceAt(split.name, at * stride)),
+    dataset.open(dataset.instanceAt(split.name, at * stride)),
   )
 }
 

@@ -11,7 +11,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { openBuiltin } from '../../envs/db/builtin/library.ts'
-import { type DbLibrary, openDataset } from '../../envs/db/dataset.ts'
+import { openDataset } from '../../envs/db/dataset.ts'
 import { openEmbedded } from '../../envs/db/embedded/backend.ts'
 import type { DbItem } from '../../envs/db/item.ts'
 import { tellOfficially } from '../../envs/db/narration.ts'
@@ -40,9 +40,9 @@ async function pickItems(): Promise<DbItem[]> {
   const dir = sharedData('db')
   const official = existsSync(dir)
   if (!official) console.error(`no AgentBench problems in ${dir}: built-in ones are played`)
-  const library: DbLibrary = official ? await openDataset(dir) : await openBuiltin('hard')
+  const library = official ? await openDataset(dir) : await openBuiltin('hard')
   const split = library.splits.at(-1)?.name ?? ''
-  return Array.from({ length: itemCount }, (_, at) => library.item(library.instanceAt(split, at)))
+  return Array.from({ length: itemCount }, (_, at) => library.open(library.instanceAt(split, at)))
 }
 
 function queryOf({ tables }: DbItem): string {

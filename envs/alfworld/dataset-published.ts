@@ -71,17 +71,11 @@ async function usable(file: string): Promise<string | boolean> {
 }
 
 async function endOf(file: string): Promise<string> {
-  const handle = await open(file)
-  try {
-    const { size } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read({
-      buffer: Buffer.alloc(64),
-      position: Math.max(0, size - 64),
-    })
-    return buffer.toString('utf8', 0, bytesRead)
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(file)
+  const { size } = await handle.stat()
+  const buffer = Buffer.alloc(64)
+  const { bytesRead } = await handle.read({ buffer, position: Math.max(0, size - 64) })
+  return buffer.toString('utf8', 0, bytesRead)
 }
 
 const taskRule = /("task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*)("(?:[^"\\]|\\.)*")/

@@ -62,7 +62,7 @@ test('both layouts give the same ids, in order, and games that play', async () =
   ])
   expect(dataset.warnings).toEqual([])
   for (const id of ['train/b/1', 'valid_seen/c/1']) {
-    const source = dataset.source(id)
+    const source = dataset.open(id)
     const game = openGame(source)
     game.start()
     expect((source.walkthrough ?? []).map((command) => game.play(command).won).at(-1)).toBe(true)
@@ -71,7 +71,7 @@ test('both layouts give the same ids, in order, and games that play', async () =
 
 test('the task of a published game is taken out of its grammar, so that all games share one', async () => {
   await writePublished('train/a/1')
-  const source = (await openDataset(dir)).source('train/a/1')
+  const source = (await openDataset(dir)).open('train/a/1')
   expect(source.task).toBe('Say "please".')
   expect(source.grammar).toBe(toy.grammar)
 })
@@ -150,9 +150,9 @@ test('an unknown game or split is refused by kind, a game damaged since by its f
     }
     return undefined
   }
-  expect(kindOf(() => dataset.source('train/a/2'))).toEqual(['unknown_instance', false])
-  expect(kindOf(() => dataset.source(''))).toEqual(['unknown_instance', false])
+  expect(kindOf(() => dataset.open('train/a/2'))).toEqual(['unknown_instance', false])
+  expect(kindOf(() => dataset.open(''))).toEqual(['unknown_instance', false])
   expect(kindOf(() => dataset.instanceAt('test', 0))).toEqual(['unknown_split', false])
   await rm(file)
-  expect(kindOf(() => dataset.source('train/a/1'))).toEqual(['bad_data', true])
+  expect(kindOf(() => dataset.open('train/a/1'))).toEqual(['bad_data', true])
 })

@@ -13,28 +13,17 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
-import { emptyFolder, inUsualOrder, listedInstances, unreadableFolder } from '../listed-instances.ts'
+import { EnvironmentFault } from '../environment.ts'
+import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
 import { type GameEntry, readCompactSplits } from './dataset-compact.ts'
 import { readPublishedSplits } from './dataset-published.ts'
 import type { GameSource } from './engine/game.ts'
-
-/** Games by split and id. */
-export interface AlfworldDataset {
-  readonly splits: readonly Split[]
-  /** What was left out, each with its file. */
-  readonly warnings: readonly string[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** Reads a game. @throws EnvironmentFault unknown_instance, or bad_data naming the file */
-  source(instance: InstanceId): GameSource
-}
 
 /** The usual order of splits; others follow by name. */
 const knownSplits = ['train', 'valid_train', 'valid_seen', 'valid_unseen']
 
 /** Opens a folder of official games. @throws EnvironmentFault bad_data where it holds none */
-export async function openDataset(dir: string): Promise<AlfworldDataset> {
+export async function openDataset(dir: string): Promise<Library<GameSource>> {
   const warnings: string[] = []
   const names = await readdir(dir).catch(unreadableFolder('alfworld', dir))
   const entries = new Map<string, Map<string, GameEntry>>()
@@ -49,7 +38,11 @@ export async function openDataset(dir: string): Promise<AlfworldDataset> {
     const expected = '<split>/<task>/<trial>/game.tw-pddl or <split>.jsonl.gz'
     throw emptyFolder('alfworld', dir, { what: 'games', expected, warnings })
   }
-  return datasetOf(dir, inUsualOrder(entries, knownSplits), warnings)
+  const splits = [...inUsualOrder(entries, knownSplits)].map(
+    ([split, games]) => [split, inOrder(games)] as const,
+  )
+  const library = listedLibrary(`alfworld data: ${dir}`, 'game', new Map(splits), warnings)
+  return { ...library, open: (instance) => library.open(instance).read() }
 }
 
 async function* allEntries(
@@ -82,22 +75,6 @@ async function sharedText(dir: string, name: string): Promise<string> {
   })
 }
 
-function datasetOf(
-  dir: string,
-  entries: ReadonlyMap<string, ReadonlyMap<string, GameEntry>>,
-  warnings: readonly string[],
-): AlfworldDataset {
-  const ids = new Map([...entries].map(([split, games]) => [split, [...games.keys()].sort()]))
-  const { splits, instanceAt, unknown } = listedInstances(`alfworld data: ${dir}`, 'game', ids)
-  return {
-    splits,
-    warnings,
-    instanceAt,
-    source(instance) {
-      const split = instance.slice(0, Math.max(0, instance.indexOf('/')))
-      const entry = entries.get(split)?.get(instance)
-      if (entry === undefined) throw unknown(instance)
-      return entry.read()
-    },
-  }
+function inOrder(games: ReadonlyMap<string, GameEntry>): ReadonlyMap<string, GameEntry> {
+  return new Map([...games].sort(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -11,12 +11,13 @@ import {
   type Task,
   type TaskOptions,
 } from '../environment.ts'
+import type { Library } from '../library.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, householdDialect, officialDialect } from './dialect.ts'
-import { openGame } from './engine/game.ts'
+import { type GameSource, openGame } from './engine/game.ts'
 import { createSession } from './game-session.ts'
-import { type GameLibrary, openHousehold } from './household/library.ts'
+import { openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'
 import { type HouseholdSettings, readSettings } from './settings.ts'
 
@@ -43,23 +44,27 @@ async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<
       )
     return openTask(openHousehold(settings), householdDialect, settings)
   }
-  const dataset = await openDataset(dataDir)
-  return { ...openTask(dataset, officialDialect, settings), warnings: dataset.warnings }
+  return openTask(await openDataset(dataDir), officialDialect, settings)
 }
 
-function openTask(library: GameLibrary, dialect: Dialect, settings: HouseholdSettings): Task {
+function openTask(
+  { splits, warnings, instanceAt, open }: Library<GameSource>,
+  dialect: Dialect,
+  settings: HouseholdSettings,
+): Task {
   const { showAdmissible, prompt } = settings
   return {
-    splits: library.splits,
-    instanceAt: (split, index) => library.instanceAt(split, index),
+    splits,
+    warnings,
+    instanceAt,
     create: async () =>
       createSession({
-        openInstance: (instance) => openGame(library.source(instance)),
+        openInstance: (instance) => openGame(open(instance)),
         systemPrompt: systemPrompt(prompt, dialect.put('THING', 'PLACE')),
         showAdmissible,
       }),
     demonstrate: async (instance: InstanceId) => {
-      const source = library.source(instance)
+      const source = open(instance)
       return settings.demonstrations === 'walkthrough'
         ? demonstrateByWalkthrough(source)
         : demonstrateByExpert(source, dialect, settings.demonstrationTurns, settings)

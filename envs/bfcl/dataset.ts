@@ -11,8 +11,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { EnvironmentFault, type InstanceId, type Split } from '../environment.ts'
-import { listedInstances, unreadableFolder } from '../listed-instances.ts'
+import { EnvironmentFault, type InstanceId } from '../environment.ts'
+import { type Library, listedLibrary, unreadableFolder } from '../library.ts'
 
 /** The categories of the multi-turn part, which are the splits. */
 export const categories = ['base', 'miss_func', 'miss_param', 'long_context'] as const
@@ -20,12 +20,8 @@ export const categories = ['base', 'miss_func', 'miss_param', 'long_context'] as
 /** The package has as many questions in each category. */
 const packagedSize = 200
 
-export interface BfclDataset {
-  readonly splits: readonly Split[]
-  readonly warnings: readonly string[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-}
+/** Questions and answers are the package's own affair. */
+export type BfclDataset = Pick<Library<InstanceId>, 'splits' | 'warnings' | 'instanceAt'>
 
 /** The questions of the package itself. */
 export const packagedDataset: BfclDataset = datasetOf(
@@ -75,11 +71,11 @@ export async function openDataset(dir: string): Promise<BfclDataset> {
 }
 
 function datasetOf(
-  instances: ReadonlyMap<string, readonly string[]>,
+  instances: ReadonlyMap<string, readonly InstanceId[]>,
   warnings: readonly string[],
 ): BfclDataset {
-  const { splits, instanceAt } = listedInstances('bfcl data', 'problem', instances)
-  return { splits, warnings, instanceAt }
+  const named = [...instances].map(([split, ids]) => [split, new Map(ids.map((id) => [id, id]))] as const)
+  return listedLibrary('bfcl data', 'problem', new Map(named), warnings)
 }
 
 async function readLines<T>(file: string, schema: z.ZodType<T>): Promise<T[]> {

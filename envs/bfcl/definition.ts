@@ -58,7 +58,7 @@ async function openBfcl({ dataDir, settings: given, folder, unlimited }: TaskOpt
   return {
     splits: dataset.splits,
     warnings: dataset.warnings,
-    instanceAt: (split, index) => dataset.instanceAt(split, index),
+    instanceAt: dataset.instanceAt,
     async prepare() {
       await ready()
     },

@@ -19,6 +19,14 @@ export interface SqlFailure {
   readonly message: string
 }
 
+/** A failure as MySQL tells it. */
+export function sqlFailure(code: number, state: string, message: string): SqlFailure {
+  return { code, state, message }
+}
+
+export const tooLong = sqlFailure(1153, '08S01', "Got a packet bigger than 'max_allowed_packet' bytes")
+export const lostConnection = sqlFailure(2013, 'HY000', 'Lost connection to MySQL server during query')
+
 /** What a statement did. */
 export type StatementResult =
   | {

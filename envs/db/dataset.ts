@@ -9,20 +9,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import type { InstanceId, Split } from '../environment.ts'
-import { emptyFolder, listedInstances, unreadableFolder } from '../listed-instances.ts'
+import type { InstanceId } from '../environment.ts'
+import { emptyFolder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
 import type { DbItem, Goal, TableData } from './item.ts'
 import { reprOfFloat, reprOfText } from './narration.ts'
-
-/** Problems by split and id. */
-export interface DbLibrary {
-  readonly splits: readonly Split[]
-  readonly warnings?: readonly string[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @throws EnvironmentFault unknown_instance */
-  item(instance: InstanceId): DbItem
-}
 
 const tableSchema = z.object({
   table_name: z.string().min(1),
@@ -42,7 +32,7 @@ const entrySchema = z.object({
 })
 
 /** Opens a folder of official problems. @throws EnvironmentFault bad_data where it holds none */
-export async function openDataset(dir: string): Promise<DbLibrary> {
+export async function openDataset(dir: string): Promise<Library<DbItem>> {
   const names = await readdir(dir).catch(unreadableFolder('db', dir))
   const warnings: string[] = []
   const splits = new Map<string, ReadonlyMap<InstanceId, DbItem>>()
@@ -59,7 +49,7 @@ export async function openDataset(dir: string): Promise<DbLibrary> {
     const expected = 'dev.jsonl, standard.jsonl'
     throw emptyFolder('db', dir, { what: 'problems', expected, warnings })
   }
-  return libraryOf(dir, splits, warnings)
+  return listedLibrary(`db data: ${dir}`, 'problem', splits, warnings)
 }
 
 async function readSplit(
@@ -204,24 +194,4 @@ function questionOf({
       : [`Additional table information about the question: ${add_description}\n`]),
     `Question: ${description}\n`,
   ].join('')
-}
-
-function libraryOf(
-  dir: string,
-  items: ReadonlyMap<string, ReadonlyMap<InstanceId, DbItem>>,
-  warnings: readonly string[],
-): DbLibrary {
-  const ids = new Map([...items].map(([split, entries]) => [split, [...entries.keys()]]))
-  const { splits, instanceAt, unknown } = listedInstances(`db data: ${dir}`, 'problem', ids)
-  return {
-    splits,
-    warnings,
-    instanceAt,
-    item(instance) {
-      const split = instance.slice(0, Math.max(0, instance.lastIndexOf('/')))
-      const item = items.get(split)?.get(instance)
-      if (item === undefined) throw unknown(instance)
-      return item
-    },
-  }
 }

@@ -46,11 +46,11 @@ async function openDb({ dataDir, settings: given, leases }: TaskOptions): Promis
   const backend = await openBackend(settings, limits, leases)
   return {
     splits: library.splits,
-    ...(library.warnings === undefined ? {} : { warnings: library.warnings }),
-    instanceAt: (split, index) => library.instanceAt(split, index),
+    warnings: library.warnings,
+    instanceAt: library.instanceAt,
     create: async () =>
       createSession({
-        item: (instance) => library.item(instance),
+        item: library.open,
         backend,
         systemPrompt: systemPrompt(settings.prompt),
         tell: builtin === undefined ? tellOfficially : tellShortly,

@@ -12,6 +12,7 @@ import {
   type Task,
   type TaskOptions,
 } from '../environment.ts'
+import type { Library } from '../library.ts'
 import { goldMessages } from './actions.ts'
 import { readQuestions, readTriples } from './dataset.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'
@@ -19,7 +20,7 @@ import { openEndpoint } from './graph/endpoint.ts'
 import type { KnowledgeGraph } from './graph/graph.ts'
 import { readOntology } from './graph/ontology.ts'
 import { isSafeName } from './graph/sparql.ts'
-import { openLibrary, type Question, type QuestionLibrary } from './library.ts'
+import { openLibrary, type Question } from './library.ts'
 import { systemPrompt } from './prompt.ts'
 import { createSession } from './question-session.ts'
 import { type KgSettings, readSettings } from './settings.ts'
@@ -82,7 +83,7 @@ async function openFolder(dir: string, settings: KgSettings): Promise<Task> {
 
 function openTask(
   graph: KnowledgeGraph,
-  library: QuestionLibrary,
+  library: Library<Question>,
   wording: Wording,
   { prompt, endpoint, timeoutMs }: KgSettings,
 ): Task {
@@ -92,17 +93,17 @@ function openTask(
   const create = async () =>
     createSession({
       graph,
-      openInstance: (instance) => library.question(instance),
+      openInstance: library.open,
       systemPrompt: systemPrompt(prompt),
       wording,
       callsPerMessage,
     })
   return {
     splits: library.splits,
-    instanceAt: (split, index) => library.instanceAt(split, index),
+    instanceAt: library.instanceAt,
     create,
     async demonstrate(instance: InstanceId) {
-      const actions = goldMessages(library.question(instance))
+      const actions = goldMessages(library.open(instance))
       if (actions === undefined) return undefined
       // Gold that the given graph does not support teaches nothing.
       const session = await create()

@@ -4,43 +4,22 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import type { InstanceId, Split } from '../environment.ts'
-import { listedInstances } from '../listed-instances.ts'
+import type { InstanceId } from '../environment.ts'
+import { type Library, listedLibrary } from '../library.ts'
 import type { KgCall } from './tools.ts'
 
-export interface QuestionLibrary {
-  readonly splits: readonly Split[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @throws EnvironmentFault unknown_instance */
-  question(instance: InstanceId): Question
-}
-
 /** The questions of a data folder; those of a later split with a known id are named `<split>/<id>`. */
-export function openLibrary(splits: ReadonlyMap<string, readonly Question[]>): QuestionLibrary {
-  const byId = new Map<InstanceId, Question>()
-  const ids = new Map<string, InstanceId[]>()
-  for (const [split, questions] of splits)
-    ids.set(
-      split,
-      questions.map((question) => {
-        const named = byId.has(question.id) ? `${split}/${question.id}` : question.id
-        byId.set(named, question)
-        // With its split it is always known, as the replay of one split names it.
-        byId.set(`${split}/${question.id}`, question)
-        return named
-      }),
-    )
-  const { splits: listed, instanceAt, unknown } = listedInstances('kg', 'question', ids)
-  return {
-    splits: listed,
-    instanceAt,
-    question(instance) {
-      const question = byId.get(instance)
-      if (question === undefined) throw unknown(instance)
-      return question
-    },
-  }
+export function openLibrary(splits: ReadonlyMap<string, readonly Question[]>): Library<Question> {
+  const taken = new Set<InstanceId>()
+  const named = [...splits].map(([split, questions]) => {
+    const byId = questions.map((question) => {
+      const id = taken.has(question.id) ? `${split}/${question.id}` : question.id
+      taken.add(id)
+      return [id, question] as const
+    })
+    return [split, new Map(byId)] as const
+  })
+  return listedLibrary('kg', 'question', new Map(named), [])
 }
 
 export interface Question {

@@ -31,8 +31,8 @@ test('an id is the path of the file and the position in it, and files are in spl
   ])
   expect(dataset.instanceAt('dev', 3)).toBe('data/dev.json#1')
   expect(dataset.instanceAt('std', 0)).toBe('data/7/some.jsonl#0')
-  expect(dataset.item('dev/data/dev.json#1')).toBe(dataset.item('data/dev.json#1'))
-  expect(() => dataset.item('data/dev.json#2')).toThrow(/ids look like train_0317/)
+  expect(dataset.open('dev/data/dev.json#1')).toBe(dataset.open('data/dev.json#1'))
+  expect(() => dataset.open('data/dev.json#2')).toThrow(/ids look like train_0317/)
   expect(() => dataset.instanceAt('test', 0)).toThrow(/use train, dev, std/)
   expect(dataset.warnings).toEqual([])
 })
@@ -46,7 +46,7 @@ test('scripts come from the group of the file, and nothing outside of scripts/ i
   await put('secret.sh', 'secret')
   const dataset = await openDataset(dir)
   const codeOf = (id: string) => {
-    const { evaluation } = dataset.item(id)
+    const { evaluation } = dataset.open(id)
     return evaluation.kind === 'check' ? evaluation.chain : []
   }
   expect(codeOf('data/3/a.json#0')).toEqual([{ language: 'bash', code: 'three' }])
@@ -70,7 +70,7 @@ test('what an item needs is named by it, or follows from a check that calls sudo
     item('true', { needs: ['SYS_ADMIN'] }),
   ])
   const dataset = await openDataset(dir)
-  const needs = [0, 1, 2, 3, 4, 5].map((index) => dataset.item(`data/6/new.json#${index}`).needs)
+  const needs = [0, 1, 2, 3, 4, 5].map((index) => dataset.open(`data/6/new.json#${index}`).needs)
   expect(needs).toEqual([['setuid'], ['setuid'], ['setuid'], ['setuid'], undefined, undefined])
   expect(dataset.warnings).toEqual([expect.stringMatching(/item 6: .*needs/)])
 })
@@ -87,7 +87,7 @@ test('an item is read as AgentBench reads it', async () => {
   ])
   const dataset = await openDataset(dir)
   const bash = (code: string) => ({ language: 'bash', code })
-  expect(dataset.item('data/dev.json#0')).toEqual({
+  expect(dataset.open('data/dev.json#0')).toEqual({
     id: 'data/dev.json#0',
     description: 'All of it',
     image: 'packages',
@@ -96,7 +96,7 @@ test('an item is read as AgentBench reads it', async () => {
     evaluation: { kind: 'check', chain: ['example', { language: 'python', code: 'd' }] },
     example: bash('e'),
   })
-  expect(dataset.item('data/dev.json#1')).toMatchObject({
+  expect(dataset.open('data/dev.json#1')).toMatchObject({
     image: 'default',
     init: [],
     evaluation: { kind: 'regex', pattern: 'x', strip: false },

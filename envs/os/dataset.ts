@@ -11,20 +11,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import type { InstanceId, Split } from '../environment.ts'
-import { emptyFolder, inUsualOrder, listedInstances, unreadableFolder } from '../listed-instances.ts'
+import type { InstanceId } from '../environment.ts'
+import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
-
-/** Items by split and id. */
-export interface OsDataset {
-  readonly splits: readonly Split[]
-  /** What was left out, each with its file. */
-  readonly warnings: readonly string[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @param instance an id, with its split before it or without. @throws EnvironmentFault unknown_instance */
-  item(instance: InstanceId): OsItem
-}
 
 /** Folders that hold no items. */
 const otherFolders = new Set(['scripts', 'res'])
@@ -33,7 +22,7 @@ const otherFolders = new Set(['scripts', 'res'])
 const knownSplits = ['train', 'dev', 'std']
 
 /** Opens a folder of items. @throws EnvironmentFault bad_data where it holds none */
-export async function openDataset(dir: string): Promise<OsDataset> {
+export async function openDataset(dir: string): Promise<Library<OsItem>> {
   const warnings: string[] = []
   const scripts = await readScripts(path.join(dir, 'scripts'))
   const items = new Map<string, Map<InstanceId, OsItem>>()
@@ -54,7 +43,7 @@ export async function openDataset(dir: string): Promise<OsDataset> {
     const expected = 'data/dev.json or train_…/training.json, and scripts/'
     throw emptyFolder('os', dir, { what: 'items', expected, warnings })
   }
-  return datasetOf(dir, inUsualOrder(items, knownSplits), warnings)
+  return listedLibrary(`os data: ${dir}`, 'item', inUsualOrder(items, knownSplits), warnings)
 }
 
 /** `data/dev.json` is dev, `data/<n>/…` std, `train…/…` train; any other file is a split of its own folder. */
@@ -115,26 +104,4 @@ function scriptFor(scripts: ReadonlyMap<string, string>, file: string, name: str
     if (text !== undefined) return text
   }
   return undefined
-}
-
-function datasetOf(
-  dir: string,
-  splits: ReadonlyMap<string, ReadonlyMap<InstanceId, OsItem>>,
-  warnings: readonly string[],
-): OsDataset {
-  const ids = new Map([...splits].map(([split, entries]) => [split, [...entries.keys()]]))
-  const items = new Map([...splits.values()].flatMap((entries) => [...entries]))
-  const listed = listedInstances(`os data: ${dir}`, 'item', ids)
-  return {
-    splits: listed.splits,
-    warnings,
-    instanceAt: listed.instanceAt,
-    item(instance) {
-      const split = listed.splits.find(({ name }) => instance.startsWith(`${name}/`))?.name
-      const bare = split === undefined ? undefined : instance.slice(split.length + 1)
-      const item = items.get(instance) ?? (bare === undefined ? undefined : items.get(bare))
-      if (item === undefined) throw listed.unknown(instance)
-      return item
-    },
-  }
 }

@@ -53,13 +53,13 @@ async function openOfficial(dataDir: string, options: TaskOptions, settings: OsS
   return {
     splits: dataset.splits,
     warnings: dataset.warnings,
-    instanceAt: (split, index) => dataset.instanceAt(split, index),
+    instanceAt: dataset.instanceAt,
     create: async () =>
       createSession({
-        assignmentOf: (instance) => containerAssignment(dataset.item(instance), room),
+        assignmentOf: (instance) => containerAssignment(dataset.open(instance), room),
         prompt: settings.prompt,
       }),
-    demonstrate: (instance) => demonstrateByExample(instance, dataset.item(instance), room),
+    demonstrate: (instance) => demonstrateByExample(instance, dataset.open(instance), room),
     close: async () => {
       await (await opened)?.close()
       opened = undefined
@@ -80,7 +80,7 @@ function openGenerated(settings: OsSettings): Task {
   }
   return {
     splits: library.splits,
-    instanceAt: (split, index) => library.instanceAt(split, index),
+    instanceAt: library.instanceAt,
     create: async () =>
       createSession({
         assignmentOf: (instance) => shellAssignment(library.open(instance), threads),

@@ -27,8 +27,7 @@ export const webshop: EnvironmentDefinition = {
 async function openWebshop({ dataDir, settings: given }: TaskOptions): Promise<Task> {
   const settings = readSettings(given)
   if (dataDir === undefined) return openTask(openBuiltInShop(settings.difficulty), settings, 'brief')
-  const library = await openOfficialShop(dataDir, settings.products)
-  return { ...openTask(library, settings, 'official'), warnings: library.warnings }
+  return openTask(await openOfficialShop(dataDir, settings.products), settings, 'official')
 }
 
 /** The page and its web server are loaded when a person asks for them. */
@@ -45,14 +44,15 @@ function openTask(library: GoalLibrary, settings: WebshopSettings, pages: Sessio
   const options: SessionOptions = {
     shop: library.shop,
     nouns: library.nouns,
-    goalOf: (instance) => library.goalOf(instance),
+    goalOf: library.open,
     systemPrompt: systemPrompt(settings.prompt),
     pages: settings.pages ?? pages,
     showAttributes: settings.showAttributes,
   }
   return {
     splits: library.splits,
-    instanceAt: (split, index) => library.instanceAt(split, index),
+    warnings: library.warnings,
+    instanceAt: library.instanceAt,
     create: async () => createSession(options),
     demonstrate: (instance) => demonstrateByExpert(() => createSession(options), instance),
     serve: (instances, port) => servePageOf(options, instances, port),

@@ -57,7 +57,7 @@ describe.skipIf(missing)(`the official shop${missing ? ` (skipped: ${missing})` 
 
   function sessionWith(nouns: GoalLibrary['nouns']): Environment {
     const { shop } = library
-    const goalOf = library.goalOf.bind(library)
+    const goalOf = library.open.bind(library)
     return createSession({ shop, nouns, goalOf, systemPrompt: '', pages: 'official', showAttributes: false })
   }
 
@@ -129,9 +129,9 @@ describe.skipIf(missing)(`the official shop${missing ? ` (skipped: ${missing})` 
   test('goals that people wrote have their numbers in the full shop', () => {
     const human = library.splits.find(({ name }) => name === 'human')
     expect(human?.size).toBe(13)
-    const goal = library.goalOf('human/4999')
+    const goal = library.open('human/4999')
     expect(goal).toMatchObject({ productId: 'B07FYPSNH8', attributes: ['gluten free'], options: [] })
-    expect(() => library.goalOf('human/0')).toThrow(/in the shop/)
+    expect(() => library.open('human/0')).toThrow(/in the shop/)
   })
 
   test('splits part the goals as the original does, and name each by one id', () => {
@@ -144,6 +144,6 @@ describe.skipIf(missing)(`the official shop${missing ? ` (skipped: ${missing})` 
     ])
     expect(library.instanceAt('train', 0)).toBe('synthetic/1500')
     expect(library.instanceAt('test', -1)).toBe('synthetic/499')
-    expect(library.goalOf('validation/3')).toEqual(library.goalOf('synthetic/503'))
+    expect(library.open('validation/3')).toEqual(library.open('synthetic/503'))
   })
 })

@@ -22,10 +22,7 @@ interface OfficialSplit extends Split {
 }
 
 /** What a folder holds, with its warnings. */
-export async function openOfficialShop(
-  dir: string,
-  productLimit: number | undefined,
-): Promise<GoalLibrary & { readonly warnings: readonly string[] }> {
+export async function openOfficialShop(dir: string, productLimit: number | undefined): Promise<GoalLibrary> {
   const { catalogue, synthetic, human, nouns, warnings, close } = await openDataset(dir, productLimit)
   const splits = splitsOf(synthetic, human)
   const names = splits.map(({ name }) => name).join(', ')
@@ -41,7 +38,7 @@ export async function openOfficialShop(
       const { list, kind, start, size } = found
       return `${kind}/${list.numberAt(start + (((index % size) + size) % size))}`
     },
-    goalOf(instance) {
+    open(instance) {
       const [, name = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,8})$/.exec(instance) ?? []
       const list = name === 'synthetic' ? synthetic : name === 'human' ? human : undefined
       const partition = splits.find((split) => split.name === name)

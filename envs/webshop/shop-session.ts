@@ -10,7 +10,8 @@
  */
 import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, quoted, textTool } from '../agent-tool.ts'
-import type { Environment, InstanceId, Split } from '../environment.ts'
+import type { Environment, InstanceId } from '../environment.ts'
+import type { Library } from '../library.ts'
 import { type SessionRules, ToolSession } from '../tool-session.ts'
 import type { NounReader } from './data/nouns.ts'
 import { briefText } from './shop/brief-text.ts'
@@ -22,14 +23,9 @@ import { type Page, Visit } from './shop/visit.ts'
 import { clickTool, readAction, type ShopAction, searchTool } from './tools.ts'
 
 /** A shop with its goals. */
-export interface GoalLibrary {
+export interface GoalLibrary extends Library<Goal> {
   readonly shop: Shop
   readonly nouns: NounReader
-  readonly splits: readonly Split[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @throws EnvironmentFault unknown_instance */
-  goalOf(instance: InstanceId): Goal
   close(): void
 }
 

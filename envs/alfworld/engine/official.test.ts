@@ -3,8 +3,9 @@ import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sharedData } from '../../../test/shared-data.ts'
-import { type AlfworldDataset, openDataset } from '../dataset.ts'
-import { openGame } from './game.ts'
+import type { Library } from '../../library.ts'
+import { openDataset } from '../dataset.ts'
+import { type GameSource, openGame } from './game.ts'
 
 const dir = sharedData('alfworld')
 
@@ -16,12 +17,12 @@ const transcript = z.object({
 })
 
 /** Games of a split that their walkthrough does not win. */
-function lost(dataset: AlfworldDataset, split: string): string[] {
+function lost(dataset: Library<GameSource>, split: string): string[] {
   const size = dataset.splits.find(({ name }) => name === split)?.size ?? 0
   expect(size).toBeGreaterThan(0)
   const ids = Array.from({ length: size }, (_, index) => dataset.instanceAt(split, index))
   return ids.filter((id) => {
-    const source = dataset.source(id)
+    const source = dataset.open(id)
     const game = openGame(source)
     let { won } = game.start()
     for (const command of source.walkthrough ?? []) won = game.play(command).won
@@ -31,7 +32,7 @@ function lost(dataset: AlfworldDataset, split: string): string[] {
 
 // Official games are not part of the project; where their folder is missing there is nothing to compare with.
 describe.skipIf(!existsSync(dir))('official games', () => {
-  let dataset: AlfworldDataset
+  let dataset: Library<GameSource>
   beforeAll(async () => {
     dataset = await openDataset(dir)
   })
@@ -42,7 +43,7 @@ describe.skipIf(!existsSync(dir))('official games', () => {
       .split('\n')
     for (const line of lines) {
       const { id, steps } = transcript.parse(JSON.parse(line))
-      const game = openGame(dataset.source(id))
+      const game = openGame(dataset.open(id))
       for (const { cmd, obs, adm, won } of steps) {
         const state = cmd === undefined ? game.start() : game.play(cmd)
         expect(state, `${id}, ${cmd}`).toEqual({ observation: obs, admissible: adm, won })

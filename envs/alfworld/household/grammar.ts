@@ -44,81 +44,40 @@ action Look {
     """;
 }
 
-action Inventory {
-    template :: "inventory";
-    feedback :: "#burden#";
-}
-
-action Go {
-    template :: "go to {r}";
-    feedback :: "#contents#";
-}
-
-action Examine {
-    template :: "examine {r}";
-    feedback :: "#contents#";
-}
-
-action Open {
-    template :: "open {r}";
-    feedback :: "#contents#";
-}
-
-action Close {
-    template :: "close {r}";
-    feedback :: "#contents#";
-}
-
-action Take {
-    template :: "take {o} from {r}";
-    feedback :: "#Take.feedback#";
-    grammar :: """
-        { "Take.feedback": [{ "rhs": "You take {o.name}." }] }
-    """;
-}
-
-action Put {
-    template :: "put {o} at {r}";
-    feedback :: "#Put.feedback#";
-    grammar :: """
-        { "Put.feedback": [{ "rhs": "You put {o.name} at {r.name}." }] }
-    """;
-}
-
-action Clean {
-    template :: "clean {o} with {r}";
-    feedback :: "#Clean.feedback#";
-    grammar :: """
-        { "Clean.feedback": [{ "rhs": "{o.name} is clean." }] }
-    """;
-}
-
-action Heat {
-    template :: "heat {o} with {r}";
-    feedback :: "#Heat.feedback#";
-    grammar :: """
-        { "Heat.feedback": [{ "rhs": "{o.name} is hot." }] }
-    """;
-}
-
-action Cool {
-    template :: "cool {o} with {r}";
-    feedback :: "#Cool.feedback#";
-    grammar :: """
-        { "Cool.feedback": [{ "rhs": "{o.name} is cold." }] }
-    """;
-}
-
-action Use {
-    template :: "use {o}";
-    feedback :: "#Use.feedback#";
-    grammar :: """
-        { "Use.feedback": [{ "rhs": "{o.name} is on." }] }
-    """;
-}
-
+${showing('Inventory', 'inventory', 'burden')}
+${showing('Go', 'go to {r}', 'contents')}
+${showing('Examine', 'examine {r}', 'contents')}
+${showing('Open', 'open {r}', 'contents')}
+${showing('Close', 'close {r}', 'contents')}
+${telling('Take', 'take {o} from {r}', 'You take {o.name}.')}
+${telling('Put', 'put {o} at {r}', 'You put {o.name} at {r.name}.')}
+${telling('Clean', 'clean {o} with {r}', '{o.name} is clean.')}
+${telling('Heat', 'heat {o} with {r}', '{o.name} is hot.')}
+${telling('Cool', 'cool {o} with {r}', '{o.name} is cold.')}
+${telling('Use', 'use {o}', '{o.name} is on.')}
 action Help {
     template :: "help";
     feedback :: "You can: look, inventory, go to, examine, open, close, take from, put at, clean with, heat with, cool with, use.";
 }
 `
+
+/** An action that is answered by what the grammar says of the state. */
+function showing(action: string, template: string, symbol: string): string {
+  return `action ${action} {
+    template :: "${template}";
+    feedback :: "#${symbol}#";
+}
+`
+}
+
+/** An action with an answer of its own. */
+function telling(action: string, template: string, answer: string): string {
+  return `action ${action} {
+    template :: "${template}";
+    feedback :: "#${action}.feedback#";
+    grammar :: """
+        { "${action}.feedback": [{ "rhs": "${answer}" }] }
+    """;
+}
+`
+}

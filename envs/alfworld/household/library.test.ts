@@ -8,7 +8,7 @@ test('an id that a split gives can be opened; indices wrap at the size of the sp
   for (const { name } of library.splits)
     for (const index of [0, 1, 1999, 2000, 123_456_789]) {
       const id = library.instanceAt(name, index)
-      expect(library.source(id).id).toBe(id)
+      expect(library.open(id).id).toBe(id)
     }
   expect(library.instanceAt('test', 2001)).toBe('test/1')
   expect(library.instanceAt('test', -1)).toBe('test/1999')
@@ -17,7 +17,7 @@ test('an id that a split gives can be opened; indices wrap at the size of the sp
 test.each(['train', 'train/', 'train/01', 'train/1e3', 'train/9999999999', 'test/2000', 'dev/1', ' test/1'])(
   'any other id is an unknown instance: "%s"',
   (id) => {
-    expect(() => library.source(id)).toThrow(expect.objectContaining({ kind: 'unknown_instance' }))
+    expect(() => library.open(id)).toThrow(expect.objectContaining({ kind: 'unknown_instance' }))
   },
 )
 

@@ -37,6 +37,11 @@ const color: CategoryColumn = { name: 'color', make: (faker) => faker.color.huma
 const firstName = (faker: Faker) => faker.person.firstName()
 const fullName = (faker: Faker) => `${faker.person.firstName()} ${faker.person.lastName()}`
 
+/** @param step between its values */
+function number(name: string, min: number, max: number, step = 1): NumberColumn {
+  return { name, min, max, step }
+}
+
 export const domains: readonly Domain[] = [
   {
     table: 'staff',
@@ -47,10 +52,7 @@ export const domains: readonly Domain[] = [
       { name: 'team', make: (faker) => faker.commerce.department() },
       { name: 'job', make: (faker) => faker.person.jobType() },
     ],
-    numbers: [
-      { name: 'age', min: 18, max: 66, step: 1 },
-      { name: 'pay', min: 1200, max: 9800, step: 100 },
-    ],
+    numbers: [number('age', 18, 66), number('pay', 1200, 9800, 100)],
   },
   {
     table: 'books',
@@ -61,10 +63,7 @@ export const domains: readonly Domain[] = [
       { name: 'author', make: (faker) => faker.book.author() },
       { name: 'shelf', make: (faker) => faker.string.alpha({ length: 1, casing: 'upper' }) },
     ],
-    numbers: [
-      { name: 'year', min: 1900, max: 2023, step: 1 },
-      { name: 'pages', min: 80, max: 990, step: 1 },
-    ],
+    numbers: [number('year', 1900, 2023), number('pages', 80, 990)],
   },
   {
     table: 'goods',
@@ -75,10 +74,7 @@ export const domains: readonly Domain[] = [
       { name: 'brand', make: (faker) => faker.company.name() },
       { name: 'material', make: (faker) => faker.commerce.productMaterial() },
     ],
-    numbers: [
-      { name: 'price', min: 1, max: 99, step: 0.25 },
-      { name: 'stock', min: 0, max: 400, step: 1 },
-    ],
+    numbers: [number('price', 1, 99, 0.25), number('stock', 0, 400)],
   },
   {
     table: 'pets',
@@ -89,10 +85,7 @@ export const domains: readonly Domain[] = [
       { name: 'owner', make: fullName },
       color,
     ],
-    numbers: [
-      { name: 'age', min: 1, max: 19, step: 1 },
-      { name: 'weight', min: 1, max: 60, step: 0.5 },
-    ],
+    numbers: [number('age', 1, 19), number('weight', 1, 60, 0.5)],
   },
   {
     table: 'flights',
@@ -103,10 +96,7 @@ export const domains: readonly Domain[] = [
       { name: 'gate', make: (faker) => faker.string.alpha({ length: 1, casing: 'upper' }) },
       country,
     ],
-    numbers: [
-      { name: 'seats', min: 40, max: 420, step: 1 },
-      { name: 'delay', min: 0, max: 180, step: 5 },
-    ],
+    numbers: [number('seats', 40, 420), number('delay', 0, 180, 5)],
   },
   {
     table: 'songs',
@@ -117,16 +107,13 @@ export const domains: readonly Domain[] = [
       { name: 'artist', make: (faker) => faker.music.artist() },
       country,
     ],
-    numbers: [
-      { name: 'year', min: 1950, max: 2023, step: 1 },
-      { name: 'seconds', min: 90, max: 600, step: 1 },
-    ],
+    numbers: [number('year', 1950, 2023), number('seconds', 90, 600)],
   },
 ]
 
 /** What a second table says of the values of a category. */
 export const attributes: readonly NumberColumn[] = [
-  { name: 'rank', min: 1, max: 50, step: 1 },
-  { name: 'budget', min: 10, max: 900, step: 10 },
-  { name: 'floor', min: 1, max: 9, step: 1 },
+  number('rank', 1, 50),
+  number('budget', 10, 900, 10),
+  number('floor', 1, 9),
 ]

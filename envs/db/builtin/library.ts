@@ -5,9 +5,9 @@
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import type { InstanceId } from '../../environment.ts'
-import { generatedInstances } from '../../generated-instances.ts'
-import type { DbLibrary } from '../dataset.ts'
-import type { TableData } from '../item.ts'
+import { generatedLibrary } from '../../generated-instances.ts'
+import type { Library } from '../../library.ts'
+import type { DbItem, TableData } from '../item.ts'
 import type { Difficulty } from '../settings.ts'
 import { generateProblem } from './generator.ts'
 import type { Problem } from './problem.ts'
@@ -16,7 +16,7 @@ import type { Problem } from './problem.ts'
 const kept = 256
 
 /** The built-in library, which also knows the gold statements. */
-export interface BuiltinLibrary extends DbLibrary {
+export interface BuiltinLibrary extends Library<DbItem> {
   /** @throws EnvironmentFault unknown_instance */
   problem(instance: InstanceId): Problem
 }
@@ -25,14 +25,15 @@ export interface BuiltinLibrary extends DbLibrary {
 export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrary> {
   const { Faker, en, base } = await import('@faker-js/faker')
   const faker = new Faker({ locale: [en, base] })
-  const { splits, instanceAt, placeOf } = generatedInstances('db', 'problem')
+  const generated = generatedLibrary('db', 'problem', (split, index) =>
+    generateProblem(faker, split, index, difficulty),
+  )
   const problems = new Map<InstanceId, Problem>()
 
   function problem(instance: InstanceId): Problem {
     const known = problems.get(instance)
     if (known !== undefined) return known
-    const { split, index } = placeOf(instance)
-    const made = generateProblem(faker, split, index, difficulty)
+    const made = generated.open(instance)
     problems.set(instance, made)
     const [oldest] = problems.keys()
     if (problems.size > kept && oldest !== undefined) problems.delete(oldest)
@@ -40,10 +41,9 @@ export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrar
   }
 
   return {
-    splits,
-    instanceAt,
+    ...generated,
     problem,
-    item(instance) {
+    open(instance) {
       const { scene, question, statement, answers } = problem(instance)
       const tables = [scene.main, ...(scene.second === undefined ? [] : [scene.second])]
       return {

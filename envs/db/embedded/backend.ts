@@ -16,7 +16,13 @@ import { EnvironmentFault } from '../../environment.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import type { Outcome, ThreadSession } from '../../threads/session.ts'
 import type { Ending } from '../../threads/thread.ts'
-import type { Database, DatabaseBackend, SqlFailure, StatementLimits, StatementResult } from '../database.ts'
+import {
+  type Database,
+  type DatabaseBackend,
+  lostConnection,
+  type StatementLimits,
+  type StatementResult,
+} from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { Reply, Request } from './database-worker.ts'
 import { outOfMemory } from './failure.ts'
@@ -29,12 +35,6 @@ const databasesOfThread = 32
 const mostThreads = Math.min(4, availableParallelism())
 // JavaScript's own share of a thread: functions, results, nothing that grows.
 const heapMebibytes = 192
-
-const lostConnection: SqlFailure = {
-  code: 2013,
-  state: 'HY000',
-  message: 'Lost connection to MySQL server during query',
-}
 
 /** Opens the embedded backend; threads start when they are needed. */
 export function openEmbedded(limits: StatementLimits): DatabaseBackend {

@@ -71,18 +71,13 @@ export function alterTable(
 function alteration(writer: ExpressionWriter): string | undefined {
   const { reader } = writer
   const action = wordOf(reader.peek())
-  if (
-    action === 'ADD' &&
-    !['INDEX', 'KEY', 'PRIMARY', 'UNIQUE', 'CONSTRAINT', 'FULLTEXT'].includes(wordOf(reader.peek(1)) ?? '')
-  ) {
+  const object = wordOf(reader.peek(1)) ?? ''
+  if (action === 'ADD' && !['INDEX', 'KEY', 'PRIMARY', 'UNIQUE', 'CONSTRAINT', 'FULLTEXT'].includes(object)) {
     reader.next()
     reader.skips('COLUMN')
     return `ADD COLUMN ${definition(writer)}`
   }
-  if (
-    action === 'DROP' &&
-    !['INDEX', 'KEY', 'PRIMARY', 'CONSTRAINT'].includes(wordOf(reader.peek(1)) ?? '')
-  ) {
+  if (action === 'DROP' && !['INDEX', 'KEY', 'PRIMARY', 'CONSTRAINT'].includes(object)) {
     reader.next()
     reader.skips('COLUMN')
     return `DROP COLUMN ${quotedName(reader.name())}`
@@ -125,19 +120,8 @@ function definition(writer: ExpressionWriter): string {
   return `${name} ${typed(writer)}`
 }
 
-const wholeTypes = new Set([
-  'INT',
-  'INTEGER',
-  'TINYINT',
-  'SMALLINT',
-  'MEDIUMINT',
-  'BIGINT',
-  'BOOL',
-  'BOOLEAN',
-  'YEAR',
-  'BIT',
-])
-const realTypes = new Set(['FLOAT', 'DOUBLE', 'REAL', 'DECIMAL', 'NUMERIC', 'DEC'])
+const wholeTypes = new Set('INT INTEGER TINYINT SMALLINT MEDIUMINT BIGINT BOOL BOOLEAN YEAR BIT'.split(' '))
+const realTypes = new Set('FLOAT DOUBLE REAL DECIMAL NUMERIC DEC'.split(' '))
 
 /** The type of a column with what of its attributes matters. */
 function typed(writer: ExpressionWriter): string {
@@ -152,14 +136,8 @@ function typed(writer: ExpressionWriter): string {
     if (reader.skips('NOT', 'NULL')) attributes += ' NOT NULL'
     else if (reader.skips('PRIMARY', 'KEY')) key = true
     else if (reader.skips('DEFAULT')) attributes += ` DEFAULT (${writer.expression(6)})`
-    else if (
-      reader.skips('COMMENT') ||
-      reader.skips('AFTER') ||
-      reader.skips('CHARSET') ||
-      reader.skips('COLLATE') ||
-      reader.skips('CHARACTER', 'SET')
-    )
-      reader.next()
+    else if (['COMMENT', 'AFTER', 'CHARSET', 'COLLATE'].some((word) => reader.skips(word))) reader.next()
+    else if (reader.skips('CHARACTER', 'SET')) reader.next()
     else if (reader.peek().kind === 'word' && !reader.sees('AS')) reader.next()
     else break
   }

@@ -8,11 +8,11 @@
  * - The same tables, identity and statements give the same results.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
-import type { Cell, StatementLimits, StatementResult } from '../database.ts'
+import { type Cell, type StatementLimits, type StatementResult, sqlFailure, tooLong } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import { hashOfRows, hashOfTables } from '../state-hash.ts'
 import { dropTable, readTable, textTable } from './definition.ts'
-import { databaseName, failureOf, StatementRefused, tooLong } from './failure.ts'
+import { databaseName, failureOf, StatementRefused } from './failure.ts'
 import { allFunctions } from './functions.ts'
 import type { StatementContext } from './operators.ts'
 import { type Connection, type RunResult, Sqlite } from './sqlite.ts'
@@ -113,11 +113,7 @@ function ran(connection: Connection, translation: Translation, limits: Statement
   if (translation.answer === 'existing' && last.kind === 'rows' && last.rows.length === 0)
     return {
       kind: 'failed',
-      failure: {
-        code: 1146,
-        state: '42S02',
-        message: `Table '${databaseName}.${translation.table ?? ''}' doesn't exist`,
-      },
+      failure: sqlFailure(1146, '42S02', `Table '${databaseName}.${translation.table ?? ''}' doesn't exist`),
     }
   return last
 }

@@ -8,6 +8,7 @@
  * - Operators bind as MySQL's do; what is written is in parentheses.
  * - Only functions that exist are called.
  */
+import { sqlFailure } from '../database.ts'
 import { callOf } from './call.ts'
 import { clauseOf, isClause } from './clause.ts'
 import { StatementRefused } from './failure.ts'
@@ -33,7 +34,22 @@ const arithmetic: Readonly<Record<string, readonly [string, number]>> = {
   MOD: ['my_mod', 11],
   '^': ['my_bitxor', 12],
 }
+const logicals: Readonly<Record<string, 'or' | 'and' | 'xor'>> = {
+  OR: 'or',
+  '||': 'or',
+  AND: 'and',
+  '&&': 'and',
+  XOR: 'xor',
+}
 const passedOn: Readonly<Record<string, number>> = { '|': 7, '&': 8, '<<': 9, '>>': 9 }
+
+/** What is called without parentheses. */
+const clocks: Readonly<Record<string, string>> = {
+  CURRENT_DATE: 'my_curdate',
+  CURRENT_TIMESTAMP: 'my_now',
+  CURRENT_TIME: 'my_curtime',
+  LOCALTIME: 'my_now',
+}
 
 // How tightly operators bind, as in MySQL's manual.
 const binding = { or: 1, xor: 2, and: 3, not: 4, comparison: 6, bits: 7, unary: 13 } as const
@@ -84,8 +100,7 @@ export class ExpressionWriter {
   }
 
   operand(least = 0): Operand {
-    if (++this.#depth > deepest)
-      throw new StatementRefused({ code: 1436, state: 'HY000', message: 'Thread stack overrun' })
+    this.#descend()
     let left = this.#prefixed()
     for (;;) {
       const next = this.#infix(left, least)
@@ -94,6 +109,10 @@ export class ExpressionWriter {
     }
     this.#depth--
     return left
+  }
+
+  #descend(): void {
+    if (++this.#depth > deepest) throw new StatementRefused(sqlFailure(1436, 'HY000', 'Thread stack overrun'))
   }
 
   /** Expressions parted by commas. */
@@ -138,11 +157,9 @@ export class ExpressionWriter {
       case 'string':
         return plain(quotedText(this.#strings()))
       case 'variable':
-        throw new StatementRefused({
-          code: 1193,
-          state: 'HY000',
-          message: `Unknown system variable '${token.text.replace(/^@+/, '')}'`,
-        })
+        throw new StatementRefused(
+          sqlFailure(1193, 'HY000', `Unknown system variable '${token.text.replace(/^@+/, '')}'`),
+        )
       case 'name':
         return plain(this.#names())
       case 'word':
@@ -166,8 +183,7 @@ export class ExpressionWriter {
   /** What is in parentheses: an expression, a row, or a query. */
   group(): Operand {
     this.reader.expectSymbol('(')
-    if (++this.#depth > deepest)
-      throw new StatementRefused({ code: 1436, state: 'HY000', message: 'Thread stack overrun' })
+    this.#descend()
     const query = this.reader.sees('SELECT') || this.reader.sees('WITH') || this.reader.sees('VALUES')
     const inner = this.sequence()
     const commas = this.#commas
@@ -186,13 +202,7 @@ export class ExpressionWriter {
     if ((reader.sees('DATE') || reader.sees('TIMESTAMP')) && reader.peek(1).kind === 'string') reader.next()
     if (reader.peek().kind === 'string') return quotedText(this.#strings())
     if (reader.seesSymbol('(', 1)) return this.#windowed(callOf(this))
-    for (const constant of ['CURRENT_DATE', 'CURRENT_TIMESTAMP', 'CURRENT_TIME', 'LOCALTIME'])
-      if (reader.skips(constant))
-        return constant === 'CURRENT_DATE'
-          ? 'my_curdate()'
-          : constant === 'CURRENT_TIME'
-            ? 'my_curtime()'
-            : 'my_now()'
+    for (const [constant, call] of Object.entries(clocks)) if (reader.skips(constant)) return `${call}()`
     return this.#names()
   }
 
@@ -249,14 +259,7 @@ export class ExpressionWriter {
     const { reader } = this
     const token = reader.peek()
     const sign = token.kind === 'symbol' ? token.text : (wordOf(token) ?? '')
-    const logical =
-      sign === 'OR' || sign === '||'
-        ? 'or'
-        : sign === 'AND' || sign === '&&'
-          ? 'and'
-          : sign === 'XOR'
-            ? 'xor'
-            : undefined
+    const logical = Object.hasOwn(logicals, sign) ? logicals[sign] : undefined
     if (logical !== undefined) {
       if (binding[logical] < least) return undefined
       reader.next()
@@ -357,11 +360,13 @@ export class ExpressionWriter {
 
   #quantified(left: Operand, possible: boolean, operator: string): Operand {
     if (!possible)
-      throw new StatementRefused({
-        code: 1235,
-        state: '42000',
-        message: "This version of MySQL doesn't yet support 'ANY and ALL with this operator'",
-      })
+      throw new StatementRefused(
+        sqlFailure(
+          1235,
+          '42000',
+          "This version of MySQL doesn't yet support 'ANY and ALL with this operator'",
+        ),
+      )
     return plain(`(${left.sql} ${operator} ${this.group().sql})`)
   }
 }

@@ -4,7 +4,7 @@
  * Invariants
  * - Every failure of SQLite has a number and a state of MySQL; one that MySQL does not know is 1105, unknown.
  */
-import type { SqlFailure } from '../database.ts'
+import { type SqlFailure, sqlFailure } from '../database.ts'
 
 /** The database's name, as MySQL's messages give it. */
 export const databaseName = 'dbbench'
@@ -28,44 +28,34 @@ export function syntaxFailure(sql: string, start: number): SqlFailure {
   const line = sql.slice(0, start).split('\n').length
   // MySQL never sees the semicolon that ends a statement.
   const near = sql.replace(/[;\s]+$/, '').slice(start, start + shownText)
-  return {
-    code: 1064,
-    state: '42000',
-    message: `You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '${near}' at line ${line}`,
-  }
+  return sqlFailure(
+    1064,
+    '42000',
+    `You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '${near}' at line ${line}`,
+  )
 }
 
 export function unknownFunction(name: string): SqlFailure {
-  return { code: 1305, state: '42000', message: `FUNCTION ${databaseName}.${name} does not exist` }
+  return sqlFailure(1305, '42000', `FUNCTION ${databaseName}.${name} does not exist`)
 }
 
 export function wrongArguments(name: string): SqlFailure {
-  return {
-    code: 1582,
-    state: '42000',
-    message: `Incorrect parameter count in the call to native function '${name}'`,
-  }
+  return sqlFailure(1582, '42000', `Incorrect parameter count in the call to native function '${name}'`)
 }
 
-export const denied: SqlFailure = {
-  code: 1227,
-  state: '42000',
-  message: 'Access denied; you need (at least one of) the SUPER privilege(s) for this operation',
-}
+export const denied = sqlFailure(
+  1227,
+  '42000',
+  'Access denied; you need (at least one of) the SUPER privilege(s) for this operation',
+)
 
-export const tooLong: SqlFailure = {
-  code: 1153,
-  state: '08S01',
-  message: "Got a packet bigger than 'max_allowed_packet' bytes",
-}
+export const tooLarge = sqlFailure(
+  1301,
+  'HY000',
+  'Result of function was larger than max_allowed_packet - truncated',
+)
 
-export const tooLarge: SqlFailure = {
-  code: 1301,
-  state: 'HY000',
-  message: 'Result of function was larger than max_allowed_packet - truncated',
-}
-
-export const outOfMemory: SqlFailure = { code: 1041, state: 'HY000', message: 'Out of memory' }
+export const outOfMemory = sqlFailure(1041, 'HY000', 'Out of memory')
 
 /** Clauses in which MySQL places an unknown name. */
 export type Clause =
@@ -94,70 +84,48 @@ type Rule = readonly [RegExp, (match: readonly string[], clauseOf: (name: string
 const rules: readonly Rule[] = [
   [
     /^no such column: (?:\w+\.)?"?(.*?)"?(?: - should this be a string literal in single-quotes\?)?$/s,
-    ([, name = ''], clauseOf) => ({
-      code: 1054,
-      state: '42S22',
-      message: `Unknown column '${name}' in '${clauseOf(name)}'`,
-    }),
+    ([, name = ''], clauseOf) => sqlFailure(1054, '42S22', `Unknown column '${name}' in '${clauseOf(name)}'`),
   ],
   [
     /^table .* has no column named (.*)$/s,
-    ([, name = '']) => ({ code: 1054, state: '42S22', message: `Unknown column '${name}' in 'field list'` }),
+    ([, name = '']) => sqlFailure(1054, '42S22', `Unknown column '${name}' in 'field list'`),
   ],
   [
     /^no such (?:table|view|index): (?:main\.)?(.*)$/s,
-    ([, name = '']) => ({
-      code: 1146,
-      state: '42S02',
-      message: `Table '${databaseName}.${name}' doesn't exist`,
-    }),
+    ([, name = '']) => sqlFailure(1146, '42S02', `Table '${databaseName}.${name}' doesn't exist`),
   ],
   [
     /^ambiguous column name: (.*)$/s,
-    ([, name = ''], clauseOf) => ({
-      code: 1052,
-      state: '23000',
-      message: `Column '${name}' in ${clauseOf(name)} is ambiguous`,
-    }),
+    ([, name = ''], clauseOf) =>
+      sqlFailure(1052, '23000', `Column '${name}' in ${clauseOf(name)} is ambiguous`),
   ],
   [
     /values for \d+ columns|has \d+ columns but \d+ values|all VALUES must have the same number/,
-    () => ({ code: 1136, state: '21S01', message: "Column count doesn't match value count at row 1" }),
+    () => sqlFailure(1136, '21S01', "Column count doesn't match value count at row 1"),
   ],
   [
     /^(?:table|view|there is already another table or index with this name:) ?(.*?)(?: already exists)?$/s,
-    ([, name = '']) => ({ code: 1050, state: '42S01', message: `Table '${name}' already exists` }),
+    ([, name = '']) => sqlFailure(1050, '42S01', `Table '${name}' already exists`),
   ],
-  [/^misuse of/, () => ({ code: 1111, state: 'HY000', message: 'Invalid use of group function' })],
+  [/^misuse of/, () => sqlFailure(1111, 'HY000', 'Invalid use of group function')],
   [/^no such function: (.*)$/, ([, name = '']) => unknownFunction(name)],
   [/^wrong number of arguments to function (.*)\(\)$/, ([, name = '']) => wrongArguments(name)],
   [
     /returns \d+ columns - expected (\d+)|row value misused/,
-    ([, count = '1']) => ({
-      code: 1241,
-      state: '21000',
-      message: `Operand should contain ${count} column(s)`,
-    }),
+    ([, count = '1']) => sqlFailure(1241, '21000', `Operand should contain ${count} column(s)`),
   ],
   [
     /do not have the same number of result columns/,
-    () => ({
-      code: 1222,
-      state: '21000',
-      message: 'The used SELECT statements have a different number of columns',
-    }),
+    () => sqlFailure(1222, '21000', 'The used SELECT statements have a different number of columns'),
   ],
   [
     /^duplicate column name: (.*)$/s,
-    ([, name = '']) => ({ code: 1060, state: '42S21', message: `Duplicate column name '${name}'` }),
+    ([, name = '']) => sqlFailure(1060, '42S21', `Duplicate column name '${name}'`),
   ],
-  [
-    /^UNIQUE constraint failed/,
-    () => ({ code: 1062, state: '23000', message: 'Duplicate entry for a unique key' }),
-  ],
+  [/^UNIQUE constraint failed/, () => sqlFailure(1062, '23000', 'Duplicate entry for a unique key')],
   [
     /^NOT NULL constraint failed: .*\.(.*)$/s,
-    ([, name = '']) => ({ code: 1048, state: '23000', message: `Column '${name}' cannot be null` }),
+    ([, name = '']) => sqlFailure(1048, '23000', `Column '${name}' cannot be null`),
   ],
 ]
 
@@ -180,7 +148,7 @@ export function failureOf(code: number, message: string, { clauseOf, refusalAt }
     case resultCode.noMemory:
       return outOfMemory
     case resultCode.full:
-      return { code: 1114, state: 'HY000', message: 'The table is full' }
+      return sqlFailure(1114, 'HY000', 'The table is full')
     case resultCode.tooBig:
       return tooLarge
   }
@@ -190,5 +158,5 @@ export function failureOf(code: number, message: string, { clauseOf, refusalAt }
     const match = pattern.exec(message)
     if (match !== null) return tell(match, clauseOf)
   }
-  return { code: 1105, state: 'HY000', message: `Unknown error: ${message.slice(0, 200)}` }
+  return sqlFailure(1105, 'HY000', `Unknown error: ${message.slice(0, 200)}`)
 }

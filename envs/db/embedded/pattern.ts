@@ -6,7 +6,7 @@
  * - LIKE takes time in the product of both lengths at most, and its thread is ended where that is past the deadline; a
  *   REGEXP that would take longer ends at a limit of its own.
  */
-
+import { sqlFailure } from '../database.ts'
 import { StatementRefused } from './failure.ts'
 import { withinLimit } from './match-limit.ts'
 import { foldText } from './value.ts'
@@ -72,11 +72,7 @@ export function compiled(pattern: string, flags = 'i'): RegExp {
       // The stricter mode knows more classes, the other one more escapes.
     }
   }
-  throw new StatementRefused({
-    code: 3685,
-    state: 'HY000',
-    message: 'Illegal argument to a regular expression.',
-  })
+  throw new StatementRefused(sqlFailure(3685, 'HY000', 'Illegal argument to a regular expression.'))
 }
 
 // Folding changes case: `\S` must stay what it is.

@@ -298,30 +298,15 @@ const statements: Readonly<Record<string, Write>> = {
   DESC: describe,
   EXPLAIN: describe,
   // Every statement stands for itself: it is committed when it is done.
-  BEGIN: passedBy,
-  START: passedBy,
-  COMMIT: passedBy,
-  ROLLBACK: passedBy,
-  SAVEPOINT: passedBy,
-  SET: passedBy,
-  USE: passedBy,
-  LOCK: passedBy,
-  UNLOCK: passedBy,
-  GRANT: administrators,
-  REVOKE: administrators,
-  LOAD: administrators,
-  FLUSH: administrators,
-  KILL: administrators,
-  SHUTDOWN: administrators,
-  INSTALL: administrators,
-  UNINSTALL: administrators,
-  RESET: administrators,
-  CHANGE: administrators,
-  PREPARE: administrators,
-  EXECUTE: administrators,
-  CALL: administrators,
-  HANDLER: administrators,
-  RENAME: administrators,
+  ...each('BEGIN START COMMIT ROLLBACK SAVEPOINT SET USE LOCK UNLOCK', passedBy),
+  ...each(
+    'GRANT REVOKE LOAD FLUSH KILL SHUTDOWN INSTALL UNINSTALL RESET CHANGE PREPARE EXECUTE CALL HANDLER RENAME',
+    administrators,
+  ),
+}
+
+function each(words: string, write: Write): Record<string, Write> {
+  return Object.fromEntries(words.split(' ').map((word) => [word, write]))
 }
 
 const clauses: Readonly<Record<string, Clause>> = {

@@ -8,7 +8,15 @@
  */
 import type { Connection } from 'mysql2'
 import { EnvironmentFault } from '../../environment.ts'
-import type { Cell, Database, SqlFailure, StatementLimits, StatementResult } from '../database.ts'
+import {
+  type Cell,
+  type Database,
+  lostConnection,
+  type SqlFailure,
+  type StatementLimits,
+  type StatementResult,
+  tooLong,
+} from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import type { Administrator } from './administrator.ts'
 import { connectionOptions, cut, isServerError, run, within } from './connection.ts'
@@ -33,12 +41,6 @@ const graceMs = 1000
 const settingMs = 10_000
 const interrupted = new Set([1317, 1969, 3024])
 const statementLength = 100_000
-
-const tooLong: SqlFailure = {
-  code: 1153,
-  state: '08S01',
-  message: "Got a packet bigger than 'max_allowed_packet' bytes",
-}
 
 export class ServerDatabase implements Database {
   readonly #options: ServerDatabaseOptions
@@ -175,7 +177,7 @@ export class ServerDatabase implements Database {
   #failure(error: unknown): SqlFailure {
     if (isServerError(error) && error.sqlMessage !== undefined && error.sqlState !== undefined)
       return { code: error.errno ?? 1105, state: error.sqlState, message: this.#hidden(error.sqlMessage) }
-    return { code: 2013, state: 'HY000', message: 'Lost connection to MySQL server during query' }
+    return lostConnection
   }
 
   #anonymous(cell: Cell): Cell {

@@ -10,7 +10,7 @@
  * - No reading of quotes is trusted, since settings of the agent's connection change it: a statement is known by its
  *   first words, and what an expression may not hold is refused anywhere in the text.
  */
-import type { SqlFailure } from '../database.ts'
+import { type SqlFailure, sqlFailure } from '../database.ts'
 
 /** Blanks and comments that every server passes by. An executable comment is none. */
 const gap =
@@ -77,9 +77,5 @@ function beginningOf(sql: string): { readonly head: string; readonly rest: strin
 }
 
 function notSupported(what: string): SqlFailure {
-  return {
-    code: 1235,
-    state: '42000',
-    message: `This version of MySQL doesn't yet support '${what}'`,
-  }
+  return sqlFailure(1235, '42000', `This version of MySQL doesn't yet support '${what}'`)
 }

@@ -105,9 +105,9 @@ test('an id that a split gives can be opened; any other is an unknown instance',
   for (const { name } of library.splits)
     for (const index of [0, 7, 1999, 5000, -1]) {
       const id = library.instanceAt(name, index)
-      expect(library.question(id).id).toBe(id)
+      expect(library.open(id).id).toBe(id)
     }
   for (const id of ['test/2000', 'train/01', 'train/-1', 'train', '/1', 'dev/1', 'train/99999999999'])
-    expect(() => library.question(id)).toThrow(expect.objectContaining({ kind: 'unknown_instance' }))
+    expect(() => library.open(id)).toThrow(expect.objectContaining({ kind: 'unknown_instance' }))
   expect(() => library.instanceAt('dev', 0)).toThrow(/train, validation, test/)
 })

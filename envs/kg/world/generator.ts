@@ -9,11 +9,12 @@
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { EnvironmentFault } from '../../environment.ts'
-import { type GeneratedSplit, generatedInstances } from '../../generated-instances.ts'
+import { type GeneratedSplit, generatedLibrary } from '../../generated-instances.ts'
+import type { Library } from '../../library.ts'
 import { callsAlong, makesVariable } from '../actions.ts'
 import type { Derivation, SetDerivation } from '../graph/derivation.ts'
 import { sorted } from '../graph/graph.ts'
-import type { Question, QuestionLibrary } from '../library.ts'
+import type { Question } from '../library.ts'
 import type { KgSettings, QuestionKind } from '../settings.ts'
 import type { KgCall } from '../tools.ts'
 import { asked, both, compared, counted, following, type Phrase } from './phrase.ts'
@@ -212,14 +213,6 @@ function lastOf(calls: readonly KgCall[]): string {
 }
 
 /** The generated questions of these settings. */
-export function openGeneratedQuestions(world: World, settings: KgSettings): QuestionLibrary {
-  const { splits, instanceAt, placeOf } = generatedInstances('kg', 'question')
-  return {
-    splits,
-    instanceAt,
-    question(instance) {
-      const { split, index } = placeOf(instance)
-      return generateQuestion(world, split, index, settings)
-    },
-  }
+export function openGeneratedQuestions(world: World, settings: KgSettings): Library<Question> {
+  return generatedLibrary('kg', 'question', (split, index) => generateQuestion(world, split, index, settings))
 }

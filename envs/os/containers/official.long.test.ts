@@ -5,8 +5,9 @@ import { engineMissing } from '../../../test/container-engine.ts'
 import { fieldOf } from '../../../test/container-witness.ts'
 import { makeHostSecret } from '../../../test/host-escape.ts'
 import { sharedData } from '../../../test/shared-data.ts'
-import { type OsDataset, openDataset } from '../dataset.ts'
-import type { Need } from '../item.ts'
+import type { Library } from '../../library.ts'
+import { openDataset } from '../dataset.ts'
+import type { Need, OsItem } from '../item.ts'
 import { containerAssignment } from './machine.ts'
 import {
   bash,
@@ -202,7 +203,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
 
   // Official items are not part of the project.
   describe.skipIf(!existsSync(dir))('by their example solutions', () => {
-    let dataset: OsDataset
+    let dataset: Library<OsItem>
     beforeAll(async () => {
       dataset = await openDataset(dir)
     })
@@ -213,7 +214,7 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
       const open = [...ids]
       const worker = async () => {
         for (let id = open.shift(); id !== undefined; id = open.shift()) {
-          const item = dataset.item(id)
+          const item = dataset.open(id)
           const machine = await containerAssignment(item, async () => machines.room).open()
           try {
             const { evaluation, example } = item

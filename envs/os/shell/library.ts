@@ -7,8 +7,9 @@
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import { Draw, instanceSeed } from '../../draw.ts'
-import { EnvironmentFault, type InstanceId, type Split } from '../../environment.ts'
-import { generatedInstances, generatedSplits } from '../../generated-instances.ts'
+import { EnvironmentFault } from '../../environment.ts'
+import { generatedLibrary, generatedSplits } from '../../generated-instances.ts'
+import type { Library } from '../../library.ts'
 import type { OsSettings } from '../settings.ts'
 import type { Problem, ProblemKind } from './problem.ts'
 import { fileProblems } from './problems/files.ts'
@@ -30,17 +31,8 @@ export interface OpenedProblem {
   readonly seed: number
 }
 
-/** Problems by split and id. */
-export interface ProblemLibrary {
-  readonly splits: readonly Split[]
-  /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
-  instanceAt(split: string, index: number): InstanceId
-  /** @throws EnvironmentFault unknown_instance */
-  open(instance: InstanceId): OpenedProblem
-}
-
 /** The generated problems of these settings. @throws EnvironmentFault bad_settings where none is left */
-export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): ProblemLibrary {
+export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): Library<OpenedProblem> {
   const kinds = settings.levels.flatMap((level) =>
     problemKinds.filter((kind) => kind.level === level && settings.subjects.includes(kind.subject)),
   )
@@ -49,16 +41,10 @@ export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): 
       'bad_settings',
       `settings of os: there are no problems of levels ${settings.levels.join(', ')} about ${settings.subjects.join(', ')}`,
     )
-  const { splits, instanceAt, placeOf } = generatedInstances('os', 'problem')
-  return {
-    splits,
-    instanceAt,
-    open(instance) {
-      const { split, index } = placeOf(instance)
-      const seed = instanceSeed(generatedSplits, split, index)
-      const kind = kinds[index % kinds.length]
-      if (kind === undefined) throw new RangeError('there are no kinds of problems')
-      return { problem: kind.make(new Draw(seed)), seed }
-    },
-  }
+  return generatedLibrary('os', 'problem', (split, index) => {
+    const seed = instanceSeed(generatedSplits, split, index)
+    const kind = kinds[index % kinds.length]
+    if (kind === undefined) throw new RangeError('there are no kinds of problems')
+    return { problem: kind.make(new Draw(seed)), seed }
+  })
 }

@@ -40,6 +40,12 @@ export interface ProblemKind {
   make(draw: Draw): Problem
 }
 
+/** What defines kinds of problems about one subject, by their level. */
+export function kindsAbout(subject: Subject) {
+  const at = (level: Level) => (name: string, make: ProblemKind['make']) => ({ name, subject, level, make })
+  return { easy: at('easy'), normal: at('normal'), hard: at('hard') } as const
+}
+
 /** Whether an answer is right: the same text but for blanks around it, or the same whole number. */
 export function isAnswer(given: string, right: string): boolean {
   const text = given.trim()

@@ -16,7 +16,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { EnvironmentFault } from '../../environment.ts'
-import { unreadableFolder } from '../../listed-instances.ts'
+import { unreadableFolder } from '../../library.ts'
 import {
   type HumanInstruction,
   instructionsSchema,

@@ -14,7 +14,7 @@ describe.each(difficulties)('the built-in shop, %s', (difficulty) => {
   test('every goal can be met in full, by every price that the page shows', () => {
     for (const { name } of library.splits)
       for (let index = 0; index < 100; index++) {
-        const goal = library.goalOf(library.instanceAt(name, index))
+        const goal = library.open(library.instanceAt(name, index))
         const product = library.shop.product(goal.productId)
         const options = new Map(
           goal.options.map((option) => ['name' in option ? option.name : '', option.value]),
@@ -34,8 +34,8 @@ describe.each(difficulties)('the built-in shop, %s', (difficulty) => {
       const ids = new Set<string>()
       for (let index = 0; index < 300; index++) {
         const id = library.instanceAt(name, index)
-        const goal = library.goalOf(id)
-        if (index < 20) expect(again.goalOf(id)).toEqual(goal)
+        const goal = library.open(id)
+        if (index < 20) expect(again.open(id)).toEqual(goal)
         ids.add(goal.productId)
       }
       return ids
@@ -54,7 +54,7 @@ describe.each(difficulties)('the built-in shop, %s', (difficulty) => {
 test.each(['train', 'train/', 'train/01', 'train/1e3', 'test/2000', 'dev/1', ' test/1'])(
   'any id that no split gives is an unknown instance: "%s"',
   (id) => {
-    expect(() => openBuiltInShop('easy').goalOf(id)).toThrow(
+    expect(() => openBuiltInShop('easy').open(id)).toThrow(
       expect.objectContaining({ kind: 'unknown_instance' }),
     )
   },

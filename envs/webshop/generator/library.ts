@@ -6,7 +6,7 @@
  * - Products of a split are asked for in turn, each time with other wishes.
  */
 import { seedOf } from '../../../identity/identity.ts'
-import { generatedInstances } from '../../generated-instances.ts'
+import { generatedLibrary } from '../../generated-instances.ts'
 import { CatalogueBuilder } from '../data/catalogue.ts'
 import type { Difficulty } from '../settings.ts'
 import type { Product } from '../shop/product.ts'
@@ -18,7 +18,6 @@ const largestIndex = 2 ** 40
 
 /** The shop of a difficulty. */
 export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
-  const { splits, instanceAt, placeOf } = generatedInstances('webshop', 'goal', largestIndex)
   const level = levels[difficulty]
   const products = Array.from({ length: level.products }, (_, index) => generateProduct(difficulty, index))
   const builder = new CatalogueBuilder(new Map())
@@ -29,19 +28,19 @@ export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
     return { product, indexed: '', instructions: [] }
   }, level.window)
   const ofSplit = Object.groupBy(products, (_, index) => splitOf(index))
+  const goals = generatedLibrary(
+    'webshop',
+    'goal',
+    (split, index, instance) => {
+      const seed = seedOf(0, 'webshop', difficulty, instance)
+      return generateGoal(askedProduct(ofSplit[split] ?? [], index), difficulty, seed)
+    },
+    largestIndex,
+  )
   return {
+    ...goals,
     shop,
     nouns: { nounsOf: async (_, title) => titleNouns(title) },
-    splits,
-    instanceAt,
-    goalOf(instance) {
-      const { split, index } = placeOf(instance)
-      return generateGoal(
-        askedProduct(ofSplit[split] ?? [], index),
-        difficulty,
-        seedOf(0, 'webshop', difficulty, instance),
-      )
-    },
     close: () => {},
   }
 }

@@ -5,7 +5,7 @@
  * - Every kind can be solved with what its description says.
  */
 import type { Draw } from '../../../draw.ts'
-import type { Problem, ProblemKind } from '../problem.ts'
+import { kindsAbout, type Problem, type ProblemKind } from '../problem.ts'
 import { nouns, people } from '../words.ts'
 import type { World, WorldProcess } from '../world.ts'
 
@@ -58,67 +58,49 @@ function programOf({ command }: WorldProcess): string {
   return command.split(' ')[0]?.split('/').at(-1) ?? ''
 }
 
+const { easy, normal, hard } = kindsAbout('processes')
+
 export const processProblems: readonly ProblemKind[] = [
-  {
-    name: 'count-of-user',
-    subject: 'processes',
-    level: 'easy',
-    make(draw) {
-      const processes = running(draw)
-      const { user } = draw.one(others(processes))
-      const count = processes.filter((process) => process.user === user).length
-      return {
-        description: `How many processes does the user ${user} run?`,
-        world: worldOf(processes),
-        solution: [`pgrep -u ${user} | wc -l`],
-        goal: { kind: 'answer', answer: String(count) },
-      }
-    },
-  },
-  {
-    name: 'stop-program',
-    subject: 'processes',
-    level: 'normal',
-    make(draw) {
-      const processes = running(draw)
-      const program = programOf(draw.one(others(processes)))
-      return stopping(
-        `Stop every process of the program ${program}. Leave the other processes running.`,
-        processes,
-        (process) => programOf(process) === program,
-        `pkill -x ${program}`,
-      )
-    },
-  },
-  {
-    name: 'most-memory',
-    subject: 'processes',
-    level: 'normal',
-    make(draw) {
-      const processes = running(draw)
-      const [most] = processes.toSorted((left, right) => right.memory - left.memory)
-      return {
-        description: 'Which process uses the most memory? Answer its process id.',
-        world: worldOf(processes),
-        solution: [`ps aux | sort -rn -k4 | head -n 1 | awk '{print $2}'`],
-        goal: { kind: 'answer', answer: String(most?.pid) },
-      }
-    },
-  },
-  {
-    name: 'stop-hungry',
-    subject: 'processes',
-    level: 'hard',
-    make(draw) {
-      const processes = running(draw)
-      const { user, memory } = draw.one(others(processes))
-      const limit = Math.max(0.1, memory - draw.int(1, 20) / 10).toFixed(1)
-      return stopping(
-        `Stop every process of the user ${user} that uses more than ${limit} % of the memory. Leave the other processes running.`,
-        processes,
-        (process) => process.user === user && process.memory > Number(limit),
-        `ps aux | awk '$1 == "${user}" && $4 > ${limit} {print $2}' | xargs kill`,
-      )
-    },
-  },
+  easy('count-of-user', (draw) => {
+    const processes = running(draw)
+    const { user } = draw.one(others(processes))
+    const count = processes.filter((process) => process.user === user).length
+    return {
+      description: `How many processes does the user ${user} run?`,
+      world: worldOf(processes),
+      solution: [`pgrep -u ${user} | wc -l`],
+      goal: { kind: 'answer', answer: String(count) },
+    }
+  }),
+  normal('stop-program', (draw) => {
+    const processes = running(draw)
+    const program = programOf(draw.one(others(processes)))
+    return stopping(
+      `Stop every process of the program ${program}. Leave the other processes running.`,
+      processes,
+      (process) => programOf(process) === program,
+      `pkill -x ${program}`,
+    )
+  }),
+  normal('most-memory', (draw) => {
+    const processes = running(draw)
+    const [most] = processes.toSorted((left, right) => right.memory - left.memory)
+    return {
+      description: 'Which process uses the most memory? Answer its process id.',
+      world: worldOf(processes),
+      solution: [`ps aux | sort -rn -k4 | head -n 1 | awk '{print $2}'`],
+      goal: { kind: 'answer', answer: String(most?.pid) },
+    }
+  }),
+  hard('stop-hungry', (draw) => {
+    const processes = running(draw)
+    const { user, memory } = draw.one(others(processes))
+    const limit = Math.max(0.1, memory - draw.int(1, 20) / 10).toFixed(1)
+    return stopping(
+      `Stop every process of the user ${user} that uses more than ${limit} % of the memory. Leave the other processes running.`,
+      processes,
+      (process) => process.user === user && process.memory > Number(limit),
+      `ps aux | awk '$1 == "${user}" && $4 > ${limit} {print $2}' | xargs kill`,
+    )
+  }),
 ]

@@ -1,31 +1,42 @@
 /**
- * The instances of a data folder: each split is a list of ids; and what keeps a folder from use.
+ * The library of a task: its instances by split and id, those of a data folder or generated; and what keeps a folder
+ * from use.
  *
  * Invariants
  * - The n-th id of a split is that of n modulo its size, also below 0.
+ * - An id that a split gives can be opened, also with its split before it.
  * - A split or an instance that is not there is a fault that names what is.
  */
 import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
 
-export interface ListedInstances {
+/** Instances, each with what a session is made of. */
+export interface Library<Content> {
   readonly splits: readonly Split[]
+  /** What was left out of a folder, each with its file. */
+  readonly warnings: readonly string[]
   /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
   instanceAt(split: string, index: number): InstanceId
-  /** The fault of an id that no split has. */
-  unknown(instance: InstanceId): EnvironmentFault
+  /** @throws EnvironmentFault unknown_instance, or bad_data naming the file */
+  open(instance: InstanceId): Content
 }
 
 /**
+ * The instances of a data folder.
  * @param data what has them, such as `os data: /data/os`
  * @param what the task's word for an instance, such as `game`
+ * @param contents by split and id, in their order
  */
-export function listedInstances(
+export function listedLibrary<Content>(
   data: string,
   what: string,
-  ids: ReadonlyMap<string, readonly InstanceId[]>,
-): ListedInstances {
+  contents: ReadonlyMap<string, ReadonlyMap<InstanceId, Content>>,
+  warnings: readonly string[],
+): Library<Content> {
+  const ids = new Map([...contents].map(([split, listed]) => [split, [...listed.keys()]]))
+  const byId = new Map([...contents.values()].flatMap((listed) => [...listed]))
   return {
     splits: [...ids].map(([name, { length }]) => ({ name, size: length })),
+    warnings,
     instanceAt(split, index) {
       const listed = ids.get(split)
       const id = listed?.[((index % listed.length) + listed.length) % listed.length]
@@ -36,10 +47,15 @@ export function listedInstances(
         `${data} has no split "${split.slice(0, 80)}": use ${names}`,
       )
     },
-    unknown(instance) {
-      const [example] = [...ids.values()].flatMap((listed) => listed.slice(0, 1))
-      const named = `${what} "${instance.slice(0, 200)}"`
-      return new EnvironmentFault('unknown_instance', `${data} has no ${named}: ids look like ${example}`)
+    open(instance) {
+      const split = [...ids.keys()].find((name) => instance.startsWith(`${name}/`)) ?? ''
+      const content = byId.get(instance) ?? contents.get(split)?.get(instance.slice(split.length + 1))
+      if (content !== undefined) return content
+      const [example] = byId.keys()
+      throw new EnvironmentFault(
+        'unknown_instance',
+        `${data} has no ${what} "${instance.slice(0, 200)}": ids look like ${example}`,
+      )
     },
   }
 }
