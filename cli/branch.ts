@@ -9,7 +9,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { BranchFindings, EpisodeRow } from '../client/training-session.ts'
 import { askWorkers } from './command-session.ts'
 import { exitCodes } from './failure.ts'
-import { homeOption, jsonOption, type ReportOptions, wholeNumber } from './options.ts'
+import { type ReportOptions, reporting, wholeNumber } from './options.ts'
 import { requireTurn } from './run-record.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -25,23 +25,19 @@ const mostSamples = 1000
 
 /** `perdure branch EPISODE`. */
 export function branchCommand(): Command {
-  return new Command('branch')
-    .summary('play on from a turn of a recorded episode')
-    .description(
-      'Replays the actions of a recorded episode up to a turn, and lets the policy play on from there. What it plays\n' +
-        'is stored with the run, and no update or evaluation ever counts it.',
-    )
-    .argument('<episode>', 'id of the episode, e.g. first/g3/s0/a0')
-    .requiredOption('--turn <k>', 'the first turn to play anew, from 0', wholeNumber)
-    .option('--samples <n>', 'how many continuations; 1 by default', sampleCount)
-    .option('--version <v>', "the version that plays on; the run's newest by default", wholeNumber)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ perdure branch first/g3/s0/a0 --turn 2\n  $ perdure branch first/g3/s0/a0 --turn 2 --samples 8 --version 0',
-    )
-    .action(branchEpisode)
+  return reporting(
+    new Command('branch')
+      .summary('play on from a turn of a recorded episode')
+      .description(
+        'Replays the actions of a recorded episode up to a turn, and lets the policy play on from there. What it plays\n' +
+          'is stored with the run, and no update or evaluation ever counts it.',
+      )
+      .argument('<episode>', 'id of the episode, e.g. first/g3/s0/a0')
+      .requiredOption('--turn <k>', 'the first turn to play anew, from 0', wholeNumber)
+      .option('--samples <n>', 'how many continuations; 1 by default', sampleCount)
+      .option('--version <v>', "the version that plays on; the run's newest by default", wholeNumber),
+    ['branch first/g3/s0/a0 --turn 2', 'branch first/g3/s0/a0 --turn 2 --samples 8 --version 0'],
+  ).action(branchEpisode)
 }
 
 async function branchEpisode(episode: string, options: BranchOptions): Promise<void> {

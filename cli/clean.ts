@@ -18,7 +18,7 @@ import type { Removal } from '../storage/retention.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import { openStore } from '../storage/store.ts'
 import { CallFault } from './failure.ts'
-import { homeOption, jsonOption, type ReportOptions, runName, setOption } from './options.ts'
+import { type ReportOptions, reporting, runName, setOption } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
@@ -30,60 +30,56 @@ interface CleanOptions extends ReportOptions {
 
 /** `perdure clean [RUN]`. */
 export function cleanCommand(): Command {
-  return new Command('clean')
-    .summary('remove what the retention of runs lets go')
-    .description(
-      'Removes checkpoints, batch files, trajectories, histories and logs beyond what each run keeps by its `retention`;\n' +
-        'never anything that a run in progress needs. With --set another retention counts, this once.',
-    )
-    .argument('[run]', 'name of the run; all by default', runName)
-    .addOption(setOption())
-    .option('--dry-run', 'show what would go, remove nothing')
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ perdure clean --dry-run
-  $ perdure clean first
-  $ perdure clean first --set training.keepCheckpoints=2 --set retention.trajectoryDays=1
-  $ perdure clean --set retention.historyDays=7 --json`,
-    )
-    .action(async (run: string | undefined, options: CleanOptions) => {
-      const terminal = openTerminal(options)
-      const { dryRun = false } = options
-      const home = homeAt(options.home)
-      if (!hasStore(home.storeFile)) {
-        if (run !== undefined) throw unknownRun(run, home.dir)
-        terminal.report({ dryRun, removed: [], bytes: 0 }, [`Nothing in ${home.dir} yet.`])
-        return
-      }
-      await using store = await openStore(home.storeFile, {
-        create: false,
-        access: dryRun ? 'read' : 'write',
-      })
-      const stored = await store.runs.list()
-      const chosen = run === undefined ? stored : stored.filter(({ id }) => id === runId(run))
-      if (run !== undefined && chosen.length === 0) throw unknownRun(run, home.dir)
-      const runs = chosen.map((each) => ({
-        run: each.id,
-        created: each.created,
-        config: retaining(each, options.set ?? []),
-      }))
-      const { createCleaning } = await import('../client/cleaning.ts')
-      const cleaning = createCleaning(home, store, (line) => terminal.say(line), Date.now())
-      const found = await cleaning.look(runs)
-      const compaction = dryRun ? undefined : await cleaning.remove(found)
-      const rows = rowsOf(found, home.dir)
-      const total = rows.reduce((sum, row) => sum + row.bytes, 0)
-      terminal.report({ dryRun, removed: rows, bytes: total, ...(compaction && { compaction }) }, [
-        ...(rows.length === 0 ? [] : [tableOf(rows)]),
-        rows.length === 0
-          ? 'Nothing is beyond what the runs keep; --set gives another retention for this once.'
-          : `${bytes(total)} ${dryRun ? 'would go' : 'are gone'}.`,
-      ])
+  return reporting(
+    new Command('clean')
+      .summary('remove what the retention of runs lets go')
+      .description(
+        'Removes checkpoints, batch files, trajectories, histories and logs beyond what each run keeps by its `retention`;\n' +
+          'never anything that a run in progress needs. With --set another retention counts, this once.',
+      )
+      .argument('[run]', 'name of the run; all by default', runName)
+      .addOption(setOption())
+      .option('--dry-run', 'show what would go, remove nothing'),
+    [
+      'clean --dry-run',
+      'clean first',
+      'clean first --set training.keepCheckpoints=2 --set retention.trajectoryDays=1',
+      'clean --set retention.historyDays=7 --json',
+    ],
+  ).action(async (run: string | undefined, options: CleanOptions) => {
+    const terminal = openTerminal(options)
+    const { dryRun = false } = options
+    const home = homeAt(options.home)
+    if (!hasStore(home.storeFile)) {
+      if (run !== undefined) throw unknownRun(run, home.dir)
+      terminal.report({ dryRun, removed: [], bytes: 0 }, [`Nothing in ${home.dir} yet.`])
+      return
+    }
+    await using store = await openStore(home.storeFile, {
+      create: false,
+      access: dryRun ? 'read' : 'write',
     })
+    const stored = await store.runs.list()
+    const chosen = run === undefined ? stored : stored.filter(({ id }) => id === runId(run))
+    if (run !== undefined && chosen.length === 0) throw unknownRun(run, home.dir)
+    const runs = chosen.map((each) => ({
+      run: each.id,
+      created: each.created,
+      config: retaining(each, options.set ?? []),
+    }))
+    const { createCleaning } = await import('../client/cleaning.ts')
+    const cleaning = createCleaning(home, store, (line) => terminal.say(line), Date.now())
+    const found = await cleaning.look(runs)
+    const compaction = dryRun ? undefined : await cleaning.remove(found)
+    const rows = rowsOf(found, home.dir)
+    const total = rows.reduce((sum, row) => sum + row.bytes, 0)
+    terminal.report({ dryRun, removed: rows, bytes: total, ...(compaction && { compaction }) }, [
+      ...(rows.length === 0 ? [] : [tableOf(rows)]),
+      rows.length === 0
+        ? 'Nothing is beyond what the runs keep; --set gives another retention for this once.'
+        : `${bytes(total)} ${dryRun ? 'would go' : 'are gone'}.`,
+    ])
+  })
 }
 
 function unknownRun(run: string, home: string): CallFault {

@@ -8,36 +8,37 @@ import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { CallFault } from './failure.ts'
 import { shareWithInterval } from './live-view.ts'
-import { homeOption, jsonOption, type ReportOptions, type RunVersion, runVersion } from './options.ts'
+import { type ReportOptions, type RunVersion, reporting, runVersion } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
+import { points } from './wording.ts'
 
 /** `perdure compare A[@VERSION] B[@VERSION]`. */
 export function compareCommand(): Command {
-  return new Command('compare')
-    .summary('compare two runs or versions on what both have played')
-    .description(
-      'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success with its 95 % interval. Without a version it is the newest that was evaluated.',
-    )
-    .argument('<run[@version]>', 'what is compared with', runVersion)
-    .argument('<other[@version]>', 'what is compared', runVersion)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ perdure compare first second\n  $ perdure compare first@0 first        what training has changed\n  $ perdure compare first@20 second@20 --json',
-    )
-    .action(async (before: RunVersion, after: RunVersion, options: ReportOptions) => {
-      const terminal = openTerminal(options)
-      await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
-      const suites = await compareOnSuites(store, sideOf(before), sideOf(after))
-      if (suites.length === 0)
-        throw new CallFault(
-          'bad_argument',
-          `${nameOf(before)} and ${nameOf(after)} were evaluated on no suite of the same name; \`perdure eval ${nameOf(before)}\` and \`perdure eval ${nameOf(after)}\` do it`,
-        )
-      terminal.report({ suites }, [tableOf(suites), ...suites.flatMap(remarkOn)])
-    })
+  return reporting(
+    new Command('compare')
+      .summary('compare two runs or versions on what both have played')
+      .description(
+        'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success with its 95 % interval. Without a version it is the newest that was evaluated.',
+      )
+      .argument('<run[@version]>', 'what is compared with', runVersion)
+      .argument('<other[@version]>', 'what is compared', runVersion),
+    [
+      'compare first second',
+      'compare first@0 first        what training has changed',
+      'compare first@20 second@20 --json',
+    ],
+  ).action(async (before: RunVersion, after: RunVersion, options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
+    const suites = await compareOnSuites(store, sideOf(before), sideOf(after))
+    if (suites.length === 0)
+      throw new CallFault(
+        'bad_argument',
+        `${nameOf(before)} and ${nameOf(after)} were evaluated on no suite of the same name; \`perdure eval ${nameOf(before)}\` and \`perdure eval ${nameOf(after)}\` do it`,
+      )
+    terminal.report({ suites }, [tableOf(suites), ...suites.flatMap(remarkOn)])
+  })
 }
 
 function sideOf({ run, version }: RunVersion): Side {
@@ -77,12 +78,6 @@ function tableOf(suites: readonly SuiteComparison[]): Table {
 
 function cellsOf({ run, version, success, n }: SideFindings): readonly [string, string] {
   return [`${run}@${version}`, shareWithInterval(success, n)]
-}
-
-/** In percentage points, with their sign. */
-function points(difference: number): string {
-  const value = (100 * difference).toFixed(1)
-  return difference > 0 ? `+${value}` : value
 }
 
 function remarkOn({ suite, instances, before, after }: SuiteComparison): readonly string[] {

@@ -10,34 +10,33 @@ import { bytesAt, diskSpace } from '../storage/disk-use.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import { openStore, type Store } from '../storage/store.ts'
-import { homeOption, jsonOption, type ReportOptions } from './options.ts'
+import { type ReportOptions, reporting } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 import { bytes } from './wording.ts'
 
 /** `perdure disk`. */
 export function diskCommand(): Command {
-  return new Command('disk')
-    .summary('show what runs take of the disk')
-    .description(
-      'Shows what each run takes of the disk by kind, what the home keeps for all, and what is free.',
-    )
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', '\nExamples:\n  $ perdure disk\n  $ perdure disk --json')
-    .action(async (options: ReportOptions) => {
-      const terminal = openTerminal(options)
-      const home = homeAt(options.home)
-      const runs = await runsOf(home)
-      const shared = await sharedOf(home)
-      const space = await diskSpace(home.dir)
-      const total = await bytesAt(home.dir)
-      terminal.report({ home: home.dir, total, ...shared, free: space.free, disk: space.total, runs }, [
-        ...(runs.length === 0 ? [] : [runsTable(runs), '']),
-        `store ${bytes(shared.store)} · Temporal ${bytes(shared.temporal)} · logs ${bytes(shared.logs)} · environments and data ${bytes(shared.environments)}`,
-        `${bytes(total)} in ${home.dir}; ${bytes(space.free)} of ${bytes(space.total)} are free`,
-      ])
-    })
+  return reporting(
+    new Command('disk')
+      .summary('show what runs take of the disk')
+      .description(
+        'Shows what each run takes of the disk by kind, what the home keeps for all, and what is free.',
+      ),
+    ['disk', 'disk --json'],
+  ).action(async (options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    const home = homeAt(options.home)
+    const runs = await runsOf(home)
+    const shared = await sharedOf(home)
+    const space = await diskSpace(home.dir)
+    const total = await bytesAt(home.dir)
+    terminal.report({ home: home.dir, total, ...shared, free: space.free, disk: space.total, runs }, [
+      ...(runs.length === 0 ? [] : [runsTable(runs), '']),
+      `store ${bytes(shared.store)} · Temporal ${bytes(shared.temporal)} · logs ${bytes(shared.logs)} · environments and data ${bytes(shared.environments)}`,
+      `${bytes(total)} in ${home.dir}; ${bytes(space.free)} of ${bytes(space.total)} are free`,
+    ])
+  })
 }
 
 /** Bytes of one run by kind. */

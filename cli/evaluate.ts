@@ -11,14 +11,7 @@ import { percent } from '../learning/percent.ts'
 import { askWorkers, withClient } from './command-session.ts'
 import { CallFault } from './failure.ts'
 import { shareWithInterval } from './live-view.ts'
-import {
-  homeOption,
-  jsonOption,
-  positiveInteger,
-  type ReportOptions,
-  type RunVersion,
-  runVersion,
-} from './options.ts'
+import { positiveInteger, type ReportOptions, type RunVersion, reporting, runVersion } from './options.ts'
 import { requireMeasurable } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
@@ -31,21 +24,24 @@ interface EvaluateOptions extends ReportOptions {
 
 /** `perdure eval RUN[@VERSION]`. */
 export function evaluateCommand(): Command {
-  return new Command('eval')
-    .summary('measure a checkpoint of a run over a suite')
-    .description('Plays a suite with one checkpoint of a run and prints its success with the 95 % interval.')
-    .argument('<run[@version]>', 'run, and the version where it is not the latest', runVersion)
-    .option('--suite <name>', "suite of the run's configuration; the first by default")
-    .option('--episodes <n>', "number of episodes; the suite's own by default", positiveInteger)
-    .option('--samples <k>', "episodes of each instance; the suite's own by default", positiveInteger)
-    .option('--now', 'ask a live run to evaluate its current version, and do not wait for the result')
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ perdure eval first\n  $ perdure eval first@20 --suite held_out --episodes 500\n  $ perdure eval first --episodes 50 --samples 8\n  $ perdure eval first --now',
-    )
-    .action(evaluate)
+  return reporting(
+    new Command('eval')
+      .summary('measure a checkpoint of a run over a suite')
+      .description(
+        'Plays a suite with one checkpoint of a run and prints its success with the 95 % interval.',
+      )
+      .argument('<run[@version]>', 'run, and the version where it is not the latest', runVersion)
+      .option('--suite <name>', "suite of the run's configuration; the first by default")
+      .option('--episodes <n>', "number of episodes; the suite's own by default", positiveInteger)
+      .option('--samples <k>', "episodes of each instance; the suite's own by default", positiveInteger)
+      .option('--now', 'ask a live run to evaluate its current version, and do not wait for the result'),
+    [
+      'eval first',
+      'eval first@20 --suite held_out --episodes 500',
+      'eval first --episodes 50 --samples 8',
+      'eval first --now',
+    ],
+  ).action(evaluate)
 }
 
 async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<void> {

@@ -9,7 +9,7 @@ import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { exitCodes } from './failure.ts'
-import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
+import { type ReportOptions, reporting, runName } from './options.ts'
 import { findRun } from './run-record.ts'
 import { openTerminal } from './terminal.ts'
 import { count } from './wording.ts'
@@ -21,34 +21,32 @@ interface ExportOptions extends ReportOptions {
 
 /** `perdure export RUN`. */
 export function exportCommand(): Command {
-  return new Command('export')
-    .summary("write a run's trajectories to a file")
-    .description(
-      "Writes the finished episodes of a run, with messages, tokens and rewards, to one file that pandas, DuckDB and Hugging Face's datasets read.",
-    )
-    .argument('<run>', 'name of the run', runName)
-    .addOption(
-      new Option('--format <format>', 'JSON Lines or Parquet').choices(['jsonl', 'parquet']).default('jsonl'),
-    )
-    .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default')
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ perdure export first\n  $ perdure export first --format parquet --out first.parquet',
-    )
-    .action(async (run: string, options: ExportOptions) => {
-      const terminal = openTerminal(options)
-      await findRun(options.home, run)
-      const file = options.out ?? `${run}.${options.format}`
-      const { exportRun } = await import('../storage/export.ts')
-      await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
-      const result = await exportRun(store, runId(run), { format: options.format, out: file })
-      const { episodes, tokens, refused } = result
-      terminal.report({ run, format: options.format, ...result }, [
-        `${count(episodes)} episodes (${count(tokens)} tokens) of ${run} written to ${file}`,
-        ...refused.map(({ episode, reason }) => `left out: ${episode}: ${reason}`),
-      ])
-      if (refused.length > 0) process.exitCode = exitCodes.failed
-    })
+  return reporting(
+    new Command('export')
+      .summary("write a run's trajectories to a file")
+      .description(
+        "Writes the finished episodes of a run, with messages, tokens and rewards, to one file that pandas, DuckDB and Hugging Face's datasets read.",
+      )
+      .argument('<run>', 'name of the run', runName)
+      .addOption(
+        new Option('--format <format>', 'JSON Lines or Parquet')
+          .choices(['jsonl', 'parquet'])
+          .default('jsonl'),
+      )
+      .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default'),
+    ['export first', 'export first --format parquet --out first.parquet'],
+  ).action(async (run: string, options: ExportOptions) => {
+    const terminal = openTerminal(options)
+    await findRun(options.home, run)
+    const file = options.out ?? `${run}.${options.format}`
+    const { exportRun } = await import('../storage/export.ts')
+    await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
+    const result = await exportRun(store, runId(run), { format: options.format, out: file })
+    const { episodes, tokens, refused } = result
+    terminal.report({ run, format: options.format, ...result }, [
+      `${count(episodes)} episodes (${count(tokens)} tokens) of ${run} written to ${file}`,
+      ...refused.map(({ episode, reason }) => `left out: ${episode}: ${reason}`),
+    ])
+    if (refused.length > 0) process.exitCode = exitCodes.failed
+  })
 }

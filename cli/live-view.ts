@@ -125,12 +125,7 @@ function taskLines(progress: RunProgress): readonly Line[] {
 export function bySuite(
   evaluations: readonly EvaluationSummary[],
 ): ReadonlyMap<string, readonly EvaluationSummary[]> {
-  const suites = new Map<string, EvaluationSummary[]>()
-  for (const evaluation of evaluations) {
-    const suite = suites.get(evaluation.suite)
-    if (suite === undefined) suites.set(evaluation.suite, [evaluation])
-    else suite.push(evaluation)
-  }
+  const suites = Map.groupBy(evaluations, ({ suite }) => suite)
   for (const suite of suites.values()) suite.sort((a, b) => a.version - b.version)
   return suites
 }

@@ -90,6 +90,14 @@ export function portNumber(text: string): number {
   throw new InvalidArgumentError('Use a port number from 0 to 65535.')
 }
 
+/** Completes a command that reports by its last options, `--home` and `--json`, and examples of its calls. */
+export function reporting(command: Command, examples: readonly string[]): Command {
+  return command
+    .addOption(homeOption())
+    .addOption(jsonOption())
+    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ perdure ${example}`).join('\n')}`)
+}
+
 /** What commands with `--home` and `--json` are given. */
 export interface ReportOptions {
   readonly home: string

@@ -9,7 +9,7 @@ import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { withClient } from './command-session.ts'
 import { shareWithInterval } from './live-view.ts'
-import { homeOption, jsonOption, type ReportOptions, runName, wholeNumber } from './options.ts'
+import { type ReportOptions, reporting, runName, wholeNumber } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 interface PromoteOptions extends ReportOptions {
@@ -18,35 +18,31 @@ interface PromoteOptions extends ReportOptions {
 
 /** `perdure promote RUN [VERSION]`. */
 export function promoteCommand(): Command {
-  return new Command('promote')
-    .summary('mark the version that users take')
-    .description(
-      'Marks a version of a run as the one to take, by default the best one on a suite. Its checkpoint is kept, and\n' +
-        '`checkpoints/promoted.json` in the directory of the run names it.',
-    )
-    .argument('<run>', 'name of the run', runName)
-    .argument('[version]', 'version to take; the best one on the suite by default', wholeNumber)
-    .option('--suite <name>', "suite of the run's configuration; the first by default")
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ perdure promote first\n  $ perdure promote first 40\n  $ perdure promote first --suite held_out',
-    )
-    .action(async (run: string, version: number | undefined, options: PromoteOptions) => {
-      const terminal = openTerminal(options)
-      const promotion = await withClient(options.home, (session) =>
-        session.promote(run, { version, suite: options.suite }),
+  return reporting(
+    new Command('promote')
+      .summary('mark the version that users take')
+      .description(
+        'Marks a version of a run as the one to take, by default the best one on a suite. Its checkpoint is kept, and\n' +
+          '`checkpoints/promoted.json` in the directory of the run names it.',
       )
-      const { evaluation } = promotion
-      const checkpoint = homeAt(options.home).run(runId(run)).checkpointDir(promotion.version)
-      const evidence =
-        evaluation === undefined
-          ? ''
-          : `: ${shareWithInterval(evaluation.success, evaluation.n)} on ${evaluation.suite}`
-      terminal.report({ run, ...promotion, checkpoint }, [
-        `Version ${promotion.version} of run ${run} is promoted${evidence}.`,
-        checkpoint,
-      ])
-    })
+      .argument('<run>', 'name of the run', runName)
+      .argument('[version]', 'version to take; the best one on the suite by default', wholeNumber)
+      .option('--suite <name>', "suite of the run's configuration; the first by default"),
+    ['promote first', 'promote first 40', 'promote first --suite held_out'],
+  ).action(async (run: string, version: number | undefined, options: PromoteOptions) => {
+    const terminal = openTerminal(options)
+    const promotion = await withClient(options.home, (session) =>
+      session.promote(run, { version, suite: options.suite }),
+    )
+    const { evaluation } = promotion
+    const checkpoint = homeAt(options.home).run(runId(run)).checkpointDir(promotion.version)
+    const evidence =
+      evaluation === undefined
+        ? ''
+        : `: ${shareWithInterval(evaluation.success, evaluation.n)} on ${evaluation.suite}`
+    terminal.report({ run, ...promotion, checkpoint }, [
+      `Version ${promotion.version} of run ${run} is promoted${evidence}.`,
+      checkpoint,
+    ])
+  })
 }

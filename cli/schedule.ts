@@ -6,10 +6,10 @@
  *   every process.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import type { EvaluationSchedule, Timing, TrainingSession } from '../client/training-session.ts'
+import type { EvaluationSchedule, Timing } from '../client/training-session.ts'
 import { withClient } from './command-session.ts'
 import { CallFault } from './failure.ts'
-import { homeOption, jsonOption, positiveInteger, type ReportOptions, runName } from './options.ts'
+import { positiveInteger, type ReportOptions, reporting, runName } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -35,37 +35,33 @@ export function scheduleCommand(): Command {
 }
 
 function createCommand(): Command {
-  return new Command('create')
-    .summary('create a schedule')
-    .description('Creates a schedule that evaluates the newest version of a run.')
-    .argument('<run>', 'name of the run', runName)
-    .option('--suite <name>', "suite of the run's configuration; the first by default")
-    .option('--every <time>', 'time between two evaluations, e.g. 90s, 30m, 6h, 1d', interval)
-    .option('--cron <expression>', 'times in UTC, e.g. "0 3 * * *", @hourly or @daily')
-    .option('--name <name>', "name of the schedule; the suite's by default", scheduleName)
-    .option('--episodes <n>', "number of instances; the suite's own by default", positiveInteger)
-    .option('--samples <k>', "episodes of each instance; the suite's own by default", positiveInteger)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ perdure schedule create first --every 30m
-  $ perdure schedule create first --suite held_out --cron @daily --name nightly --episodes 1000`,
+  return reporting(
+    new Command('create')
+      .summary('create a schedule')
+      .description('Creates a schedule that evaluates the newest version of a run.')
+      .argument('<run>', 'name of the run', runName)
+      .option('--suite <name>', "suite of the run's configuration; the first by default")
+      .option('--every <time>', 'time between two evaluations, e.g. 90s, 30m, 6h, 1d', interval)
+      .option('--cron <expression>', 'times in UTC, e.g. "0 3 * * *", @hourly or @daily')
+      .option('--name <name>', "name of the schedule; the suite's by default", scheduleName)
+      .option('--episodes <n>', "number of instances; the suite's own by default", positiveInteger)
+      .option('--samples <k>', "episodes of each instance; the suite's own by default", positiveInteger),
+    [
+      'schedule create first --every 30m',
+      'schedule create first --suite held_out --cron @daily --name nightly --episodes 1000',
+    ],
+  ).action(async (run: string, options: CreateOptions) => {
+    const terminal = openTerminal(options)
+    const timing = timingOf(options)
+    const { suite, name, episodes, samples } = options
+    const schedule = await withClient(options.home, (session) =>
+      session.schedule(run, { timing, suite, name, episodes, samples }),
     )
-    .action(async (run: string, options: CreateOptions) => {
-      const terminal = openTerminal(options)
-      const timing = timingOf(options)
-      const { suite, name, episodes, samples } = options
-      const schedule = await withClient(options.home, (session) =>
-        session.schedule(run, { timing, suite, name, episodes, samples }),
-      )
-      const when = 'every' in timing ? `every ${timing.every}` : `at ${timing.cron}`
-      terminal.report({ run, schedule, ...timing }, [
-        `The newest version of run ${run} is evaluated ${when}, while workers of this home run.`,
-      ])
-    })
+    const when = 'every' in timing ? `every ${timing.every}` : `at ${timing.cron}`
+    terminal.report({ run, schedule, ...timing }, [
+      `The newest version of run ${run} is evaluated ${when}, while workers of this home run.`,
+    ])
+  })
 }
 
 /** @throws CallFault */
@@ -76,22 +72,21 @@ function timingOf({ every, cron }: CreateOptions): Timing {
 }
 
 function listCommand(): Command {
-  return new Command('list')
-    .summary('list schedules')
-    .description('Lists the schedules of a run, or of all runs of the home directory.')
-    .argument('[run]', 'name of the run', runName)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', '\nExamples:\n  $ perdure schedule list\n  $ perdure schedule list first --json')
-    .action(async (run: string | undefined, options: ReportOptions) => {
-      const terminal = openTerminal(options)
-      const schedules = await withClient(options.home, (session) => session.schedules(run))
-      terminal.report(schedules, [
-        schedules.length === 0
-          ? 'No schedules yet; `perdure schedule create RUN --every 30m` makes one.'
-          : scheduleTable(schedules),
-      ])
-    })
+  return reporting(
+    new Command('list')
+      .summary('list schedules')
+      .description('Lists the schedules of a run, or of all runs of the home directory.')
+      .argument('[run]', 'name of the run', runName),
+    ['schedule list', 'schedule list first --json'],
+  ).action(async (run: string | undefined, options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    const schedules = await withClient(options.home, (session) => session.schedules(run))
+    terminal.report(schedules, [
+      schedules.length === 0
+        ? 'No schedules yet; `perdure schedule create RUN --every 30m` makes one.'
+        : scheduleTable(schedules),
+    ])
+  })
 }
 
 function scheduleTable(schedules: readonly EvaluationSchedule[]): Table {
@@ -109,57 +104,30 @@ function scheduleTable(schedules: readonly EvaluationSchedule[]): Table {
   })
 }
 
-interface Order {
-  readonly name: 'pause' | 'continue' | 'trigger' | 'delete'
-  readonly summary: string
-  send(session: TrainingSession, run: string, name: string): Promise<void>
-  said(run: string, name: string): string
-}
+/** Each order with its summary, and what then holds of the schedule. */
+const orders = [
+  ['pause', 'keep a schedule from firing', 'is paused'],
+  ['continue', 'let a paused schedule fire again', 'fires again'],
+  ['trigger', 'fire now, beside the times of the schedule', 'fires now'],
+  ['delete', 'delete a schedule', 'is deleted'],
+] as const
 
-const orders: readonly Order[] = [
-  {
-    name: 'pause',
-    summary: 'keep a schedule from firing',
-    send: (session, run, name) => session.pauseSchedule(run, name),
-    said: (run, name) => `Schedule ${name} of run ${run} is paused.`,
-  },
-  {
-    name: 'continue',
-    summary: 'let a paused schedule fire again',
-    send: (session, run, name) => session.continueSchedule(run, name),
-    said: (run, name) => `Schedule ${name} of run ${run} fires again.`,
-  },
-  {
-    name: 'trigger',
-    summary: 'fire now, beside the times of the schedule',
-    send: (session, run, name) => session.triggerSchedule(run, name),
-    said: (run, name) => `Schedule ${name} of run ${run} fires now.`,
-  },
-  {
-    name: 'delete',
-    summary: 'delete a schedule',
-    send: (session, run, name) => session.deleteSchedule(run, name),
-    said: (run, name) => `Schedule ${name} of run ${run} is deleted.`,
-  },
-]
-
-function orderCommand({ name: order, summary, send, said }: Order): Command {
+function orderCommand([order, summary, effect]: (typeof orders)[number]): Command {
   const command = new Command(order)
   // Temporal's own word for it.
   if (order === 'continue') command.alias('unpause')
-  return command
+  command
     .summary(summary)
     .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
     .argument('<run>', 'name of the run', runName)
     .argument('<schedule>', 'name of the schedule', scheduleName)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', `\nExamples:\n  $ perdure schedule ${order} first held_out`)
-    .action(async (run: string, name: string, options: ReportOptions) => {
+  return reporting(command, [`schedule ${order} first held_out`]).action(
+    async (run: string, name: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      await withClient(options.home, (session) => send(session, run, name))
-      terminal.report({ run, schedule: name, order }, [said(run, name)])
-    })
+      await withClient(options.home, (session) => session[`${order}Schedule`](run, name))
+      terminal.report({ run, schedule: name, order }, [`Schedule ${name} of run ${run} ${effect}.`])
+    },
+  )
 }
 
 /** @throws InvalidArgumentError */

@@ -13,7 +13,7 @@ import { TemporalFault } from '../temporal/server/fault.ts'
 import { withClient } from './command-session.ts'
 import { learningWords, nextCommands } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
-import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
+import { type ReportOptions, reporting, runName } from './options.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
 import { factLines, Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -21,53 +21,51 @@ import { duration, runSeconds } from './wording.ts'
 
 /** `perdure status RUN`. */
 export function statusCommand(): Command {
-  return new Command('status')
-    .summary('show the progress of a run')
-    .description('Shows the progress of a run: live where a process works on it, else as it was left.')
-    .argument('<run>', 'name of the run', runName)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', '\nExamples:\n  $ perdure status first\n  $ perdure status first --json')
-    .action(async (run: string, options: ReportOptions) => {
-      const terminal = openTerminal(options)
-      const record = await findRun(options.home, run)
-      const service = record.status === 'running' ? await serviceOf(options.home) : idle
-      const { live, silence = service.silence } = service.isAttended
-        ? await liveProgress(run, options.home)
-        : { live: undefined }
-      const lines =
-        live === undefined
-          ? recordLines(record, options.home, silence, terminal.tableColumns)
-          : [
-              ...renderLive(
-                { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
-                terminal,
-              ),
-              ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
-            ]
-      const warning = silence === undefined ? {} : { warning: silence }
-      const resumable = silence === undefined && isResumable(record, live)
-      terminal.report({ ...record, ...warning, ...live?.progress, resumable }, lines)
-    })
+  return reporting(
+    new Command('status')
+      .summary('show the progress of a run')
+      .description('Shows the progress of a run: live where a process works on it, else as it was left.')
+      .argument('<run>', 'name of the run', runName),
+    ['status first', 'status first --json'],
+  ).action(async (run: string, options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    const record = await findRun(options.home, run)
+    const service = record.status === 'running' ? await serviceOf(options.home) : idle
+    const { live, silence = service.silence } = service.isAttended
+      ? await liveProgress(run, options.home)
+      : { live: undefined }
+    const lines =
+      live === undefined
+        ? recordLines(record, options.home, silence, terminal.tableColumns)
+        : [
+            ...renderLive(
+              { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
+              terminal,
+            ),
+            ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
+          ]
+    const warning = silence === undefined ? {} : { warning: silence }
+    const resumable = silence === undefined && isResumable(record, live)
+    terminal.report({ ...record, ...warning, ...live?.progress, resumable }, lines)
+  })
 }
 
 /** `perdure runs`. */
 export function runsCommand(): Command {
-  return new Command('runs')
-    .summary('list the runs of a home directory')
-    .description('Lists the runs of a home directory, the latest first.')
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', '\nExamples:\n  $ perdure runs\n  $ perdure runs --home /data/perdure --json')
-    .action(async (options: ReportOptions) => {
-      const terminal = openTerminal(options)
-      const records = await listRuns(options.home)
-      terminal.report(records, [
-        records.length === 0
-          ? `No runs in ${options.home} yet; \`perdure train\` starts one.`
-          : runsTable(records),
-      ])
-    })
+  return reporting(
+    new Command('runs')
+      .summary('list the runs of a home directory')
+      .description('Lists the runs of a home directory, the latest first.'),
+    ['runs', 'runs --home /data/perdure --json'],
+  ).action(async (options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    const records = await listRuns(options.home)
+    terminal.report(records, [
+      records.length === 0
+        ? `No runs in ${options.home} yet; \`perdure train\` starts one.`
+        : runsTable(records),
+    ])
+  })
 }
 
 /** Whether processes may be asked for a run, and what is to be said of a server that does not answer. */

@@ -7,7 +7,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { AuditEntry, SettingsChange } from '../client/training-session.ts'
 import { withClient } from './command-session.ts'
-import { homeOption, jsonOption, type ReportOptions, runName, wholeNumber } from './options.ts'
+import { type ReportOptions, reporting, runName, wholeNumber } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -48,11 +48,7 @@ const orders: readonly PlainOrder[] = [
 
 /** A command on one run. */
 function steerCommand(name: string, examples: readonly string[]): Command {
-  return new Command(name)
-    .argument('<run>', 'name of the run', runName)
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ perdure ${example}`).join('\n')}`)
+  return reporting(new Command(name).argument('<run>', 'name of the run', runName), examples)
 }
 
 function orderCommand({ name, summary, description, said }: PlainOrder): Command {
