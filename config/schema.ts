@@ -25,13 +25,16 @@ function live(key: keyof typeof liveBounds): z.ZodNumber {
   return field
 }
 
-const count = (max: number) => z.int().min(1).max(max)
+const whole = (min: number, max: number) => z.int().min(min).max(max)
+const amount = (max: number) => whole(0, max)
+const count = (max: number) => whole(1, max)
+const positive = (max: number) => z.number().positive().max(max)
+const megabytes = z.number().min(0).max(1_000_000_000)
+const text = z.string().min(1)
 
 const taskSchema = z.strictObject({
-  task: z.string().min(1).default('alfworld').describe('Name of a task; `perdure env list` shows them.'),
-  from: z
-    .string()
-    .min(1)
+  task: text.default('alfworld').describe('Name of a task; `perdure env list` shows them.'),
+  from: text
     .optional()
     .describe(
       'Where a task of your own comes from: a module or folder by path (`./guess-number`), or an installed package by name.',
@@ -39,14 +42,8 @@ const taskSchema = z.strictObject({
   weight: live('tasks.N.weight')
     .default(1)
     .describe('Share of the groups, relative to the other tasks; 0: the task is only evaluated on.'),
-  data: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Folder with official data; without it the built-in generator is used.'),
-  split: z
-    .string()
-    .min(1)
+  data: text.optional().describe('Folder with official data; without it the built-in generator is used.'),
+  split: text
     .default('train')
     .describe(
       'Split that training instances are drawn from. Several names may be joined by `|`: the first that the data has is used.',
@@ -65,10 +62,8 @@ const suiteSchema = z.strictObject({
     .regex(/^[a-z0-9_]{1,40}$/)
     .default('held_out')
     .describe('Name of the suite in results and commands: lower-case letters, digits and `_`.'),
-  task: z.string().min(1).default('alfworld').describe('Name of a task that the run configures.'),
-  split: z
-    .string()
-    .min(1)
+  task: text.default('alfworld').describe('Name of a task that the run configures.'),
+  split: text
     .default('test')
     .describe(
       'Split that the episodes come from. Several names may be joined by `|`: the first that the data has is used.',
@@ -83,7 +78,7 @@ const suiteSchema = z.strictObject({
 })
 
 const gateSchema = z.strictObject({
-  suite: z.string().min(1).describe('Name of a suite of this run.'),
+  suite: text.describe('Name of a suite of this run.'),
   drop: z
     .number()
     .min(0)
@@ -107,7 +102,7 @@ const gateSchema = z.strictObject({
 })
 
 const rolloutSchema = z.strictObject({
-  groupSize: z.int().min(2).max(1024).default(8).describe('Episodes of one instance (G).'),
+  groupSize: whole(2, 1024).default(8).describe('Episodes of one instance (G).'),
   groupsPerUpdate: count(4096).default(16).describe('Groups that one update learns from (B).'),
   maxStaleness: live('rollout.maxStaleness')
     .default(1)
@@ -117,18 +112,12 @@ const rolloutSchema = z.strictObject({
     .describe(
       'Largest number of groups that are played at once; by default as many as `maxStaleness` allows.',
     ),
-  temperature: z.number().positive().max(10).default(0.8).describe('Sampling temperature in training.'),
+  temperature: positive(10).default(0.8).describe('Sampling temperature in training.'),
   maxTokensPerTurn: count(32_768).default(48).describe('Largest number of tokens of one action.'),
-  groupTimeoutSeconds: z
-    .number()
-    .positive()
-    .max(604_800)
+  groupTimeoutSeconds: positive(604_800)
     .default(900)
     .describe('Seconds after which a group may end at its quorum.'),
-  quorum: z
-    .int()
-    .min(2)
-    .max(1024)
+  quorum: whole(2, 1024)
     .optional()
     .describe('Episodes that are enough for a group after its timeout; all of them by default.'),
   maxAttempts: count(100)
@@ -141,7 +130,7 @@ const crossPolicySchema = z.strictObject({
   staleShare: probability
     .default(0.25)
     .describe('Probability that a turn is sampled from the pool of older checkpoints.'),
-  poolSize: z.int().min(0).max(16).default(2).describe('Older checkpoints in the pool; 0 turns it off.'),
+  poolSize: amount(16).default(2).describe('Older checkpoints in the pool; 0 turns it off.'),
   refreshEvery: count(1_000_000).default(25).describe('Updates between two refreshes of the pool.'),
 })
 
@@ -176,23 +165,17 @@ const learningSchema = z.strictObject({
   learningRate: live('learning.learningRate')
     .default(0.0003)
     .describe('Learning rate of AdamW, at the top of its schedule.'),
-  warmUpUpdates: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  warmUpUpdates: amount(1_000_000)
     .default(0)
     .describe('Updates over which the learning rate rises to its peak.'),
-  finalLearningRateShare: z
-    .number()
-    .min(0)
-    .max(1)
+  finalLearningRateShare: probability
     .default(1)
     .describe(
       'Learning rate at the last update, as a share of the peak; the decay is linear, 1 keeps it constant.',
     ),
   beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
   beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
-  epsilon: z.number().positive().max(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
+  epsilon: positive(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
   weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
   gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
   gradientLimit: live('learning.gradientLimit')
@@ -200,10 +183,7 @@ const learningSchema = z.strictObject({
     .describe(
       'Global gradient norm, before it is clipped, above which an update is refused: the run keeps its version and pauses.',
     ),
-  microBatchTokens: z
-    .int()
-    .min(64)
-    .max(16_777_216)
+  microBatchTokens: whole(64, 16_777_216)
     .default(4096)
     .describe('Tokens of one micro-batch; it bounds memory and changes results only by rounding.'),
 })
@@ -213,14 +193,12 @@ const policySchema = z.strictObject({
     .enum(['embedded'])
     .default('embedded')
     .describe('Where actions are sampled: `embedded` is the engine in the policy worker.'),
-  from: z
-    .string()
-    .min(1)
+  from: text
     .optional()
     .describe(
       'Folder to start from: a checkpoint of a run, or a Hugging Face checkpoint. Its shape and tokenizer replace the settings below.',
     ),
-  hiddenSize: z.int().min(8).max(16_384).default(128).describe('Width of the policy; a multiple of `heads`.'),
+  hiddenSize: whole(8, 16_384).default(128).describe('Width of the policy; a multiple of `heads`.'),
   layers: count(128).default(4).describe('Decoder layers.'),
   heads: count(256).default(4).describe('Attention heads; hiddenSize / heads must be even.'),
   keyValueHeads: count(256)
@@ -228,56 +206,34 @@ const policySchema = z.strictObject({
     .describe(
       'Key and value heads, a divisor of `heads`. Fewer decode faster, because several query heads share each.',
     ),
-  intermediateSize: z.int().min(8).max(65_536).default(384).describe('Width of the feed-forward part.'),
-  vocabularySize: z
-    .int()
-    .min(300)
-    .max(262_144)
+  intermediateSize: whole(8, 65_536).default(384).describe('Width of the feed-forward part.'),
+  vocabularySize: whole(300, 262_144)
     .default(768)
     .describe('Tokens of the tokenizer made from the environments’ text; all 256 bytes are among them.'),
-  contextLength: z
-    .int()
-    .min(64)
-    .max(1_048_576)
-    .default(1024)
-    .describe('Largest number of tokens of an episode.'),
+  contextLength: whole(64, 1_048_576).default(1024).describe('Largest number of tokens of an episode.'),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })
 
 const warmStartSchema = z.strictObject({
-  demonstrations: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  demonstrations: amount(1_000_000)
     .default(600)
     .describe('Expert episodes to imitate; 0 skips the warm start.'),
   epochs: count(1000).default(2).describe('Passes over the demonstrations.'),
-  batchTokens: z.int().min(256).max(16_777_216).default(4096).describe('Tokens of one supervised step.'),
-  learningRate: z.number().positive().max(1).default(0.002).describe('Peak learning rate.'),
-  observationWeight: z
-    .number()
-    .min(0)
-    .max(1)
+  batchTokens: whole(256, 16_777_216).default(4096).describe('Tokens of one supervised step.'),
+  learningRate: positive(1).default(0.002).describe('Peak learning rate.'),
+  observationWeight: probability
     .default(0)
     .describe('Weight of an observation token in the loss; an action token has weight 1.'),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
 })
 
 const trainingSchema = z.strictObject({
-  updates: z.int().min(0).max(1_000_000).default(60).describe('Updates of the run.'),
-  keepCheckpoints: z
-    .int()
-    .min(2)
-    .max(1_000_000)
-    .default(3)
-    .describe('Latest checkpoints kept, beside those in use.'),
+  updates: amount(1_000_000).default(60).describe('Updates of the run.'),
+  keepCheckpoints: whole(2, 1_000_000).default(3).describe('Latest checkpoints kept, beside those in use.'),
 })
 
 const evaluationSchema = z.strictObject({
-  every: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  every: amount(1_000_000)
     .default(20)
     .describe('Updates between two evaluations; 0: only before the first update and after the last.'),
   suites: z.array(suiteSchema).max(64).prefault([{}]).describe('What is evaluated.'),
@@ -293,59 +249,35 @@ const orchestrationSchema = z.strictObject({
     .enum(['local', 'server'])
     .default('local')
     .describe('`local` if all roles share one process, `server` if they do not.'),
-  maxCachedWorkflows: z
-    .int()
-    .min(10)
-    .max(100_000)
+  maxCachedWorkflows: whole(10, 100_000)
     .default(600)
     .describe('Workflows kept in memory by the orchestrator.'),
-  historyEvents: z
-    .int()
-    .min(100)
-    .max(20_000)
+  historyEvents: whole(100, 20_000)
     .default(2000)
     .describe('Events after which a run continues as new, unless the server suggests it earlier.'),
 })
 
 const retentionSchema = z.strictObject({
-  everyCheckpoint: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  everyCheckpoint: amount(1_000_000)
     .default(0)
     .describe('Every n-th version is kept too; 0: only the latest, the best and those in use.'),
   bestCheckpoints: count(1000).default(1).describe('Best versions of each suite that are kept.'),
   batches: count(1_000_000)
     .default(20)
     .describe('Latest batch files that are kept, so that an update can be repeated alone.'),
-  trajectoryDays: z
-    .number()
-    .positive()
-    .max(36_500)
+  trajectoryDays: positive(36_500)
     .optional()
     .describe('Days after which trajectories that no update needs are deleted; they are kept by default.'),
-  trajectoryMegabytes: z
-    .number()
-    .positive()
-    .max(1_000_000_000)
+  trajectoryMegabytes: positive(1_000_000_000)
     .default(20_000)
     .describe("Megabytes of the run's trajectories; above this the oldest that no update needs are deleted."),
-  historyDays: z
-    .number()
-    .positive()
-    .max(36_500)
+  historyDays: positive(36_500)
     .default(30)
     .describe('Days after which Temporal forgets the history of a workflow that has ended.'),
-  logMegabytes: z
-    .number()
-    .positive()
-    .max(1_000_000)
+  logMegabytes: positive(1_000_000)
     .default(64)
     .describe('Largest size of one log file in megabytes; only the end of a larger one is kept.'),
-  warnFreeMegabytes: z
-    .number()
-    .min(0)
-    .max(1_000_000_000)
+  warnFreeMegabytes: megabytes
     .default(2000)
     .describe(
       'The run warns if the disk has less free space than this, in megabytes, and less than `warnFreeShare`.',
@@ -353,10 +285,7 @@ const retentionSchema = z.strictObject({
   warnFreeShare: probability
     .default(0.05)
     .describe('The run warns if a smaller share of the disk is free, and less than `warnFreeMegabytes`.'),
-  pauseFreeMegabytes: z
-    .number()
-    .min(0)
-    .max(1_000_000_000)
+  pauseFreeMegabytes: megabytes
     .default(300)
     .describe(
       'The run pauses if the disk has less free space than this, in megabytes, and less than `pauseFreeShare`.',
@@ -371,7 +300,7 @@ const retentionSchema = z.strictObject({
 /** The schema of a configuration file. */
 export const configSchema = z
   .strictObject({
-    seed: z.int().min(0).max(4_294_967_295).default(1).describe('Seed of all randomness of the run.'),
+    seed: amount(4_294_967_295).default(1).describe('Seed of all randomness of the run.'),
     tasks: z.array(taskSchema).min(1).max(64).prefault([{}]).describe('The task mix.'),
     rollout: rolloutSchema.prefault({}).describe('How episodes are collected.'),
     crossPolicy: crossPolicySchema.prefault({}).describe('Sampling of turns from older checkpoints.'),
