@@ -130,19 +130,15 @@ async function fetchInto(
     if (address.startsWith('https:') && !response.url.startsWith('https:'))
       throw new DataFault('wrong_content', `${address} leads to ${response.url}, which is not encrypted`)
     const start = status === 206 ? startOfRange(response) : 0
-    const file = await openPart(part, start, response, address)
-    try {
-      await receive(response, file, start, (received, total) => {
-        timer.refresh()
-        if (Math.max(received, total ?? 0) > largest) throw tooLarge(address, largest)
-        onProgress?.(received, total)
-      })
-      // A slow disk is no silent server.
-      clearTimeout(timer)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await using file = await openPart(part, start, response, address)
+    await receive(response, file, start, (received, total) => {
+      timer.refresh()
+      if (Math.max(received, total ?? 0) > largest) throw tooLarge(address, largest)
+      onProgress?.(received, total)
+    })
+    // A slow disk is no silent server.
+    clearTimeout(timer)
+    await file.sync()
     return 'whole'
   } catch (cause) {
     if (cause instanceof DataFault && cause.kind === 'too_large') await discardPart(part)

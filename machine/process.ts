@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A process is known by its number, its start and the boot of the machine: a number alone is given again to others.
- * - What the system does not tell, or an earlier release did not write, is left out of the comparison.
+ * - What the system does not tell is left out of the comparison.
  * - A process that has ended is dead, though its parent has not waited for it yet; one of another user is alive.
  * - Two processes never share a written identity; of a process on another machine, or of another boot, nothing is claimed.
  */
@@ -46,9 +46,8 @@ export function writtenProcess({ pid, start, boot }: ProcessIdentity): string {
   return `p${pid}s${start ?? unknown.start}b${boot ?? unknown.boot}`
 }
 
-/** The identity in such a text, or in a bare number; undefined for every other text. */
+/** The identity in such a text; undefined for every other text. */
 export function readProcess(text: string): ProcessIdentity | undefined {
-  if (/^[1-9][0-9]*$/.test(text)) return { pid: Number(text) }
   const [, pid, start, boot] = identityText.exec(text) ?? []
   if (pid === undefined) return undefined
   return {

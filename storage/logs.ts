@@ -33,17 +33,13 @@ export async function longLogs(folder: string, limit: number): Promise<LongLog[]
 /** Takes bytes away from the beginning of a log. @throws StorageFault */
 export async function shortenLog({ file, bytes }: LongLog): Promise<void> {
   try {
-    const log = await open(file, 'r+')
-    try {
-      const { size } = await log.stat()
-      const end = Buffer.alloc(Math.max(0, size - bytes))
-      const { bytesRead } = await log.read(end, 0, end.length, size - end.length)
-      await log.truncate(0)
-      const firstLine = end.indexOf('\n') + 1
-      await log.write(end, firstLine, bytesRead - firstLine, 0)
-    } finally {
-      await log.close()
-    }
+    await using log = await open(file, 'r+')
+    const { size } = await log.stat()
+    const end = Buffer.alloc(Math.max(0, size - bytes))
+    const { bytesRead } = await log.read(end, 0, end.length, size - end.length)
+    await log.truncate(0)
+    const firstLine = end.indexOf('\n') + 1
+    await log.write(end, firstLine, bytesRead - firstLine, 0)
   } catch (error) {
     throw storageFaultOf(error, `log ${file}`)
   }

@@ -50,52 +50,39 @@ type Gauges = ReturnType<typeof createGauges>
 
 /** What this process did. */
 function createCounters({ Counter, Histogram }: Prometheus, registry: Registry) {
-  const registers = [registry]
+  function counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
+    return new Counter<Label>({
+      name: `perdure_${name}_total`,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+    })
+  }
+  const histogram = (name: string, help: string, part: string, buckets: number[]) =>
+    new Histogram({
+      name: `perdure_${name}_seconds`,
+      help,
+      labelNames: ['run', part],
+      buckets,
+      registers: [registry],
+    })
   return {
-    episodes: new Counter({
-      name: 'perdure_episodes_total',
-      help: 'Episodes that ended, by outcome and task.',
-      labelNames: ['run', 'task', 'outcome'],
-      registers,
-    }),
-    groups: new Counter({
-      name: 'perdure_groups_total',
-      help: 'Rollout groups that ended, by task.',
-      labelNames: ['run', 'task', 'ending'],
-      registers,
-    }),
-    turns: new Counter({
-      name: 'perdure_turns_total',
-      help: 'Turns that were stepped in an environment.',
-      labelNames: ['run'],
-      registers,
-    }),
-    sampledTokens: new Counter({
-      name: 'perdure_sampled_tokens_total',
-      help: 'Tokens that the policy sampled.',
-      labelNames: ['run'],
-      registers,
-    }),
-    turnParts: new Histogram({
-      name: 'perdure_turn_seconds',
-      help: 'Seconds of a turn, by part.',
-      labelNames: ['run', 'part'],
-      buckets: turnSeconds,
-      registers,
-    }),
-    updates: new Histogram({
-      name: 'perdure_update_seconds',
-      help: 'Seconds of an update, by phase: waiting for groups, training, publishing.',
-      labelNames: ['run', 'phase'],
-      buckets: updateSeconds,
-      registers,
-    }),
-    failures: new Counter({
-      name: 'perdure_activity_failures_total',
-      help: 'Attempts of activities that failed.',
-      labelNames: ['run', 'activity', 'failure'],
-      registers,
-    }),
+    episodes: counter('episodes', 'Episodes that ended, by outcome and task.', ['run', 'task', 'outcome']),
+    groups: counter('groups', 'Rollout groups that ended, by task.', ['run', 'task', 'ending']),
+    turns: counter('turns', 'Turns that were stepped in an environment.', ['run']),
+    sampledTokens: counter('sampled_tokens', 'Tokens that the policy sampled.', ['run']),
+    turnParts: histogram('turn', 'Seconds of a turn, by part.', 'part', turnSeconds),
+    updates: histogram(
+      'update',
+      'Seconds of an update, by phase: waiting for groups, training, publishing.',
+      'phase',
+      updateSeconds,
+    ),
+    failures: counter('activity_failures', 'Attempts of activities that failed.', [
+      'run',
+      'activity',
+      'failure',
+    ]),
   }
 }
 

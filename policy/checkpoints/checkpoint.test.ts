@@ -105,16 +105,6 @@ describe('publishCheckpoint', () => {
     expect((await readdir(root)).sort()).toEqual([basename(living), '1'])
   })
 
-  test('what names its writer as earlier releases did is distinguished in the same way', async () => {
-    const [, machine] = /([0-9a-f]{8})-[^-]+-[0-9a-f]{12}\.partial$/.exec(nameBeside(root)) ?? []
-    const [living, dead] = [process.pid, 999_999_999].map(
-      (pid) => `.7.${machine}-${pid}-aaaaaaaaaaaa.partial`,
-    )
-    for (const name of [living, dead]) await mkdir(join(root, String(name)))
-    await publishCheckpoint(join(root, '1'), contentOf(1))
-    expect((await readdir(root)).sort()).toEqual([living, '1'])
-  })
-
   test('a folder that goes while it is written to is a fault that a second write repairs', async () => {
     await expect(writeDurably(join(root, 'gone', 'file'), ['text'])).rejects.toMatchObject({
       kind: 'io',

@@ -7,7 +7,7 @@
  * - [DURABLE-2] What a writer that was killed leaves is known by its name, and removed by the next one.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isAlive, readProcess, thisProcess, writtenProcess } from '../../machine/process.ts'
@@ -31,13 +31,10 @@ export function nameBeside(path: string): string {
   return join(dirname(path), `.${basename(path)}.${writer}.partial`)
 }
 
-/**
- * No write takes as long, and no clock jumps so far; what is older was left by a process of another machine, or of
- * an earlier release.
- */
+/** No write takes as long, and no clock jumps so far; what is older was left by a process of another machine. */
 const abandonedAfterMs = 24 * 60 * 60 * 1000
 
-const partialName = /^\..*?(?:\.([0-9a-f]{8})-([0-9a-z]+)-[0-9a-f]{12}|\.[0-9a-f]{12})\.partial$/
+const partialName = /^\..*?\.([0-9a-f]{8})-([0-9a-z]+)-[0-9a-f]{12}\.partial$/
 
 /** Removes what writers that died have left in a folder. */
 export async function removeAbandoned(folder: string): Promise<void> {
@@ -45,7 +42,7 @@ export async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const match = partialName.exec(name)
     if (match === null) continue
-    const [, where, writer] = match
+    const [, where, writer = ''] = match
     const path = join(folder, name)
     // Another process may have finished or removed it meanwhile.
     const found = await stat(path).catch(() => undefined)
@@ -55,19 +52,15 @@ export async function removeAbandoned(folder: string): Promise<void> {
   }
 }
 
-function hasEnded(writer = ''): boolean {
+function hasEnded(writer: string): boolean {
   const process = readProcess(writer)
   return process !== undefined && !isAlive(process)
 }
 
 /** Makes renames and new names in a folder survive a power cut. */
 export async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(folder, 'r')
+  await handle.sync()
 }
 
 /**
@@ -80,14 +73,7 @@ export async function writeDurably(
 ): Promise<FileDigest> {
   const partial = nameBeside(file)
   try {
-    const handle = await open(partial, 'wx')
-    let digest: FileDigest
-    try {
-      digest = await writeParts(handle, parts)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    const digest = await writeParts(partial, parts)
     await rename(partial, file)
     await flushFolder(dirname(file))
     return digest
@@ -97,10 +83,12 @@ export async function writeDurably(
   }
 }
 
+/** Writes a new file, flushed. */
 async function writeParts(
-  handle: FileHandle,
+  file: string,
   parts: readonly (string | NodeJS.ArrayBufferView)[],
 ): Promise<FileDigest> {
+  await using handle = await open(file, 'wx')
   const hash = createHash('sha256')
   let size = 0
   for (const part of parts) {
@@ -116,6 +104,7 @@ async function writeParts(
     }
     size += bytes.byteLength
   }
+  await handle.sync()
   return { size, sha256: hash.digest('hex') }
 }
 
@@ -125,20 +114,16 @@ async function writeParts(
  */
 export async function readWhole(file: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    const handle = await open(file, 'r')
-    try {
-      const { size } = await handle.stat()
-      const bytes = new Uint8Array(size)
-      for (let done = 0; done < size; ) {
-        const { bytesRead } = await handle.read(bytes, done, Math.min(transferBytes, size - done), done)
-        if (bytesRead === 0)
-          throw new CheckpointFault('corrupt', `${file}: ends after ${done} of ${size} bytes`)
-        done += bytesRead
-      }
-      return bytes
-    } finally {
-      await handle.close()
+    await using handle = await open(file, 'r')
+    const { size } = await handle.stat()
+    const bytes = new Uint8Array(size)
+    for (let done = 0; done < size; ) {
+      const { bytesRead } = await handle.read(bytes, done, Math.min(transferBytes, size - done), done)
+      if (bytesRead === 0)
+        throw new CheckpointFault('corrupt', `${file}: ends after ${done} of ${size} bytes`)
+      done += bytesRead
     }
+    return bytes
   } catch (cause) {
     throw fileFault(file, 'reading it', cause)
   }
@@ -155,21 +140,17 @@ export function digestOf(bytes: Uint8Array): FileDigest {
  */
 export async function digestFile(file: string): Promise<FileDigest> {
   try {
-    const handle = await open(file, 'r')
-    try {
-      const hash = createHash('sha256')
-      const piece = new Uint8Array(4 * 1024 * 1024)
-      let size = 0
-      for (;;) {
-        const { bytesRead } = await handle.read(piece, 0, piece.byteLength, size)
-        if (bytesRead === 0) break
-        hash.update(piece.subarray(0, bytesRead))
-        size += bytesRead
-      }
-      return { size, sha256: hash.digest('hex') }
-    } finally {
-      await handle.close()
+    await using handle = await open(file, 'r')
+    const hash = createHash('sha256')
+    const piece = new Uint8Array(4 * 1024 * 1024)
+    let size = 0
+    for (;;) {
+      const { bytesRead } = await handle.read(piece, 0, piece.byteLength, size)
+      if (bytesRead === 0) break
+      hash.update(piece.subarray(0, bytesRead))
+      size += bytesRead
     }
+    return { size, sha256: hash.digest('hex') }
   } catch (cause) {
     throw fileFault(file, 'reading it', cause)
   }

@@ -6,7 +6,7 @@
  * results; `scalar`, `integers` and `constant` store small tensors; `output` names a result; `encode`
  * gives the bytes for `createInferenceSession` of `runtime.ts`. The caller states each result's dimensions: a
  * number, or a name such as 'batch' for a size known only at run time. A matrix of weights lies as
- * `[out, in]` and is applied with `linear` of `layers.ts` (`Gemm` with `transB`). Operators of ONNX Runtime's own
+ * `[out, in]` and is applied with `linear` of `operations.ts` (`Gemm` with `transB`). Operators of ONNX Runtime's own
  * (FusedMatMul, RotaryEmbedding, …) take `domain: microsoft`. Gradients: a differentiable operation
  * records how its inputs' gradients follow from its results' (`record`), and `gradients` of
  * `differentiation.ts` walks these records backwards; a graph without `differentiate` records nothing.
