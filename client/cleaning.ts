@@ -7,15 +7,14 @@
  */
 
 import { existsSync } from 'node:fs'
-import { Client, Connection } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
 import type { RunConfig } from '../config/schema.ts'
-import type { HomeName, RunId } from '../identity/identity.ts'
+import type { RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import { type LongLog, longLogs, shortenLog } from '../storage/logs.ts'
 import { planRetention, type Removal } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
-import { connect } from '../temporal/connection.ts'
+import { withServer } from '../temporal/connection.ts'
 import {
   type EndedExecution,
   endedExecutions,
@@ -23,7 +22,6 @@ import {
   historiesBefore,
 } from '../temporal/histories.ts'
 import { homeNameOn } from '../temporal/home-name.ts'
-import { unread } from '../temporal/payload-encryption.ts'
 import { compactServerFile } from '../temporal/server/compaction.ts'
 
 const megabyte = 1e6
@@ -70,7 +68,8 @@ export function createCleaning(
     const old = runs.filter(({ created, config }) => created < historiesBefore(config, now))
     if (old.length === 0 || (process.env.TEMPORAL_ADDRESS === undefined && !existsSync(home.temporalFile)))
       return []
-    return withServer(async (client, homeName) => {
+    return withServer(home.dir, { log }, async (client, server) => {
+      const homeName = homeNameOn(server, store)
       const found: { run: RunId; executions: EndedExecution[] }[] = []
       for (const { run, config } of old)
         found.push({
@@ -79,21 +78,6 @@ export function createCleaning(
         })
       return found.filter(({ executions }) => executions.length > 0)
     })
-  }
-
-  async function withServer<T>(use: (client: Client, homeName: HomeName) => Promise<T>): Promise<T> {
-    const server = await connect(home.dir, { log })
-    try {
-      const connection = await Connection.connect(server.options ?? {})
-      try {
-        const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
-        return await use(client, homeNameOn(server, store))
-      } finally {
-        await connection.close()
-      }
-    } finally {
-      await server.close()
-    }
   }
 
   return {
@@ -116,7 +100,7 @@ export function createCleaning(
         await remove({ run, store, directory: home.run(run) }, removals, now)
       for (const long of logs) await shortenLog(long)
       if (ended.length > 0)
-        await withServer(async (client) => {
+        await withServer(home.dir, { log }, async (client) => {
           for (const { executions } of ended) await forgetExecutions(client, executions)
         })
       return { store: await store.holdings.shrink(), temporal: await compactServerFile(home.dir) }

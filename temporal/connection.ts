@@ -7,12 +7,13 @@
  * - When `connect` returns, the server answers and has the search attributes.
  * - What workers say to a server on this machine is not compressed.
  */
-import { Connection } from '@temporalio/client'
+import { Client, Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
 import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
 import { isLoopback } from '../machine/listening.ts'
 import { isNotFound } from './call-status.ts'
+import { unread } from './payload-encryption.ts'
 import { TemporalFault } from './server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
 import { ensureSearchAttributes } from './server/namespace.ts'
@@ -55,6 +56,18 @@ export async function connect(
   const external = externalServer()
   if (external !== undefined) return await reachExternal(external, home, options)
   return embeddedConnection(await startTemporal(home, options))
+}
+
+/** Looks at the workflows of a server, for which no key is needed. @throws TemporalFault */
+export async function withServer<T>(
+  home: string,
+  options: TemporalServerOptions,
+  use: (client: Client, server: TemporalConnection) => Promise<T>,
+): Promise<T> {
+  await using opened = new AsyncDisposableStack()
+  const server = opened.adopt(await connect(home, options), (each) => each.close())
+  const connection = opened.adopt(await Connection.connect(server.options ?? {}), (each) => each.close())
+  return await use(new Client({ connection, namespace: server.namespace, dataConverter: unread }), server)
 }
 
 /** The way to an embedded server. */

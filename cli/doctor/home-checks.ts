@@ -7,15 +7,14 @@
  */
 
 import { existsSync } from 'node:fs'
-import { Client, Connection } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
 import { type RunId, workflowIdOf } from '../../identity/identity.ts'
 import { type Home, homeAt } from '../../storage/home.ts'
 import { isWritable } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { isNotFound } from '../../temporal/call-status.ts'
-import { connect, externalServer } from '../../temporal/connection.ts'
+import { externalServer, withServer } from '../../temporal/connection.ts'
 import { homeNameOn } from '../../temporal/home-name.ts'
-import { unread } from '../../temporal/payload-encryption.ts'
 import { findTemporalBinary, type TemporalBinary } from '../../temporal/server/binary.ts'
 import { type Check, check } from './check.ts'
 import { type Attendance, checkRuns, unseen } from './run-checks.ts'
@@ -70,19 +69,10 @@ async function installedBinary(): Promise<TemporalBinary | undefined> {
 }
 
 async function withAttendance<T>(home: string, use: (attended: Attendance) => Promise<T>): Promise<T> {
-  const server = await connect(home, { restartsHung: false })
-  await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
-  try {
-    const connection = await Connection.connect(server.options ?? {})
-    const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
-    try {
-      return await use((run: RunId) => isRunning(client, workflowIdOf(homeNameOn(server, store), run)))
-    } finally {
-      await connection.close()
-    }
-  } finally {
-    await server.close()
-  }
+  return withServer(home, { restartsHung: false }, async (client, server) => {
+    await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
+    return await use((run: RunId) => isRunning(client, workflowIdOf(homeNameOn(server, store), run)))
+  })
 }
 
 async function isRunning(client: Client, workflowId: string): Promise<boolean> {

@@ -55,18 +55,23 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
     mkdirSync(home.asideDir, { recursive: true })
     const copy = join(home.asideDir, `store-${Date.now()}.db`)
     copyFileSync(storeFile, copy)
-    const database = new DatabaseSync(storeFile)
-    try {
-      database.exec('reindex')
-    } finally {
-      database.close()
-    }
+    rebuildIndices(storeFile)
     if (problemsOf(storeFile).length === 0)
       return check.repaired(name, `its indices were built anew; ${copy} is as it was before`)
   } catch {
     // What cannot be repaired is reported below as it was found.
   }
   return check.wrong(name, detail, 'It cannot be repaired: put a copy back, or move it away and start again.')
+}
+
+function rebuildIndices(file: string): void {
+  using database = new DatabaseSync(file)
+  database.exec('reindex')
+}
+
+function takeInLog(file: string): void {
+  using database = new DatabaseSync(file)
+  database.exec('pragma wal_checkpoint(truncate)')
 }
 
 /** What SQLite finds wrong with a file. */
@@ -107,12 +112,7 @@ function faultWords({ message }: StorageFault): { readonly detail: string; reado
 /** A write-ahead log that no process has open was left by one that was killed; opening the store takes it in. */
 function checkLog(file: string, left: number, { inUse }: Examination): readonly Check[] {
   if (left === 0 || inUse || !isWritable(file)) return []
-  const database = new DatabaseSync(file)
-  try {
-    database.exec('pragma wal_checkpoint(truncate)')
-  } finally {
-    database.close()
-  }
+  takeInLog(file)
   const detail = `a process that was killed left ${bytes(left)} in it; they were taken in`
   return [check.repaired(`${basename(file)}-wal`, detail)]
 }

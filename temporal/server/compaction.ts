@@ -21,25 +21,21 @@ export async function compactServerFile(home: string): Promise<number> {
   const paths = serverPaths(home)
   if (!existsSync(paths.database) || !existsSync(paths.locks)) return 0
   const { free } = await diskSpace(paths.home)
-  const lock = tryLock(paths.startLock)
+  using lock = tryLock(paths.startLock)
   if (lock === undefined) return 0
-  try {
-    const { pid } = readRecord(paths.record) ?? {}
-    if (countUsers(paths.users) > 0 || (pid !== undefined && servesFile(pid, paths.database))) return 0
-    const before = statSync(paths.database).size
-    if (free < before) return 0
-    const database = new DatabaseSync(paths.database)
-    try {
-      const pages = Number(database.prepare('pragma page_count').get()?.page_count)
-      const unused = Number(database.prepare('pragma freelist_count').get()?.freelist_count)
-      if (unused < worthwhileShare * pages) return 0
-      database.exec('vacuum')
-      database.exec('pragma wal_checkpoint(truncate)')
-    } finally {
-      database.close()
-    }
-    return Math.max(0, before - statSync(paths.database).size)
-  } finally {
-    lock.release()
-  }
+  const { pid } = readRecord(paths.record) ?? {}
+  if (countUsers(paths.users) > 0 || (pid !== undefined && servesFile(pid, paths.database))) return 0
+  const before = statSync(paths.database).size
+  return free < before || !vacuumed(paths.database) ? 0 : Math.max(0, before - statSync(paths.database).size)
+}
+
+/** Copies what is in use to the front of the file, where that is worth it. */
+function vacuumed(file: string): boolean {
+  using database = new DatabaseSync(file)
+  const pages = Number(database.prepare('pragma page_count').get()?.page_count)
+  const unused = Number(database.prepare('pragma freelist_count').get()?.freelist_count)
+  if (unused < worthwhileShare * pages) return false
+  database.exec('vacuum')
+  database.exec('pragma wal_checkpoint(truncate)')
+  return true
 }

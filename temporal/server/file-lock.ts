@@ -18,7 +18,7 @@ const pollMs = 40
 const held = new Set<DatabaseSync>()
 
 /** A lock that is held. */
-export interface FileLock {
+export interface FileLock extends Disposable {
   /** May be called twice. */
   release(): void
 }
@@ -39,11 +39,10 @@ export function tryLock(file: string): FileLock | undefined {
     throw error
   }
   held.add(database)
-  return {
-    release() {
-      if (held.delete(database)) database.close()
-    },
+  function release(): void {
+    if (held.delete(database)) database.close()
   }
+  return { release, [Symbol.dispose]: release }
 }
 
 /**

@@ -9,7 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
-import type { ServerPorts } from './ports.ts'
 import type { ServerPaths, ServerRecord } from './record.ts'
 import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
 
@@ -65,24 +64,17 @@ export async function restartServer(restart: Restart): Promise<Restarted | undef
 }
 
 async function restartOnce({ paths, record, hung, log }: Restart): Promise<Restarted> {
-  const lock = await takeStartLock(paths)
-  try {
-    const deadline = performance.now() + closedAfterMs
-    let found = await findServer(paths)
-    while (found.kind === 'silent' && found.pid !== hung && performance.now() < deadline) {
-      await delay(lookEveryMs)
-      found = await findServer(paths)
-    }
-    if (found.kind === 'answers') return { record: found.record, byThis: false }
-    await stopRecorded(paths, { forcibly: found.kind === 'silent' })
-    const binary = await obtainTemporalBinary(log)
-    return { record: await launchOn(paths, binary, portsOf(record), log), byThis: true }
-  } finally {
-    lock.release()
+  using _ = await takeStartLock(paths)
+  const deadline = performance.now() + closedAfterMs
+  let found = await findServer(paths)
+  while (found.kind === 'silent' && found.pid !== hung && performance.now() < deadline) {
+    await delay(lookEveryMs)
+    found = await findServer(paths)
   }
-}
-
-/** Connections of workers and clients go to these ports; no others will do. */
-function portsOf(record: ServerRecord): ServerPorts {
-  return { port: record.port, uiPort: record.uiPort }
+  if (found.kind === 'answers') return { record: found.record, byThis: false }
+  await stopRecorded(paths, { forcibly: found.kind === 'silent' })
+  const binary = await obtainTemporalBinary(log)
+  // Connections of workers and clients go to these ports; no others will do.
+  const { port, uiPort } = record
+  return { record: await launchOn(paths, binary, { port, uiPort }, log), byThis: true }
 }

@@ -59,9 +59,9 @@ export async function startTemporal(
   const { signal } = options
   const paths = preparePaths(home)
   for (let hung: number | undefined; ; ) {
-    const lock = await takeStartLock(paths, signal)
     let found: FoundServer
-    try {
+    {
+      using _ = await takeStartLock(paths, signal)
       found = await findServer(paths)
       if (found.kind !== 'silent' || found.pid === hung) {
         if (found.kind !== 'answers') await stopRecorded(paths, { forcibly: found.kind === 'silent' })
@@ -69,8 +69,6 @@ export async function startTemporal(
         const user = joinUsers(paths.users)
         return supervise({ paths, record, reused: found.kind === 'answers', leave: user.leave, log, options })
       }
-    } finally {
-      lock.release()
     }
     // Without the lock: the process that supervises the server may need it.
     hung = await awaitAnswer(paths, found, options)
@@ -121,12 +119,8 @@ function remedyOf(paths: ServerPaths): string {
  */
 export async function stopTemporal(home: string): Promise<boolean> {
   const paths = preparePaths(home)
-  const lock = await takeStartLock(paths)
-  try {
-    return await stopRecorded(paths)
-  } finally {
-    lock.release()
-  }
+  using _ = await takeStartLock(paths)
+  return await stopRecorded(paths)
 }
 
 /** What is known of a home's server. */

@@ -163,12 +163,8 @@ export function supervise(membership: Membership): RunningTemporal {
 }
 
 async function isAlone(paths: ServerPaths): Promise<boolean> {
-  const lock = await takeStartLock(paths)
-  try {
-    return countUsers(paths.users) === 1
-  } finally {
-    lock.release()
-  }
+  using _ = await takeStartLock(paths)
+  return countUsers(paths.users) === 1
 }
 
 /** A server of a deleted home can be found by no one else, and its file is gone. */
