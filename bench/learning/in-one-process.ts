@@ -5,6 +5,7 @@
  * - Groups are admitted and consumed by the rules of the run, so that playing and training overlap as there.
  * - Engine, environment and update are the code that a run executes; what was played stays in memory.
  */
+import { rewardOf } from '../../activities/failure.ts'
 import type { OpenRun, OpenRuns } from '../../activities/open-runs.ts'
 import { updatePolicy } from '../../activities/policy-update.ts'
 import { createServing } from '../../activities/serving.ts'
@@ -58,7 +59,7 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     const result = {
       status: 'complete',
       episodes: episodes.map((episode) => episode.id),
-      rewards: episodes.map(({ seal }) => seal.reward ?? 0),
+      rewards: episodes.map(({ id, seal }) => rewardOf(id, seal.outcome, seal.reward)),
       oldestVersion: group.version,
       ended: 0,
     } as const

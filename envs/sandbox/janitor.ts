@@ -1,7 +1,7 @@
 /**
  * The janitor of a process: a second process, which removes the first one's containers when that has ended.
  *
- * A container ends by itself with its owner (`guard.ts`), but not one that was never started, or that is paused.
+ * A container ends by itself with its owner (`container-settings.ts`), but not one that was never started, or that is paused.
  *
  * Invariants
  * - The janitor learns of the end by the pipe between both, which the system closes however a process ends.

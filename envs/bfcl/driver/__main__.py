@@ -2,7 +2,7 @@
 The multi-turn categories of BFCL, played with the official simulators and graded by the official checker.
 
 Usage: python driver SITE DATA, where `driver` is this folder, SITE one with the packages bfcl_eval and mpmath, and
-DATA one with questions, answers and function documents. Speaks the protocol of `bridges/protocol.ts`: a JSON object
+DATA one with questions, answers and function documents. Speaks the protocol of `envs/bridges/protocol.ts`: a JSON object
 a line, requests on standard input, answers on standard output.
 
 Invariants
