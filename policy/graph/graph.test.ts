@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { gradients } from './differentiation.ts'
-import { Graph, GraphFault } from './graph.ts'
+import { Graph, GraphFault, type Value } from './graph.ts'
 import { distinctRows, linear, logProbabilities, rmsNorm, swiGlu } from './operations.ts'
 import { createInferenceSession, RuntimeFault, type Tensor, tensor } from './runtime.ts'
 
@@ -56,6 +56,34 @@ describe('Graph', () => {
     expect(results.twice?.data).toEqual(Float32Array.of(-1, -2))
   })
 
+  test('an inner graph is repeated with the states of the run before, and sees the values around it [GRAPH-1]', async () => {
+    const graph = new Graph()
+    const count = graph.input('count', [], { type: 'int64' })
+    const step = graph.input('step', [1])
+    const [sum, seen] = graph.repeat(
+      count,
+      [graph.constant('float32', [1], [10]), graph.constant('float32', [0], [])],
+      (inner, turn, [sum, seen]) => {
+        const number = inner.operation('Cast', [turn], [], { attributes: { to: 1 } })
+        const factor = inner.input('factor', [1])
+        const scaled = inner.operation('Mul', [inner.operation('Mul', [step, factor], [1]), number], [1])
+        const next = inner.operation('Add', [sum, scaled], [1])
+        return [next, inner.operation('Concat', [seen, next], ['turns'], { attributes: { axis: 0 } })]
+      },
+      (_, name, dims) => graph.input(name, dims),
+    )
+    graph.output('sum', sum as Value)
+    graph.output('seen', seen as Value)
+    const results = await run(graph, {
+      count: tensor('int64', BigInt64Array.of(3n), []),
+      step: floats([2], 1),
+      factor: floats([3], 1),
+    })
+    // 10 + 2·3·(0 + 1 + 2)
+    expect(results.sum?.data).toEqual(Float32Array.of(28))
+    expect(results.seen?.data).toEqual(Float32Array.of(10, 16, 28))
+  })
+
   test('a name taken twice is refused', () => {
     const graph = affine()
     expect(() => graph.input('x', [1])).toThrow(GraphFault)
@@ -102,6 +130,29 @@ describe('gradients', () => {
     })
     expect(results.dFirst?.data[0]).toBe(3 * (5 + 1))
     expect(results.dSecond?.data[0]).toBe(3 * 2)
+  })
+
+  test('a gradient that is begun has its beginning in it once [ADDING-1]', async () => {
+    // y = x W + v W + W W: dW = x + v + 2 W, added to by products and by the walk
+    const graph = new Graph()
+    const w = graph.input('w', [1, 1], { differentiate: true })
+    const y = linear(graph, graph.input('v', [1, 1]), w, linear(graph, graph.input('x', [1, 1]), w))
+    const squared = linear(graph, w, w, y)
+    const begun = new Map([['w', graph.constant('float32', [1, 1], [100])]])
+    graph.output('dw', gradients(graph, [[squared, graph.constant('float32', [1, 1], [1])]], begun)(w))
+    const results = await run(graph, {
+      x: floats([3], 1, 1),
+      v: floats([4], 1, 1),
+      w: floats([5], 1, 1),
+    })
+    expect(results.dw?.data[0]).toBe(100 + 3 + 4 + 2 * 5)
+  })
+
+  test('a value that no gradient reaches is named although its gradient is begun', () => {
+    const graph = new Graph()
+    const w = graph.input('w', [1, 1], { differentiate: true })
+    const begun = new Map([['w', graph.constant('float32', [1, 1], [100])]])
+    expect(() => gradients(graph, [], begun)(w)).toThrow('no gradient reaches "w"')
   })
 
   test('a record that no seed reaches adds no operators', () => {

@@ -9,7 +9,8 @@
  * `[out, in]` and is applied with `linear` of `operations.ts` (`Gemm` with `transB`). Operators of ONNX Runtime's own
  * (FusedMatMul, RotaryEmbedding, …) take `domain: microsoft`. Gradients: a differentiable operation
  * records how its inputs' gradients follow from its results' (`record`), and `gradients` of
- * `differentiation.ts` walks these records backwards; a graph without `differentiate` records nothing.
+ * `differentiation.ts` walks these records backwards; a graph without `differentiate` records nothing. `repeat` runs
+ * an inner graph a number of times that a run is fed.
  *
  *     const graph = new Graph()
  *     const x = graph.input('x', ['rows', 64])
@@ -22,6 +23,7 @@
  * - Names are made by a counter: the same calls give the same bytes.
  * - Equal constants are stored once.
  * - A name given to an output costs no copy: the operator writes the output itself.
+ * - [GRAPH-1] An inner graph that is repeated is given the states of its run before, and sees the values around it.
  */
 import { Fault } from '../../faults/fault.ts'
 import {
@@ -29,6 +31,7 @@ import {
   type Dimension,
   type ElementType,
   encodeModel,
+  type Model,
   type StoredTensor,
 } from './onnx-model.ts'
 
@@ -59,11 +62,21 @@ export interface OperationOptions {
   readonly type?: ElementType | undefined
 }
 
+/** A gradient with what later uses of the same value had given added to it. */
+export interface WholeGradient {
+  readonly whole: Value
+}
+
 /**
  * Gradients of the inputs from those of the results; `undefined` where there is none.
  * @param results the results' gradients, in order; `undefined` for a result that nothing used
+ * @param known what each input's later uses have given so far; an operation that can add it at no cost returns the
+ * whole, and otherwise it is added afterwards
  */
-export type Backward = (results: readonly (Value | undefined)[]) => readonly (Value | undefined)[]
+export type Backward = (
+  results: readonly (Value | undefined)[],
+  known: readonly (Value | undefined)[],
+) => readonly (Value | WholeGradient | undefined)[]
 
 /** How gradients pass one operation. */
 export interface GradientRecord {
@@ -75,6 +88,19 @@ export interface GradientRecord {
 /** A graph was put together wrongly; always a mistake in the code that builds it. */
 export class GraphFault extends Fault<'duplicate_name' | 'shape' | 'no_gradient'> {
   override readonly name = 'GraphFault'
+}
+
+/** Declares an input of an inner graph: a value of its own or of the graph around it. */
+export type InputSource = (
+  inner: Graph,
+  name: string,
+  dims: readonly Dimension[],
+  options: InputOptions,
+) => Value
+
+interface InputOptions {
+  readonly type?: ElementType
+  readonly differentiate?: boolean
 }
 
 interface Node {
@@ -92,7 +118,16 @@ export class Graph {
   readonly #constants = new Map<string, { readonly value: Value; readonly tensor: StoredTensor }>()
   readonly #records: GradientRecord[] = []
   readonly #differentiable = new Set<string>()
+  readonly #source: InputSource | undefined
+  /** Begins the names that are made, which an inner graph does not share with the one around it. */
+  readonly #prefix: string
   #counter = 0
+
+  /** Both arguments are for inner graphs, which `repeat` makes. */
+  constructor(prefix = '', source?: InputSource) {
+    this.#prefix = prefix
+    this.#source = source
+  }
 
   /** Records of differentiable operations in the order in which they were added. */
   get records(): readonly GradientRecord[] {
@@ -104,11 +139,12 @@ export class Graph {
    * @param options `differentiate`: a gradient is wanted for this input
    * @throws GraphFault the name is taken
    */
-  input(
-    name: string,
-    dims: readonly Dimension[],
-    options: { readonly type?: ElementType; readonly differentiate?: boolean } = {},
-  ): Value {
+  input(name: string, dims: readonly Dimension[], options: InputOptions = {}): Value {
+    if (this.#source !== undefined) {
+      const { name: found } = this.#source(this, name, dims, options)
+      if (options.differentiate) this.#differentiable.add(found)
+      return this.#value(found, dims, options.type ?? 'float32')
+    }
     if (this.#inputs.some((value) => value.name === name))
       throw new GraphFault('duplicate_name', `the graph has an input "${name}" already`)
     const value = this.#value(name, dims, options.type ?? 'float32')
@@ -136,9 +172,7 @@ export class Graph {
     options: Omit<OperationOptions, 'type'> = {},
   ): { readonly [Index in keyof Results]: Results[Index] extends ResultSpec ? Value : undefined } {
     const values = results.map((spec) =>
-      spec === undefined
-        ? undefined
-        : this.#value(`${operator}_${this.#counter++}`, spec.dims, spec.type ?? 'float32'),
+      spec === undefined ? undefined : this.#value(this.#name(operator), spec.dims, spec.type ?? 'float32'),
     )
     this.#nodes.push({
       operator,
@@ -165,7 +199,7 @@ export class Graph {
     const key = `${type}[${dims.join()}]${values.join()}`
     const known = this.#constants.get(key)
     if (known !== undefined) return known.value
-    const value = this.#value(`constant_${this.#counter++}`, dims, type)
+    const value = this.#value(this.#name('constant'), dims, type)
     this.#constants.set(key, { value, tensor: { name: value.name, type, dims, data: typed(type, values) } })
     return value
   }
@@ -184,8 +218,40 @@ export class Graph {
     this.#records.push({ results, inputs, backward })
   }
 
+  /**
+   * Runs an inner graph several times, one after the other.
+   * @param count int64 [] how often
+   * @param states what the first run is given; their first dimension may change from run to run
+   * @param body adds the operations of a run, which may use every value of this graph, and gives the next run's states
+   * @param source where the inner graph's inputs come from
+   * @returns the states after the last run
+   */
+  repeat(
+    count: Value,
+    states: readonly Value[],
+    body: (inner: Graph, turn: Value, states: readonly Value[]) => readonly Value[],
+    source: InputSource,
+  ): readonly Value[] {
+    const inner = new Graph(`${this.#name('inner')}_`, source)
+    const turn = inner.#value(inner.#name('turn'), [], 'int64')
+    const goesOn = inner.#value(inner.#name('goes_on'), [], 'bool')
+    const given = states.map(({ dims, type }) => inner.#value(inner.#name('state'), dims, type))
+    inner.#inputs.push(turn, goesOn, ...given)
+    const next = body(inner, turn, given)
+    inner.output(inner.#name('goes_on_after'), goesOn)
+    for (const value of next) inner.output(inner.#name('state_after'), value)
+    const results = states.map(({ dims, type }) => ({ dims, type }))
+    return this.operations('Loop', [count, undefined, ...states], results, {
+      attributes: { body: { graph: inner.#model() } },
+    }) as readonly Value[]
+  }
+
   /** The bytes of the ONNX model. */
   encode(): Uint8Array {
+    return encodeModel(this.#model())
+  }
+
+  #model(): Model {
     const renamed = new Map<string, string>()
     const copies: Node[] = []
     const producible = new Set(this.#nodes.flatMap((node) => node.results.map((result) => result?.name)))
@@ -199,7 +265,7 @@ export class Graph {
     }
     const nameOf = (value: Value | undefined): string =>
       value === undefined ? '' : (renamed.get(value.name) ?? value.name)
-    return encodeModel({
+    return {
       nodes: [...this.#nodes, ...copies].map((node) => ({
         operator: node.operator,
         domain: node.domain,
@@ -210,7 +276,11 @@ export class Graph {
       inputs: this.#inputs,
       outputs: [...this.#outputs].map(([name, value]) => ({ name, type: value.type, dims: value.dims })),
       tensors: [...this.#constants.values()].map(({ tensor }) => tensor),
-    })
+    }
+  }
+
+  #name(kind: string): string {
+    return `${this.#prefix}${kind}_${this.#counter++}`
   }
 
   #value(name: string, dims: readonly Dimension[], type: ElementType): Value {

@@ -29,13 +29,14 @@ export interface StoredTensor {
   readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array
 }
 
-/** An attribute of an operator: integer, float, text, integers, or a tensor. */
+/** An attribute of an operator: integer, float, text, integers, a tensor, or the graph that it runs. */
 export type Attribute =
   | number
   | string
   | readonly number[]
   | { readonly float: number }
   | { readonly tensor: StoredTensor }
+  | { readonly graph: Model }
 
 export interface ModelNode {
   readonly operator: string
@@ -90,6 +91,7 @@ message AttributeProto {
   optional int64 i = 3;
   optional bytes s = 4;
   optional TensorProto t = 5;
+  optional GraphProto g = 6;
   repeated int64 ints = 8;
   optional int32 type = 20;
 }
@@ -119,7 +121,7 @@ const operatorSets = [
   { domain: 'com.microsoft', version: 1 },
 ]
 
-const attributeTypes = { float: 1, int: 2, string: 3, tensor: 4, ints: 7 } as const
+const attributeTypes = { float: 1, int: 2, string: 3, tensor: 4, graph: 5, ints: 7 } as const
 
 function tensorProto(tensor: StoredTensor): object {
   const { buffer, byteOffset, byteLength } = tensor.data
@@ -137,6 +139,7 @@ function attributeProto(name: string, value: Attribute): object {
     return { name, s: new TextEncoder().encode(value), type: attributeTypes.string }
   if ('float' in value) return { name, f: value.float, type: attributeTypes.float }
   if ('tensor' in value) return { name, t: tensorProto(value.tensor), type: attributeTypes.tensor }
+  if ('graph' in value) return { name, g: graphProto(name, value.graph), type: attributeTypes.graph }
   return { name, ints: value, type: attributeTypes.ints }
 }
 
@@ -145,25 +148,29 @@ function valueProto(value: ModelValue): object {
   return { name: value.name, type: { tensor_type: { elem_type: elementTypes[value.type], shape: { dim } } } }
 }
 
+function graphProto(name: string, { nodes, inputs, outputs, tensors }: Model): object {
+  return {
+    node: nodes.map((node) => ({
+      input: node.inputs,
+      output: node.outputs,
+      name: node.outputs.find((output) => output !== '') ?? node.operator,
+      op_type: node.operator,
+      attribute: Object.entries(node.attributes).map(([key, value]) => attributeProto(key, value)),
+      domain: node.domain,
+    })),
+    name,
+    initializer: tensors.map(tensorProto),
+    input: inputs.map(valueProto),
+    output: outputs.map(valueProto),
+  }
+}
+
 /** The bytes of an ONNX model. */
 export function encodeModel(model: Model): Uint8Array {
   const message = modelProto.create({
     ir_version: irVersion,
     producer_name: 'perdure',
-    graph: {
-      node: model.nodes.map((node) => ({
-        input: node.inputs,
-        output: node.outputs,
-        name: node.outputs.find((output) => output !== '') ?? node.operator,
-        op_type: node.operator,
-        attribute: Object.entries(node.attributes).map(([name, value]) => attributeProto(name, value)),
-        domain: node.domain,
-      })),
-      name: 'policy',
-      initializer: model.tensors.map(tensorProto),
-      input: model.inputs.map(valueProto),
-      output: model.outputs.map(valueProto),
-    },
+    graph: graphProto('policy', model),
     opset_import: operatorSets,
   })
   return modelProto.encode(message).finish()

@@ -6,7 +6,7 @@
  * - Every gradient agrees with finite differences.
  * - None of them depends on the order in which threads finish: no scatter meets one index twice.
  */
-import type { Dimension, Graph, Value } from './graph.ts'
+import type { Dimension, Graph, Value, WholeGradient } from './graph.ts'
 
 /**
  * x · wᵀ (+ addend), for a matrix of weights stored `[out, in]`.
@@ -19,14 +19,25 @@ export function linear(graph: Graph, x: Value, w: Value, addend?: Value): Value 
   const dims = [x.dims[0] as Dimension, w.dims[0] as Dimension]
   const inputs = addend === undefined ? [x, w] : [x, w, addend]
   const y = graph.operation('Gemm', inputs, dims, { attributes: { transB: 1 } })
-  graph.record([y], inputs, ([gradient]) => [
-    x.differentiable ? graph.operation('Gemm', [gradient, w], x.dims) : undefined,
-    w.differentiable
-      ? graph.operation('Gemm', [gradient, x], w.dims, { attributes: { transA: 1 } })
-      : undefined,
+  graph.record([y], inputs, ([gradient], [ofX, ofW]) => [
+    x.differentiable ? product(graph, gradient as Value, w, ofX, x.dims) : undefined,
+    w.differentiable ? product(graph, gradient as Value, x, ofW, w.dims, { transA: 1 }) : undefined,
     gradient,
   ])
   return y
+}
+
+/** a · b, with what it is added to where that is known. */
+function product(
+  graph: Graph,
+  a: Value,
+  b: Value,
+  known: Value | undefined,
+  dims: readonly Dimension[],
+  attributes: Readonly<Record<string, number>> = {},
+): Value | WholeGradient {
+  if (known === undefined) return graph.operation('Gemm', [a, b], dims, { attributes })
+  return { whole: graph.operation('Gemm', [a, b, known], dims, { attributes }) }
 }
 
 /**

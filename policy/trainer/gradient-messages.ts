@@ -14,8 +14,8 @@ export interface ShareMessage {
   readonly works: readonly GraphWork[]
 }
 
-/** The results of a share's works come one by one, in order. */
+/** The results of a share's works come run by run, in order. */
 export type ShareReport = { readonly share: number } & (
-  | { readonly report: 'result'; readonly result: TokenResults }
+  | { readonly report: 'results'; readonly results: readonly TokenResults[] }
   | { readonly report: 'fault'; readonly message: string }
 )

@@ -9,7 +9,6 @@
 import type { Tensor } from '../graph/runtime.ts'
 import { type Architecture, elementCount, weightSpecs } from '../transformer/architecture.ts'
 import { embeddedGradientName, gradientName } from '../transformer/objective-graph.ts'
-import type { MicroBatch } from './micro-batch.ts'
 
 /** Weights up to this many bytes have a sum of gradients for each thread. */
 const summedApart = 64 * 2 ** 20
@@ -74,17 +73,16 @@ function zeros(architecture: Architecture): Gradients {
   )
 }
 
-/** Adds what a run of a graph gave for a micro-batch. */
-export function addGradients(
+/**
+ * Puts what a run gave in the place of the sums that it continued.
+ * @param tokens of the run, whose rows of the embedding get their gradients
+ */
+export function keepGradients(
   sums: Gradients,
   results: Readonly<Record<string, Tensor>>,
-  { tokens }: MicroBatch,
+  { data: tokens }: Tensor<'int64'>,
 ): void {
-  for (const [name, sum] of sums) {
-    const part = (results[gradientName(name)] as Tensor<'float32'> | undefined)?.data
-    if (part === undefined) continue // an untied embedding: it has the rows below only
-    for (let i = 0; i < sum.length; i++) sum[i]! += part[i]!
-  }
+  for (const [name, sum] of sums) sum.set((results[gradientName(name)] as Tensor<'float32'>).data)
   const { data: rows, dims } = results[embeddedGradientName] as Tensor<'float32'>
   const width = dims[1] as number
   const embedding = sums.get('model.embed_tokens.weight') as Float32Array

@@ -64,8 +64,8 @@ export class GradientThread {
       open.reject(new RuntimeFault('run', report.message))
       return
     }
-    open.results.push(report.result)
-    open.onResult()
+    open.results.push(...report.results)
+    for (const _ of report.results) open.onResult()
     if (open.results.length < open.works) return
     this.#settle(report.share)
     open.resolve(open.results)

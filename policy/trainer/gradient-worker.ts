@@ -3,13 +3,13 @@
  *
  * Invariants
  * - One share at a time, in the order in which they came.
- * - A share ends with the result of its last work, or with a fault.
+ * - A share ends with the results of its last run, or with a fault.
  */
 import { parentPort } from 'node:worker_threads'
 import { reasonOf } from '../../faults/reason.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'
 import type { ShareMessage, ShareReport } from './gradient-messages.ts'
-import { GraphSessions, weightFeeds } from './graph-sessions.ts'
+import { GraphSessions, runsOf, weightFeeds } from './graph-sessions.ts'
 
 const sessions = new GraphSessions(1)
 
@@ -20,9 +20,9 @@ function report(message: ShareReport): void {
 async function perform({ share, architecture, kind, weights, sums, works }: ShareMessage): Promise<void> {
   try {
     const feeds = weightFeeds(architecture, weights)
-    for (const work of works) {
-      const result = await sessions.run(architecture, kind, feeds, work, sums)
-      report({ share, report: 'result', result })
+    for (const run of runsOf(works)) {
+      const results = await sessions.run(architecture, kind, feeds, run, sums)
+      report({ share, report: 'results', results })
     }
   } catch (cause) {
     report({ share, report: 'fault', message: reasonOf(cause) })

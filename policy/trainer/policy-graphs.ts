@@ -14,7 +14,13 @@ import type { Architecture } from '../transformer/architecture.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import { type GradientSum, isSummedApart } from './gradient-sum.ts'
 import { GradientThread } from './gradient-thread.ts'
-import { GraphSessions, type GraphWork, type TokenResults, type WeightFeeds } from './graph-sessions.ts'
+import {
+  GraphSessions,
+  type GraphWork,
+  runsOf,
+  type TokenResults,
+  type WeightFeeds,
+} from './graph-sessions.ts'
 import type { MicroBatch } from './micro-batch.ts'
 
 /** Tokens of a micro-batch that one core computes: more of them leave its cache, fewer cost their own gradients. */
@@ -67,9 +73,14 @@ export class PolicyGraphs {
     theirs.catch(() => {}) // awaited below, after this thread's own share
     const results = new Array<TokenResults>(works.length)
     const sessions = isSummedApart(architecture) ? this.#apart : this.#together
-    for (const at of shares[0] ?? []) {
-      results[at] = await sessions.run(architecture, kind, feeds, works[at] as GraphWork, gradient?.gradients)
-      onDone()
+    const own = shares[0] ?? []
+    let done = 0
+    for (const run of runsOf(own.map((at) => works[at] as GraphWork))) {
+      const found = await sessions.run(architecture, kind, feeds, run, gradient?.gradients)
+      for (const result of found) {
+        results[own[done++] as number] = result
+        onDone()
+      }
     }
     for (const [index, found] of (await theirs).entries())
       for (const [place, at] of (shares[index + 1] as readonly number[]).entries())

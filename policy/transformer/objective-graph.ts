@@ -46,14 +46,43 @@ export const embeddedGradientName = 'gradient.embedded'
  */
 export function objectiveGraph(architecture: Architecture, kind: GraphKind, blocks: number): Uint8Array {
   const graph = new Graph()
+  const { logprobs, entropy, gradients: ofWeights, embedded } = objective(graph, architecture, kind, blocks)
+  graph.output('logprobs', logprobs)
+  graph.output('entropy', entropy)
+  for (const [name, gradient] of ofWeights) graph.output(gradientName(name), gradient)
+  if (embedded !== undefined) graph.output(embeddedGradientName, embedded)
+  return graph.encode()
+}
+
+/** What an objective gives for a micro-batch. */
+export interface Objective {
+  /** [rows] */
+  readonly logprobs: Value
+  /** [rows] */
+  readonly entropy: Value
+  /** By weight; an untied embedding takes part through the embedded tokens alone, and has none. */
+  readonly gradients: ReadonlyMap<string, Value>
+  /** [tokens, hidden] gradient of the embedded tokens; kinds with gradients have it */
+  readonly embedded: Value | undefined
+}
+
+/**
+ * Adds an objective to a graph, with the inputs that `objectiveGraph` lists.
+ * @param begun by weight: what its gradient is added to
+ */
+export function objective(
+  graph: Graph,
+  architecture: Architecture,
+  kind: GraphKind,
+  blocks: number,
+  begun: ReadonlyMap<string, Value> = new Map(),
+): Objective {
   const { weights, embedded, hidden, head } = forward(graph, architecture, kind !== 'logprobs', blocks)
   const targets = graph.input('targets', ['rows'], { type: 'int64' })
   // Scaling the hidden states costs less than scaling the logits.
   const scaled = scale(graph, hidden, graph.input('inverse_temperature', []))
   const { chosen, entropy } = logProbabilities(graph, linear(graph, scaled, head), targets)
-  graph.output('logprobs', chosen)
-  graph.output('entropy', entropy)
-  if (kind === 'logprobs') return graph.encode()
+  if (kind === 'logprobs') return { logprobs: chosen, entropy, gradients: new Map(), embedded: undefined }
 
   const seeds: [Value, Value][] = []
   if (kind === 'supervised') {
@@ -68,14 +97,11 @@ export function objectiveGraph(architecture: Architecture, kind: GraphKind, bloc
       seeds.push([entropy, graph.operation('Expand', [descent, size], entropy.dims)])
     }
   }
-  const gradientOf = gradients(graph, seeds)
-  for (const [name, value] of weights) {
-    // An untied embedding takes part through the embedded tokens alone.
-    if (name === 'model.embed_tokens.weight' && value !== head) continue
-    graph.output(gradientName(name), gradientOf(value))
-  }
-  graph.output(embeddedGradientName, gradientOf(embedded))
-  return graph.encode()
+  const gradientOf = gradients(graph, seeds, begun)
+  const found = new Map<string, Value>()
+  for (const [name, value] of weights)
+    if (name !== 'model.embed_tokens.weight' || value === head) found.set(name, gradientOf(value))
+  return { logprobs: chosen, entropy, gradients: found, embedded: gradientOf(embedded) }
 }
 
 /** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − min(exp(ref − logp), 2)). */
