@@ -84,8 +84,11 @@ describe('publishCheckpoint', () => {
   })
 
   // [DURABLE-2]
-  test('what a killed publisher left behind is removed once it is old', async () => {
-    const [old, fresh] = ['.7.aaaaaaaaaaaa.partial', '.8.bbbbbbbbbbbb.partial']
+  test('what a killed publisher of another machine left behind is removed once it is old', async () => {
+    const [old, fresh] = [
+      '.7.ffffffff-p1s2b3-aaaaaaaaaaaa.partial',
+      '.8.ffffffff-p1s2b3-bbbbbbbbbbbb.partial',
+    ]
     for (const name of [old, fresh]) await mkdir(join(root, name))
     await utimes(join(root, old), 0, 0)
     await publishCheckpoint(join(root, '1'), contentOf(1))
