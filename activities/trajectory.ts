@@ -20,7 +20,6 @@ export interface SealRequest {
   readonly run: RunId
   readonly taskIndex: number
   readonly outcome: Outcome
-  readonly turns: number
   /** Sum of the rewards of the turns. */
   readonly reward: number
   /** Why it failed, in words. */

@@ -1,5 +1,6 @@
 /**
  * Turns: a block of an episode's turns, sampled and played in one call where a process has both engine and environment.
+ * The first block opens the episode's session; the last one seals the episode and closes its session.
  *
  * Invariants
  * - [TURNS-1] Each turn is stored under its own identity, as if it were a call by itself: another attempt finds those
@@ -8,18 +9,31 @@
  *   cancelled. So a slow engine or environment has blocks of one turn.
  * - [TURNS-3] A turn that fails ends the block before it: the turns played so far are its result, and the next block fails
  *   as the turn alone would.
+ * - [TURNS-4] Sealing that fails, and an episode that is cancelled, are left to the caller: the block's turns are its
+ *   result all the same.
  */
-import { Context } from '@temporalio/activity'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Context, log } from '@temporalio/activity'
+import { reasonOf } from '../faults/reason.ts'
+import { type Outcome, outcomeAfter } from '../learning/outcome.ts'
+import type { EpisodeResult } from '../workflows/messages.ts'
 import type { EnvironmentActivities, TurnResult } from './environment.ts'
 import type { SampleRequest, SamplingActivities } from './sampling.ts'
 import type { Opening } from './session-replay.ts'
+import type { TrajectoryActivities } from './trajectory.ts'
 
 /** Which turns to play, and how. */
 export interface BlockRequest extends Opening, Pick<SampleRequest, 'temperature' | 'maxTokens'> {
   /** The first of them. */
   readonly turn: number
+  /** Whether the episode's session is to be opened. */
+  readonly opens: boolean
+  /** Turns of the episode at most; null: the task's own limit, which opening its session tells. */
+  readonly turnLimit: number | null
   /** The version and the seed of each turn, which bound the number of turns. */
   readonly draws: readonly Pick<SampleRequest, 'version' | 'seed'>[]
+  /** Reward of the turns before. */
+  readonly reward: number
   /** Invalid actions in a row before the first turn, and how many end the episode. */
   readonly invalidInARow: number
   readonly invalidActionLimit: number
@@ -35,8 +49,12 @@ export interface BlockTurn extends TurnResult {
 
 export interface BlockResult {
   readonly turns: readonly BlockTurn[]
-  /** Whether the action after them does not fit into the policy's context. */
-  readonly contextFull: boolean
+  /** How the episode has ended; null while it is in progress. */
+  readonly outcome: Outcome | null
+  /** What it came to, where the block has sealed it. */
+  readonly sealed?: EpisodeResult
+  /** Turns of the episode at most. */
+  readonly turnLimit: number
 }
 
 /** Reports a call that a block consists of to observers. */
@@ -48,17 +66,24 @@ export type AroundPart = <Argument, Result>(
 
 interface Dependencies {
   readonly sampling: Pick<SamplingActivities, 'sampleAction'>
-  readonly environment: Pick<EnvironmentActivities, 'stepEnvironment'>
-  /** Goes around each of the two calls of a turn. */
+  readonly environment: Pick<
+    EnvironmentActivities,
+    'openEnvironment' | 'stepEnvironment' | 'closeEnvironment'
+  >
+  readonly trajectories: Pick<TrajectoryActivities, 'sealTrajectory'>
+  /** Goes around each of the calls. */
   readonly around: AroundPart
 }
 
+/** A session that closes for longer is no longer waited for: its episode is over. */
+const closingMs = 10_000
+
 export type TurnActivities = ReturnType<typeof createTurnActivities>
 
-export function createTurnActivities({ sampling, environment, around }: Dependencies) {
+export function createTurnActivities({ sampling, environment, trajectories, around }: Dependencies) {
   /** @returns undefined where the action does not fit into the context */
   async function playTurn(request: BlockRequest, index: number): Promise<BlockTurn | undefined> {
-    const { draws, temperature, maxTokens, episode, run, taskIndex, split, position } = request
+    const { draws, temperature, maxTokens, episode, run } = request
     const draw = draws[index]
     if (draw === undefined) throw new RangeError(`the block has no draw for its turn ${index}`)
     const turn = request.turn + index
@@ -68,35 +93,77 @@ export function createTurnActivities({ sampling, environment, around }: Dependen
       sampling.sampleAction,
     )
     if (action.kind === 'context_full') return undefined
-    const step = await around(
-      'stepEnvironment',
-      { episode, run, taskIndex, split, position, turn },
-      environment.stepEnvironment,
-    )
+    const step = await around('stepEnvironment', { ...openingOf(request), turn }, environment.stepEnvironment)
     return { version: action.version, ...step }
   }
 
-  return {
-    /** Plays turns until the episode or the block ends. @returns at least one turn, unless the context is full */
-    async playTurns(request: BlockRequest): Promise<BlockResult> {
-      const { cancellationSignal } = Context.current()
-      const endsAt = performance.now() + request.blockMs
-      const turns: BlockTurn[] = []
-      let { invalidInARow } = request
-      while (turns.length < request.draws.length) {
-        try {
-          const turn = await playTurn(request, turns.length)
-          if (turn === undefined) return { turns, contextFull: true }
-          turns.push(turn)
-          invalidInARow = turn.invalid ? invalidInARow + 1 : 0
-          if (turn.outcome !== null || invalidInARow >= request.invalidActionLimit) break
-        } catch (error) {
-          if (turns.length === 0) throw error
-          break
-        }
-        if (performance.now() >= endsAt || cancellationSignal.aborted) break
+  /** Plays turns until the episode or the block ends. */
+  async function playOn(request: BlockRequest, turnLimit: number): Promise<BlockResult> {
+    const { invalidActionLimit } = request
+    const { cancellationSignal } = Context.current()
+    const endsAt = performance.now() + request.blockMs
+    const turns: BlockTurn[] = []
+    let { invalidInARow } = request
+    // An episode that branches off may begin at its end.
+    let outcome: Outcome | null = request.turn < turnLimit ? null : 'turn_limit'
+    while (outcome === null && turns.length < request.draws.length) {
+      try {
+        const turn = await playTurn(request, turns.length)
+        if (turn === undefined) return { turns, outcome: 'context_limit', turnLimit }
+        turns.push(turn)
+        invalidInARow = turn.invalid ? invalidInARow + 1 : 0
+        const played = request.turn + turns.length
+        outcome = outcomeAfter({ ...turn, invalidInARow, invalidActionLimit, turns: played, turnLimit })
+      } catch (error) {
+        if (turns.length === 0) throw error
+        break
       }
-      return { turns, contextFull: false }
+      if (performance.now() >= endsAt || cancellationSignal.aborted) break
+    }
+    return { turns, outcome, turnLimit }
+  }
+
+  async function seal(request: BlockRequest, { turns, outcome }: BlockResult & { outcome: Outcome }) {
+    const { episode, run, taskIndex } = request
+    const reward = turns.reduce((sum, turn) => sum + turn.reward, request.reward)
+    const sealing = { episode, run, taskIndex, outcome, reward, failure: null }
+    return await around('sealTrajectory', sealing, trajectories.sealTrajectory)
+  }
+
+  /** Closes the session, and waits for that as long as sessions usually take. */
+  async function close({ episode }: BlockRequest): Promise<void> {
+    const closed = new AbortController()
+    const closing = around('closeEnvironment', { episode }, environment.closeEnvironment)
+      .catch((error: unknown) => log.warn('session not closed', { episode, reason: reasonOf(error) }))
+      .finally(() => closed.abort())
+    const tooLong = delay(closingMs, undefined, { signal: closed.signal }).catch(() => undefined)
+    await Promise.race([closing, tooLong])
+  }
+
+  return {
+    /** Plays turns until the episode or the block ends. @returns at least one turn, unless the episode has ended */
+    async playTurns(request: BlockRequest): Promise<BlockResult> {
+      let { turnLimit } = request
+      if (request.opens || turnLimit === null) {
+        const opened = await around('openEnvironment', openingOf(request), environment.openEnvironment)
+        turnLimit ??= opened.turnLimit
+        if (opened.sealedAs !== undefined) return { turns: [], outcome: opened.sealedAs, turnLimit }
+      }
+      const block = await playOn(request, turnLimit)
+      const { outcome } = block
+      if (outcome === null || Context.current().cancellationSignal.aborted) return block
+      try {
+        const sealed = await seal(request, { ...block, outcome })
+        await close(request)
+        return { ...block, sealed }
+      } catch (error) {
+        log.warn('episode not sealed yet', { episode: request.episode, reason: reasonOf(error) })
+        return block
+      }
     },
   }
+}
+
+function openingOf({ episode, run, taskIndex, split, position }: BlockRequest): Opening {
+  return { episode, run, taskIndex, split, position }
 }

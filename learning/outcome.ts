@@ -3,6 +3,7 @@
  *
  * Invariants
  * - An infrastructure failure or a cancellation never carries a reward.
+ * - What ends an episode after a turn is decided here alone, however its turns are dispatched.
  */
 
 /** All outcomes, in the order in which they are reported. */
@@ -25,4 +26,22 @@ export type RewardedOutcome = Exclude<Outcome, 'infrastructure_error' | 'cancell
 /** True for outcomes that carry a reward. */
 export function isRewarded(outcome: Outcome): outcome is RewardedOutcome {
   return outcome !== 'infrastructure_error' && outcome !== 'cancelled'
+}
+
+/** What decides after a turn whether the episode is over. */
+export interface AfterTurn {
+  /** What the environment said. */
+  readonly outcome: Outcome | null
+  readonly invalidInARow: number
+  readonly invalidActionLimit: number
+  /** Turns played, the one before the question included. */
+  readonly turns: number
+  readonly turnLimit: number
+}
+
+/** How an episode has ended; null while it is in progress. The environment's word comes first. */
+export function outcomeAfter(turn: AfterTurn): Outcome | null {
+  if (turn.outcome !== null) return turn.outcome
+  if (turn.invalidInARow >= turn.invalidActionLimit) return 'invalid_action'
+  return turn.turns >= turn.turnLimit ? 'turn_limit' : null
 }

@@ -58,8 +58,9 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
-  const turns = createTurnActivities({ sampling, environment, around: dependencies.around })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
+  const { around } = dependencies
+  const turns = createTurnActivities({ sampling, environment, trajectories, around })
   const warmStarts = warmStartsOf(dependencies)
   const calls = createCalls()
 

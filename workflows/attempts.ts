@@ -74,7 +74,7 @@ async function playAttempt(
     log.warn('episode failed', { episode: own.episode, reason: failure })
     const { episode, run, taskIndex } = own
     const outcome = 'infrastructure_error'
-    await sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, turns: 0, reward: 0, failure })
+    await sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, reward: 0, failure })
     return null
   }
 }

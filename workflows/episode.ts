@@ -20,10 +20,10 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow'
 import type { SampleRequest } from '../activities/sampling.ts'
-import type { BlockResult, BlockTurn } from '../activities/turns.ts'
+import type { BlockTurn } from '../activities/turns.ts'
 import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity/identity.ts'
 import { drawVersion } from '../learning/cross-policy.ts'
-import type { Outcome } from '../learning/outcome.ts'
+import { type Outcome, outcomeAfter } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
 import {
   blockActivities,
@@ -45,20 +45,34 @@ interface Tally {
   readonly played: PlayedTurn[]
 }
 
+/** How the turns have ended, and what the episode came to where it is sealed already. */
+interface Ending {
+  readonly outcome: Outcome
+  readonly sealed?: EpisodeResult
+}
+
 /** Plays one instance with the policy, as one durable workflow. */
 export async function episode(plan: EpisodePlan): Promise<EpisodeResult> {
   const tally: Tally = { turns: 0, reward: 0, invalidInARow: 0, played: [] }
-  let outcome: Outcome
+  let ending: Ending
   let failure: unknown
   try {
-    outcome = await playTurns(plan, tally)
+    ending = await playTurns(plan, tally)
   } catch (error) {
     failure = error
-    outcome = isCancellation(error) ? 'cancelled' : 'infrastructure_error'
+    ending = { outcome: isCancellation(error) ? 'cancelled' : 'infrastructure_error' }
   }
-  const result = await CancellationScope.nonCancellable(() => end(plan, outcome, tally, failure))
+  const result = await CancellationScope.nonCancellable(() => end(plan, ending, tally, failure))
   if (isCancellation(failure)) throw failure
   return result
+}
+
+async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Ending> {
+  const { dispatch, episode, from, blockMs } = plan
+  if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
+  return dispatch === 'local' && blockMs !== undefined
+    ? await playInBlocks(plan, tally, blockMs)
+    : await playTurnByTurn(plan, tally)
 }
 
 /** What the environment needs of the plan. */
@@ -67,59 +81,57 @@ function openingOf(plan: EpisodePlan) {
   return { episode, run, taskIndex, split, position }
 }
 
-async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Outcome> {
-  const playBlock = blocksOf(plan)
-  const { episode, from, invalidActionLimit } = plan
-  if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
-  const session = await environmentActivities.openEnvironment(openingOf(plan))
-  if (session.sealedAs !== undefined) return session.sealedAs
-  const turnLimit = plan.turnLimit ?? session.turnLimit
-  while (tally.turns < turnLimit) {
-    const { turns, contextFull } = await playBlock(tally, turnLimit)
-    for (const turn of turns) record(tally, turn)
+/** As many turns as fit into a block in one activity, which also opens the session, and seals the episode. */
+async function playInBlocks(plan: EpisodePlan, tally: Tally, blockMs: number): Promise<Ending> {
+  const { temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
+  const { playTurns } = blockActivities({ yields: yieldsToTraining(plan.episode) })
+  const drawOf = drawsOf(plan)
+  let { turnLimit } = plan
+  for (let opens = true; ; opens = false) {
+    const { turns: turn, reward, invalidInARow } = tally
+    const size = Math.min((turnLimit ?? mostTurnsOfABlock) - turn, mostTurnsOfABlock)
+    const draws = Array.from({ length: size }, (_, index) => drawOf(turn + index))
+    const rules = { opens, turnLimit, draws, temperature, maxTokens, invalidActionLimit, blockMs }
+    const block = await playTurns.executeWithOptions(
+      { summary: `turns from ${turn} on · ${policyOf(draws)}` },
+      [{ ...openingOf(plan), ...rules, turn, reward, invalidInARow }],
+    )
+    for (const played of block.turns) record(tally, played)
+    const { outcome, sealed } = block
+    if (outcome !== null) return { outcome, ...(sealed === undefined ? {} : { sealed }) }
     setCurrentDetails(describeEpisode(tally))
-    const outcome = turns.at(-1)?.outcome ?? null
-    if (outcome !== null) return outcome
-    if (tally.invalidInARow >= invalidActionLimit) return 'invalid_action'
-    if (contextFull) return 'context_limit'
+    turnLimit = block.turnLimit
   }
-  return 'turn_limit'
 }
 
-/** Plays the turns after those of the tally: at least one, unless the context is full. */
-type PlayBlock = (tally: Tally, turnLimit: number) => Promise<BlockResult>
-
-/** As many turns as fit into a block, in one activity; a turn of two activities where there are no blocks. */
-function blocksOf(plan: EpisodePlan): PlayBlock {
-  const { run, temperature, maxTokensPerTurn: maxTokens, invalidActionLimit, blockMs } = plan
-  const yields = yieldsToTraining(plan.episode)
+/** Each turn in two activities: sampling, which may go through the server, and stepping. */
+async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> {
+  const { episode, run, temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
   const opening = openingOf(plan)
   const drawOf = drawsOf(plan)
-  if (plan.dispatch === 'local' && blockMs !== undefined) {
-    const { playTurns } = blockActivities({ yields })
-    return async ({ turns: turn, invalidInARow }, turnLimit) => {
-      const size = Math.min(turnLimit - turn, mostTurnsOfABlock)
-      const draws = Array.from({ length: size }, (_, index) => drawOf(turn + index))
-      return await playTurns.executeWithOptions({ summary: `turns from ${turn} on · ${policyOf(draws)}` }, [
-        { ...opening, turn, draws, temperature, maxTokens, invalidInARow, invalidActionLimit, blockMs },
-      ])
-    }
-  }
-  const { sampleAction } = samplingActivities(plan.dispatch, { yields })
-  const { stepEnvironment } = environmentActivities
-  return async ({ turns: turn }) => {
+  const { sampleAction } = samplingActivities(plan.dispatch, { yields: yieldsToTraining(episode) })
+  const { openEnvironment, stepEnvironment } = environmentActivities
+  const session = await openEnvironment(opening)
+  if (session.sealedAs !== undefined) return { outcome: session.sealedAs }
+  const turnLimit = plan.turnLimit ?? session.turnLimit
+  while (tally.turns < turnLimit) {
+    const { turns: turn } = tally
     const draw = drawOf(turn)
     const action = await sampleAction.executeWithOptions({ summary: `turn ${turn} · ${policyOf([draw])}` }, [
-      { episode: plan.episode, run, turn, ...draw, temperature, maxTokens },
+      { episode, run, turn, ...draw, temperature, maxTokens },
     ])
-    if (action.kind === 'context_full') return { turns: [], contextFull: true }
+    if (action.kind === 'context_full') return { outcome: 'context_limit' }
     const { version, summary } = action
     const step = await stepEnvironment.executeWithOptions(
       { summary: `turn ${turn}${summary === undefined ? '' : ` · ${summary}`}` },
       [{ ...opening, turn }],
     )
-    return { turns: [{ ...step, version }], contextFull: false }
+    record(tally, { ...step, version })
+    setCurrentDetails(describeEpisode(tally))
+    const outcome = outcomeAfter({ ...step, ...tally, invalidActionLimit, turnLimit })
+    if (outcome !== null) return { outcome }
   }
+  return { outcome: 'turn_limit' }
 }
 
 /** Bounds what an activity is given; more do not fit into a block's time anyway. */
@@ -162,31 +174,15 @@ function record(tally: Tally, { version, summary, reward, invalid }: BlockTurn):
   tally.invalidInARow = invalid ? tally.invalidInARow + 1 : 0
 }
 
-/** Seals the trajectory and closes the session; a session that cannot be closed ends with its worker. */
+/** Tells how it ended, and seals it first where that is left to do. */
 async function end(
   plan: EpisodePlan,
-  outcome: Outcome,
+  { outcome, sealed }: Ending,
   tally: Tally,
   failure: unknown,
 ): Promise<EpisodeResult> {
-  const { episode, run, taskIndex } = plan
   const reason = failure === undefined ? null : reasonOf(failure)
-  const [sealed, closed] = await Promise.allSettled([
-    sealingActivities.sealTrajectory({
-      episode,
-      run,
-      taskIndex,
-      outcome,
-      turns: tally.turns,
-      reward: tally.reward,
-      failure: reason,
-    }),
-    closingActivities.closeEnvironment({ episode }),
-  ])
-  if (sealed.status === 'rejected') throw sealed.reason
-  if (closed.status === 'rejected')
-    log.warn('session not closed', { episode, reason: reasonOf(closed.reason) })
-  const result = sealed.value
+  const result = sealed ?? (await seal(plan, outcome, tally.reward, reason))
   upsertSearchAttributes([
     { key: searchAttributes.outcome, value: outcome },
     { key: searchAttributes.reward, value: result.reward },
@@ -195,4 +191,21 @@ async function end(
     describeEpisode({ ...tally, ending: { outcome, reward: result.reward, failure: reason } }),
   )
   return result
+}
+
+/** Seals the trajectory and closes the session; a session that cannot be closed ends with its worker. */
+async function seal(
+  { episode, run, taskIndex }: EpisodePlan,
+  outcome: Outcome,
+  reward: number,
+  failure: string | null,
+): Promise<EpisodeResult> {
+  const [sealed, closed] = await Promise.allSettled([
+    sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, reward, failure }),
+    closingActivities.closeEnvironment({ episode }),
+  ])
+  if (sealed.status === 'rejected') throw sealed.reason
+  if (closed.status === 'rejected')
+    log.warn('session not closed', { episode, reason: reasonOf(closed.reason) })
+  return sealed.value
 }

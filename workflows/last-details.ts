@@ -19,6 +19,7 @@ import {
 import { clipped, jsonBytes, textBytes } from '../learning/state-bounds.ts'
 import { reasonOf } from './failure-reason.ts'
 import { plainLines } from './links.ts'
+import type { EpisodePlan, GroupPlan } from './messages.ts'
 
 /** Every entry of a list of workflows holds its memo too. */
 export const lastDetailsBytes = 8_192
@@ -28,12 +29,13 @@ export const interceptors = (): WorkflowInterceptors => ({
   inbound: [
     {
       async execute(input, next) {
+        const isNew = playsInBlocks(input.args[0])
         try {
           const result = await next(input)
-          keep([])
+          keep([], isNew)
           return result
         } catch (error) {
-          keep(wordsOf(error))
+          keep(wordsOf(error), isNew)
           throw error
         }
       },
@@ -41,8 +43,18 @@ export const interceptors = (): WorkflowInterceptors => ({
   ],
 })
 
-function keep(ending: readonly string[]): void {
-  if (patched('last-details-in-the-memo')) upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
+/** @param isNew whether it was never executed without this: a patch would cost each execution an event and an attribute */
+function keep(ending: readonly string[], isNew: boolean): void {
+  if (isNew || patched('last-details-in-the-memo'))
+    upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
+}
+
+/** Whether a plan is that of an episode in blocks, or of a group of them. */
+function playsInBlocks(plan: unknown): boolean {
+  const { blockMs, episode } = (plan ?? {}) as Partial<
+    Pick<EpisodePlan, 'blockMs'> & Pick<GroupPlan, 'episode'>
+  >
+  return blockMs !== undefined || episode?.blockMs !== undefined
 }
 
 /** How an execution ended that has no result. */
