@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { gradients } from './differentiation.ts'
-import { Graph, GraphFault, type Value } from './graph.ts'
+import { Graph, GraphFault, nothingOutput, type Value } from './graph.ts'
 import { distinctRows, linear, logProbabilities, rmsNorm, swiGlu } from './operations.ts'
 import { createInferenceSession, RuntimeFault, type Tensor, tensor } from './runtime.ts'
 
@@ -82,6 +82,40 @@ describe('Graph', () => {
     // 10 + 2·3·(0 + 1 + 2)
     expect(results.sum?.data).toEqual(Float32Array.of(28))
     expect(results.seen?.data).toEqual(Float32Array.of(10, 16, 28))
+  })
+
+  test('a graph that returns nothing writes into the given arrays, also into one that is fed', async () => {
+    const graph = new Graph()
+    const x = graph.input('x', ['rows', 2])
+    const places = graph.input('places', ['few', 1], { type: 'int64' })
+    const updates = graph.input('updates', ['few', 2])
+    graph.output('y', graph.operation('ScatterND', [x, places, updates], x.dims))
+    graph.output('z', graph.operation('Neg', [updates], updates.dims))
+    graph.returnNothing()
+    const session = await createInferenceSession(graph.encode(), { threads: 1 })
+    const fed = floats([1, 2, 3, 4, 5, 6], 3, 2)
+    const negative = floats([0, 0], 1, 2)
+    const feeds = {
+      x: fed,
+      places: tensor('int64', BigInt64Array.of(1n), [1, 1]),
+      updates: floats([7, 8], 1, 2),
+    }
+    await session.write(feeds, { [nothingOutput]: null, y: fed, z: negative })
+    expect(fed.data).toEqual(Float32Array.of(1, 2, 7, 8, 5, 6))
+    expect(negative.data).toEqual(Float32Array.of(-7, -8))
+    const outside = { ...feeds, places: tensor('int64', BigInt64Array.of(9n), [1, 1]) }
+    await expect(session.write(outside, { [nothingOutput]: null, y: fed, z: negative })).rejects.toThrow(
+      RuntimeFault,
+    )
+    await session.release()
+  })
+
+  test('a stored tensor takes part like a constant, under a name of its own', async () => {
+    const graph = new Graph()
+    const x = graph.input('x', [2])
+    graph.output('y', graph.operation('Add', [x, graph.stored('w', [2], Float32Array.of(3, 4))], [2]))
+    expect(() => graph.stored('w', [1], Float32Array.of(1))).toThrow(GraphFault)
+    expect((await run(graph, { x: floats([1, 2], 2) })).y?.data).toEqual(Float32Array.of(4, 6))
   })
 
   test('a name taken twice is refused', () => {

@@ -32,6 +32,7 @@ import {
   type ElementType,
   encodeModel,
   type Model,
+  type ModelValue,
   type StoredTensor,
 } from './onnx-model.ts'
 
@@ -103,6 +104,9 @@ interface InputOptions {
   readonly differentiate?: boolean
 }
 
+/** First output of a graph whose runs return nothing (see `Graph.returnNothing`). */
+export const nothingOutput = 'nothing'
+
 interface Node {
   readonly operator: string
   readonly domain: string
@@ -122,6 +126,7 @@ export class Graph {
   /** Begins the names that are made, which an inner graph does not share with the one around it. */
   readonly #prefix: string
   #counter = 0
+  #returnsNothing = false
 
   /** Both arguments are for inner graphs, which `repeat` makes. */
   constructor(prefix = '', source?: InputSource) {
@@ -204,6 +209,20 @@ export class Graph {
     return value
   }
 
+  /** A tensor of the model's own that is too large to be compared with others, row-major. @throws GraphFault the name is taken */
+  stored(name: string, dims: readonly number[], data: Float32Array): Value {
+    if (this.#constants.has(name))
+      throw new GraphFault('duplicate_name', `the graph has a tensor "${name}" already`)
+    const value = this.#value(name, dims, 'float32')
+    this.#constants.set(name, { value, tensor: { name, type: 'float32', dims, data } })
+    return value
+  }
+
+  /** Runs write into the arrays that they are given and return nothing: `InferenceSession.write` of `runtime.ts`. */
+  returnNothing(): void {
+    this.#returnsNothing = true
+  }
+
   /** Names a result that a run returns. @throws GraphFault the name is taken */
   output(name: string, value: Value): void {
     if (this.#outputs.has(name))
@@ -263,6 +282,12 @@ export class Graph {
         copies.push({ operator: 'Identity', domain: '', inputs: [value], results, attributes: {} })
       }
     }
+    const nothing: ModelValue[] = []
+    if (this.#returnsNothing) {
+      nothing.push({ name: nothingOutput, type: 'float32', dims: [], sequence: true })
+      const results = [this.#value(nothingOutput, [], 'float32')]
+      copies.push({ operator: 'SequenceEmpty', domain: '', inputs: [], results, attributes: {} })
+    }
     const nameOf = (value: Value | undefined): string =>
       value === undefined ? '' : (renamed.get(value.name) ?? value.name)
     return {
@@ -274,7 +299,10 @@ export class Graph {
         attributes: node.attributes,
       })),
       inputs: this.#inputs,
-      outputs: [...this.#outputs].map(([name, value]) => ({ name, type: value.type, dims: value.dims })),
+      outputs: [
+        ...nothing,
+        ...[...this.#outputs].map(([name, value]) => ({ name, type: value.type, dims: value.dims })),
+      ],
       tensors: [...this.#constants.values()].map(({ tensor }) => tensor),
     }
   }

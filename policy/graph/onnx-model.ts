@@ -52,6 +52,8 @@ export interface ModelValue {
   readonly name: string
   readonly type: ElementType
   readonly dims: readonly Dimension[]
+  /** A sequence of such tensors. */
+  readonly sequence?: boolean
 }
 
 export interface Model {
@@ -104,7 +106,9 @@ message TensorProto {
 message ValueInfoProto { optional string name = 1; optional TypeProto type = 2; }
 message TypeProto {
   message Tensor { optional int32 elem_type = 1; optional TensorShapeProto shape = 2; }
+  message Sequence { optional TypeProto elem_type = 1; }
   optional Tensor tensor_type = 1;
+  optional Sequence sequence_type = 4;
 }
 message TensorShapeProto {
   message Dimension { optional int64 dim_value = 1; optional string dim_param = 2; }
@@ -145,7 +149,8 @@ function attributeProto(name: string, value: Attribute): object {
 
 function valueProto(value: ModelValue): object {
   const dim = value.dims.map((size) => (typeof size === 'number' ? { dim_value: size } : { dim_param: size }))
-  return { name: value.name, type: { tensor_type: { elem_type: elementTypes[value.type], shape: { dim } } } }
+  const type = { tensor_type: { elem_type: elementTypes[value.type], shape: { dim } } }
+  return { name: value.name, type: value.sequence ? { sequence_type: { elem_type: type } } : type }
 }
 
 function graphProto(name: string, { nodes, inputs, outputs, tensors }: Model): object {

@@ -4,7 +4,8 @@
  * Invariants
  * - An inference session is a function of its feeds: the same feeds and thread count give the same bytes.
  * - An output given as a tensor is written in place, and still copied: the binding (1.30) copies every
- *   output into a new array, given or not. So large results cost, and graphs should return little.
+ *   output into a new array, given or not. So large results cost, and graphs should return little, or nothing: of a
+ *   graph whose first output is none that the binding can copy, it copies none, once all are written.
  *
  * `run` computes on the calling thread and returns when the result is there: callers that must stay
  * responsive run it in a worker thread.
@@ -59,9 +60,21 @@ export interface InferenceSession {
     feeds: Readonly<Record<string, Tensor>>,
     outputs?: readonly string[] | Readonly<Record<string, Tensor | null>>,
   ): Promise<Readonly<Record<string, Tensor>>>
+  /**
+   * Computes a graph that returns nothing (`Graph.returnNothing`): its outputs are written into the given tensors.
+   * One may be a tensor that is fed as well, where the operator that writes it works in place.
+   * @throws RuntimeFault
+   */
+  write(
+    feeds: Readonly<Record<string, Tensor>>,
+    outputs: Readonly<Record<string, Tensor | null>>,
+  ): Promise<void>
   /** Frees the native memory. */
   release(): Promise<void>
 }
+
+/** What the binding says when a run is done and the first output is none that it can return. */
+const notReturned = 'Non tensor type'
 
 /** A tensor over the given array, which the runtime reads (or writes, as an output) in place. */
 export function tensor<Type extends ElementType>(
@@ -106,6 +119,17 @@ export async function createInferenceSession(
             : await session.run(given, outputs as unknown as RuntimeSession.FetchesType)
         return results as unknown as Readonly<Record<string, Tensor>>
       } catch (cause) {
+        throw new RuntimeFault('run', `the graph could not be run: ${reasonOf(cause)}`, { cause })
+      }
+    },
+    async write(feeds, outputs) {
+      try {
+        await session.run(
+          feeds as unknown as RuntimeSession.FeedsType,
+          outputs as unknown as RuntimeSession.FetchesType,
+        )
+      } catch (cause) {
+        if (reasonOf(cause).includes(notReturned)) return
         throw new RuntimeFault('run', `the graph could not be run: ${reasonOf(cause)}`, { cause })
       }
     },
