@@ -7,14 +7,15 @@
  * other episodes wait for their environments.
  *
  * Invariants
- * - Slot s holds `lengths[s]` positions; its mask shows exactly these and the new token.
- * - Slots below `width` are read by a decode step, never fewer than two; empty ones among them compute
- *   what is not read.
- * - A step changes no slot but those it was run for.
+ * - Slot s holds `lengths[s]` positions; a decode step sees exactly these and the new token.
+ * - Slots below `width` take part in a decode step, never fewer than two; what it computes for empty ones among
+ *   them is not read.
+ * - A step changes nothing that a slot holds but in those it was run for: in the others it writes one place beyond.
  */
+import { nothingOutput } from '../graph/graph.ts'
 import { type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
-import { cacheNames, maskedScore } from '../transformer/decode-graph.ts'
+import { cacheNames } from '../transformer/sampling-layers.ts'
 
 /**
  * Rows of a step at least: the runtime multiplies a single row by another routine, whose sums round
@@ -23,6 +24,12 @@ import { cacheNames, maskedScore } from '../transformer/decode-graph.ts'
 export const fewestRows = 2
 
 export type Feeds = Record<string, Tensor>
+
+/** A decode step: what is fed, and the tensors that it writes. */
+export interface DecodeStep {
+  readonly feeds: Feeds
+  readonly outputs: Readonly<Record<string, Tensor | null>>
+}
 
 export class Batch {
   readonly architecture: Architecture
@@ -35,11 +42,14 @@ export class Batch {
   readonly uniforms: Float32Array
   readonly greedy: Uint8Array
   readonly #ids: Int64Cells
-  readonly #positions: Int64Cells
-  readonly #mask: Float32Array
+  /** `lengths`, but within the capacity where a slot is full or none is in it. */
+  readonly #places: Int32Array
+  /** What the last decode step drew, one per slot. */
+  readonly tokens: Int32Array
+  readonly probabilities: Float32Array
   readonly #keys: readonly Float32Array[]
   readonly #values: readonly Float32Array[]
-  readonly #feeds = new Map<number, Feeds>()
+  readonly #steps = new Map<number, DecodeStep>()
 
   /** @param asked slots; there are two at least */
   constructor(architecture: Architecture, capacity: number, asked: number) {
@@ -52,13 +62,13 @@ export class Batch {
     this.uniforms = new Float32Array(slots)
     this.greedy = new Uint8Array(slots)
     this.#ids = int64Cells(slots)
-    this.#positions = int64Cells(slots)
-    this.#mask = new Float32Array(slots * (capacity + 1)).fill(maskedScore)
+    this.#places = new Int32Array(slots)
+    this.tokens = new Int32Array(slots)
+    this.probabilities = new Float32Array(slots)
     const size = slots * architecture.num_key_value_heads * capacity * architecture.head_dim
     const layers = Array.from({ length: architecture.num_hidden_layers })
     this.#keys = layers.map(() => new Float32Array(size))
     this.#values = layers.map(() => new Float32Array(size))
-    for (let slot = 0; slot < slots; slot++) this.setLength(slot, 0)
   }
 
   /** Memory of keys and values. */
@@ -66,32 +76,38 @@ export class Batch {
     return 2 * this.#keys.reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
-  /** Inputs of a decode step over the first `taken` slots, two at least; made once per width. */
-  decodeFeeds(taken: number): Feeds {
+  /** A decode step over the first `taken` slots, two at least; made once per width. */
+  decodeStep(taken: number): DecodeStep {
     const width = Math.max(fewestRows, taken)
-    const known = this.#feeds.get(width)
+    const known = this.#steps.get(width)
     if (known !== undefined) return known
     const { capacity } = this
     const { num_key_value_heads: heads, head_dim: headDim } = this.architecture
-    const places = capacity + 1
     const feeds: Feeds = {
       ids: tensor('int64', this.#ids.data.subarray(0, width), [width]),
-      positions: tensor('int64', this.#positions.data.subarray(0, width), [1, width]),
-      mask: tensor('float32', this.#mask.subarray(0, width * places), [width, 1, 1, 1, places]),
-      widths: tensor('int64', BigInt64Array.of(BigInt(capacity), 1n), [2]),
+      lengths: tensor('int32', this.#places.subarray(0, width), [width]),
+      capacity: tensor('int32', Int32Array.of(capacity), []),
       inverse_temperature: tensor('float32', this.inverseTemperatures.subarray(0, width), [width, 1]),
       uniform: tensor('float32', this.uniforms.subarray(0, width), [width, 1]),
       greedy: tensor('bool', this.greedy.subarray(0, width), [width, 1]),
     }
+    const outputs: Record<string, Tensor | null> = {
+      [nothingOutput]: null,
+      token: tensor('int32', this.tokens.subarray(0, width), [width, 1]),
+      probability: tensor('float32', this.probabilities.subarray(0, width), [width, 1]),
+    }
     const size = width * heads * capacity * headDim
-    const dims = [width, heads, 1, capacity, headDim]
+    const dims = [width, heads, capacity, headDim]
     for (let layer = 0; layer < this.#keys.length; layer++) {
       const names = cacheNames(layer)
-      feeds[names.key] = tensor('float32', (this.#keys[layer] as Float32Array).subarray(0, size), dims)
-      feeds[names.value] = tensor('float32', (this.#values[layer] as Float32Array).subarray(0, size), dims)
+      const key = tensor('float32', (this.#keys[layer] as Float32Array).subarray(0, size), dims)
+      const value = tensor('float32', (this.#values[layer] as Float32Array).subarray(0, size), dims)
+      feeds[names.key] = outputs[names.newKey] = key
+      feeds[names.value] = outputs[names.newValue] = value
     }
-    this.#feeds.set(width, feeds)
-    return feeds
+    const step = { feeds, outputs }
+    this.#steps.set(width, step)
+    return step
   }
 
   /** Adds all slots' keys and values, [slots, keyValueHeads, capacity, headDim], to a prefill step's inputs. */
@@ -107,42 +123,19 @@ export class Batch {
 
   /** Says how many positions a slot holds. */
   setLength(slot: number, length: number): void {
-    const places = this.capacity + 1
-    const at = slot * places
-    const before = this.lengths[slot] as number
-    if (length > before) this.#mask.fill(0, at + before, at + length)
-    else this.#mask.fill(maskedScore, at + length, at + before)
-    this.#mask[at + this.capacity] = 0
     this.lengths[slot] = length
+    this.#places[slot] = Math.min(length, this.capacity - 1)
   }
 
   /** The token that the next decode step feeds at the slot's next position. */
   setNext(slot: number, token: number, uniform: number): void {
     this.#ids.low[2 * slot] = token
-    this.#positions.low[2 * slot] = this.lengths[slot] as number
     this.uniforms[slot] = uniform
   }
 
-  /**
-   * Takes over keys and values that a decode step returned for one slot, and lengthens it by one.
-   * @param rows keys and values of each layer in turn, each [width, keyValueHeads·headDim]
-   */
-  appendDecoded(slot: number, rows: readonly Float32Array[]): void {
-    const length = this.lengths[slot] as number
-    for (let layer = 0; layer < this.#keys.length; layer++) {
-      this.#appendOne(this.#keys[layer] as Float32Array, slot, length, rows[2 * layer] as Float32Array)
-      this.#appendOne(this.#values[layer] as Float32Array, slot, length, rows[2 * layer + 1] as Float32Array)
-    }
-    this.setLength(slot, length + 1)
-  }
-
-  #appendOne(into: Float32Array, slot: number, length: number, from: Float32Array): void {
-    const { num_key_value_heads: heads, head_dim: headDim } = this.architecture
-    let source = slot * heads * headDim
-    for (let head = 0; head < heads; head++) {
-      let target = ((slot * heads + head) * this.capacity + length) * headDim
-      for (let i = 0; i < headDim; i++) into[target++] = from[source++] as number
-    }
+  /** Counts the position that a decode step wrote. */
+  lengthen(slot: number): void {
+    this.setLength(slot, (this.lengths[slot] as number) + 1)
   }
 
   /**

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
-import { buildDecodeGraph, layerInputs } from '../transformer/decode-graph.ts'
+import { buildDecodeGraph } from '../transformer/decode-graph.ts'
+import { layerInputs } from '../transformer/weight-inputs.ts'
 import { int64Cells } from './batch.ts'
 import { fuseWeights } from './fused-weights.ts'
 import { randomWeights } from './random-weights.testing.ts'
@@ -39,6 +40,24 @@ it('only the query projection is changed, by the attention’s scale, a power of
   ])
 })
 
+it('wider heads have their numbers in the first places of each half, and zeros in the others', () => {
+  const weights = randomWeights(architecture, uniforms(1))
+  const fused = fuseWeights(architecture, weights, 1, 8)
+  const key = weights.get('model.layers.0.self_attn.k_proj.weight') as Float32Array
+  const projection = fused[layerInputs(0).queryKeyValue]
+  expect(projection?.dims).toEqual([32 + 16 + 16, 8])
+  const firstKey = [...(projection?.data.subarray(32 * 8, 40 * 8) ?? [])]
+  const zeros = new Array(2 * 8).fill(0)
+  expect(firstKey).toEqual([...key.subarray(0, 2 * 8), ...zeros, ...key.subarray(2 * 8, 4 * 8), ...zeros])
+  const out = weights.get('model.layers.0.self_attn.o_proj.weight') as Float32Array
+  const attentionOut = fused[layerInputs(0).attentionOut]
+  expect(attentionOut?.dims).toEqual([8, 32])
+  expect([...(attentionOut?.data.subarray(0, 8) ?? [])]).toEqual([
+    ...[out[0], out[1], 0, 0],
+    ...[out[2], out[3], 0, 0],
+  ])
+})
+
 it.each([
   ['one thread', architecture, 1],
   ['two threads, whose narrow products are cut in blocks', { ...architecture, intermediate_size: 300 }, 2],
@@ -48,7 +67,7 @@ it.each([
   for (const name of Object.keys(fused)) expect(session.inputNames).toContain(name)
   const others = session.inputNames.filter((name) => !(name in fused) && !/^(key|value)\.\d+$/.test(name))
   expect(new Set(others)).toEqual(
-    new Set(['mask', 'widths', 'ids', 'positions', 'cos', 'sin', 'inverse_temperature', 'uniform', 'greedy']),
+    new Set(['ids', 'lengths', 'capacity', 'cos', 'sin', 'inverse_temperature', 'uniform', 'greedy']),
   )
   await session.release()
 })

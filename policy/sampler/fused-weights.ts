@@ -3,23 +3,33 @@
  *
  * Invariants
  * - Nothing is rounded but the query projection, which carries the attention's scale 1/√headDim.
- * - Every input that `decode-graph.ts` declares for weights is here under its name.
+ * - Every weight that the graphs declare is here under its name.
+ * - Heads that are made wider than the policy's keep their numbers in the first places of each half, so that they
+ *   are rotated in the same pairs; the others are zero.
  */
 import { type Tensor, tensor } from '../graph/runtime.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
-import { blockInput, layerInputs, productBlocks } from '../transformer/decode-graph.ts'
+import { blockInput, layerInputs, productBlocks } from '../transformer/weight-inputs.ts'
 
 /** Graph inputs by name. */
 export type FusedWeights = Readonly<Record<string, Tensor<'float32'>>>
 
 /**
  * @param exactThreads as the graphs were built with
+ * @param wide places of a head in the graphs, the policy's or more
  * @throws RangeError a weight is missing or has another size than the architecture says
  */
-export function fuseWeights(a: Architecture, weights: Weights, exactThreads: number): FusedWeights {
+export function fuseWeights(
+  a: Architecture,
+  weights: Weights,
+  exactThreads: number,
+  wide: number = a.head_dim,
+): FusedWeights {
   const { hidden_size: hidden, intermediate_size: inner, head_dim: headDim, vocab_size: vocabulary } = a
   const query = a.num_attention_heads * headDim
   const keyValue = a.num_key_value_heads * headDim
+  const wideQuery = a.num_attention_heads * wide
+  const widened = (data: Float32Array, row: number): Float32Array => widenHeads(data, row, headDim, wide)
   const weight = (name: string, rows: number, columns = 1): Float32Array => {
     const data = weights.get(name)
     if (data?.length !== rows * columns)
@@ -42,11 +52,11 @@ export function fuseWeights(a: Architecture, weights: Weights, exactThreads: num
     const at = `model.layers.${layer}`
     const names = layerInputs(layer)
     const projection = stack(
-      weight(`${at}.self_attn.q_proj.weight`, query, hidden),
-      weight(`${at}.self_attn.k_proj.weight`, keyValue, hidden),
-      weight(`${at}.self_attn.v_proj.weight`, keyValue, hidden),
+      widened(weight(`${at}.self_attn.q_proj.weight`, query, hidden), hidden),
+      widened(weight(`${at}.self_attn.k_proj.weight`, keyValue, hidden), hidden),
+      widened(weight(`${at}.self_attn.v_proj.weight`, keyValue, hidden), hidden),
     )
-    for (let i = 0; i < query * hidden; i++) projection[i] = (projection[i] as number) * scale
+    for (let i = 0; i < wideQuery * hidden; i++) projection[i] = (projection[i] as number) * scale
     const gateUp = stack(
       weight(`${at}.mlp.gate_proj.weight`, inner, hidden),
       weight(`${at}.mlp.up_proj.weight`, inner, hidden),
@@ -61,8 +71,9 @@ export function fuseWeights(a: Architecture, weights: Weights, exactThreads: num
       }
     }
     fused[names.inputNorm] = tensor('float32', weight(`${at}.input_layernorm.weight`, hidden), [hidden])
-    matrix(names.queryKeyValue, projection, query + 2 * keyValue, hidden)
-    matrix(names.attentionOut, weight(`${at}.self_attn.o_proj.weight`, hidden, query), hidden, query)
+    matrix(names.queryKeyValue, projection, projection.length / hidden, hidden)
+    const attentionOut = widened(weight(`${at}.self_attn.o_proj.weight`, hidden, query), 1)
+    matrix(names.attentionOut, attentionOut, hidden, wideQuery)
     fused[names.feedForwardNorm] = tensor(
       'float32',
       weight(`${at}.post_attention_layernorm.weight`, hidden),
@@ -72,6 +83,21 @@ export function fuseWeights(a: Architecture, weights: Weights, exactThreads: num
     matrix(names.down, weight(`${at}.mlp.down_proj.weight`, hidden, inner), hidden, inner)
   }
   return fused
+}
+
+/**
+ * Heads of `headDim` rows or columns as heads of `wide`.
+ * @param row numbers of a row that stay together; 1 where heads are columns
+ */
+function widenHeads(data: Float32Array, row: number, headDim: number, wide: number): Float32Array {
+  if (headDim === wide) return data
+  const halves = data.length / ((headDim / 2) * row)
+  const out = new Float32Array(halves * (wide / 2) * row)
+  for (let half = 0; half < halves; half++) {
+    const from = (half * row * headDim) / 2
+    out.set(data.subarray(from, from + (row * headDim) / 2), (half * row * wide) / 2)
+  }
+  return out
 }
 
 /** Columns [from, from + columns) of a matrix of `width` columns. */

@@ -2,16 +2,19 @@
  * An architecture ready to sample: its inference sessions and tables, shared by all versions.
  *
  * Invariants
- * - A new version needs no new inference session: weights are fed with every step.
+ * - A large policy's new version needs no new inference session: weights are fed with every step. Those of a small one
+ *   are constants of a session that decodes this version alone, because the runtime multiplies by constants faster.
  * - Where results must be exact, a row's result depends on its own inputs alone, to the bit: no step has a
  *   single row, and padding adds whole blocks of zeros to a sum, never another order of its terms.
  */
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
-import type { Architecture, Weights } from '../transformer/architecture.ts'
-import { buildDecodeGraph, buildPrefillGraph, cacheNames, maskedScore } from '../transformer/decode-graph.ts'
+import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import { buildDecodeGraph } from '../transformer/decode-graph.ts'
+import { buildPrefillGraph, maskedScore } from '../transformer/prefill-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
 import { type Batch, type Feeds, fewestRows, int64Cells } from './batch.ts'
 import { type FusedWeights, fuseWeights } from './fused-weights.ts'
+import { capacityFor } from './prefix-cache.ts'
 
 export type StepResults = Readonly<Record<string, Tensor>>
 
@@ -50,12 +53,25 @@ const spinMicroseconds = 20
  */
 const exactChunkBlock = 64
 
+/** Weights up to this many bytes become constants: the runtime keeps a copy of its own for each version. */
+const mostStored = 64 * 2 ** 20
+/** Places of a head are a multiple of this: the runtime's attention rotates no others. */
+const headBlock = 16
+
 interface Sessions {
-  readonly decode: InferenceSession
+  /** Decodes every version; undefined where each version has its own. */
+  readonly decode: InferenceSession | undefined
   /** Prefill after a past. */
   readonly prefill: InferenceSession
   /** Prefill of contexts from their first token on. */
   readonly fresh: InferenceSession
+}
+
+/** A version's weights as the inference sessions read them. */
+export interface VersionWeights {
+  readonly fed: FusedWeights
+  /** The version's own session to decode with; undefined where weights are fed to decode too. */
+  readonly decode: InferenceSession | undefined
 }
 
 interface Tables {
@@ -63,88 +79,78 @@ interface Tables {
   readonly sin: Tensor
 }
 
+interface SamplingModelOptions {
+  readonly threads: number
+  readonly contextLength: number
+  /** Tokens of all rows of a prefill step at most; the runtime wants a rotation for each, whatever their positions. */
+  readonly prefillTokens: number
+  readonly exact?: boolean
+}
+
 export class SamplingModel {
+  /** The policy's, with heads as wide as the runtime wants them. */
   readonly architecture: Architecture
   /** Floats that one position takes: keys and values of all layers. */
   readonly floatsPerPosition: number
+  readonly #policy: Architecture
   readonly #sessions: Sessions
   readonly #tables: Tables
-  /** Results of a decode step that hold keys and values of each layer in turn. */
-  readonly #newRows: readonly string[]
   readonly #chunkBlock: number
   readonly #exactThreads: number
+  readonly #threads: number
 
   private constructor(
+    policy: Architecture,
     architecture: Architecture,
     sessions: Sessions,
-    tables: Tables,
-    exact: { readonly chunkBlock: number; readonly threads: number },
+    { threads, contextLength, prefillTokens, exact = true }: SamplingModelOptions,
   ) {
-    this.#chunkBlock = exact.chunkBlock
-    this.#exactThreads = exact.threads
+    this.#chunkBlock = exact ? exactChunkBlock : 1
+    this.#exactThreads = exactThreads({ threads, exact })
+    this.#threads = threads
+    this.#policy = policy
     this.architecture = architecture
     this.#sessions = sessions
-    this.#tables = tables
+    this.#tables = tablesOf(
+      policy,
+      architecture.head_dim,
+      Math.max(capacityFor(contextLength), prefillTokens),
+    )
     const { num_hidden_layers: layers, num_key_value_heads: heads, head_dim: headDim } = architecture
     this.floatsPerPosition = 2 * layers * heads * headDim
-    this.#newRows = Array.from({ length: layers }, (_, layer) => cacheNames(layer)).flatMap(
-      ({ newKey, newValue }) => [newKey, newValue],
-    )
   }
 
   /** @throws RuntimeFault the runtime refuses the graphs */
-  static async create(
-    architecture: Architecture,
-    options: {
-      readonly threads: number
-      readonly contextLength: number
-      /** Tokens of all rows of a prefill step at most; the runtime wants a rotation for each, whatever their positions. */
-      readonly prefillTokens: number
-      /** Rows of a decode step at most. */
-      readonly maxBatch: number
-      readonly exact?: boolean
-    },
-  ): Promise<SamplingModel> {
-    const { threads, contextLength, prefillTokens, maxBatch, exact = true } = options
+  static async create(policy: Architecture, options: SamplingModelOptions): Promise<SamplingModel> {
+    const { threads } = options
+    const architecture = { ...policy, head_dim: Math.ceil(policy.head_dim / headBlock) * headBlock }
+    const exact = exactThreads(options)
     const session = { threads, spinMicroseconds }
-    const exactThreads = exact ? threads : 1
     const [decode, prefill, fresh] = await Promise.all([
-      createInferenceSession(
-        buildDecodeGraph(architecture, exactThreads, threads === 1 ? maxBatch : undefined),
-        session,
-      ),
-      createInferenceSession(buildPrefillGraph(architecture, exactThreads, true), session),
-      createInferenceSession(buildPrefillGraph(architecture, exactThreads, false), session),
+      isStored(policy) ? undefined : createInferenceSession(buildDecodeGraph(architecture, exact), session),
+      createInferenceSession(buildPrefillGraph(architecture, exact, true), session),
+      createInferenceSession(buildPrefillGraph(architecture, exact, false), session),
     ])
-    const positions = Math.max(contextLength, prefillTokens)
-    const { cosines, sines } = rotaryTables(architecture, positions)
-    const dims = [positions, architecture.head_dim / 2]
-    return new SamplingModel(
-      architecture,
-      { decode, prefill, fresh },
-      { cos: tensor('float32', cosines, dims), sin: tensor('float32', sines, dims) },
-      { chunkBlock: exact ? exactChunkBlock : 1, threads: exactThreads },
-    )
+    return new SamplingModel(policy, architecture, { decode, prefill, fresh }, options)
   }
 
-  /** A version's weights as the inference sessions read them. @throws RangeError weights that do not fit the architecture */
-  fuse(weights: Weights): FusedWeights {
-    return fuseWeights(this.architecture, weights, this.#exactThreads)
+  /** @throws RangeError weights that do not fit the architecture, RuntimeFault */
+  async prepare(weights: Weights): Promise<VersionWeights> {
+    const { head_dim: wide } = this.architecture
+    const fed = fuseWeights(this.#policy, weights, this.#exactThreads, wide)
+    if (this.#sessions.decode !== undefined) return { fed, decode: undefined }
+    const whole = this.#exactThreads === 1 ? fed : fuseWeights(this.#policy, weights, 1, wide)
+    const graph = buildDecodeGraph(this.architecture, 1, new Map(Object.entries(whole)))
+    const decode = await createInferenceSession(graph, { threads: this.#threads, spinMicroseconds })
+    return { fed, decode }
   }
 
-  /**
-   * One decode step over the first `width` slots.
-   * @returns what each of them drew, and the rows that `Batch.appendDecoded` takes
-   */
-  async decode(
-    batch: Batch,
-    width: number,
-    weights: FusedWeights,
-  ): Promise<Draws & { readonly rows: readonly Float32Array[] }> {
-    const feeds = { ...batch.decodeFeeds(width), ...this.#tables, ...weights }
-    const results = await this.#sessions.decode.run(feeds)
-    const rows = this.#newRows.map((name) => results[name]?.data as Float32Array)
-    return { ...drawsOf(results), rows }
+  /** One decode step over the first `width` slots: it writes keys, values and what was drawn into the batch. */
+  async decode(batch: Batch, width: number, { fed, decode }: VersionWeights): Promise<void> {
+    const { feeds, outputs } = batch.decodeStep(width)
+    const session = decode ?? (this.#sessions.decode as InferenceSession)
+    const weights = decode === undefined ? fed : {}
+    await session.write({ ...feeds, ...this.#tables, ...weights }, outputs)
   }
 
   /**
@@ -155,7 +161,7 @@ export class SamplingModel {
     batch: Batch,
     rows: readonly PrefillRow[],
     fresh: boolean,
-    weights: FusedWeights,
+    { fed }: VersionWeights,
   ): Promise<StepResults> {
     const longest = Math.max(...rows.map(({ tokens }) => tokens.length))
     const chunk = Math.ceil(longest / this.#chunkBlock) * this.#chunkBlock
@@ -213,12 +219,42 @@ export class SamplingModel {
       batch.addPast(feeds)
     }
     const session = fresh ? this.#sessions.fresh : this.#sessions.prefill
-    return session.run({ ...feeds, ...this.#tables, ...weights })
+    return session.run({ ...feeds, ...this.#tables, ...fed })
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#sessions).map((session) => session.release()))
+    const { decode, prefill, fresh } = this.#sessions
+    await Promise.all([decode, prefill, fresh].map((session) => session?.release()))
   }
+}
+
+/** Threads on which a row's sums must not depend on other rows. */
+function exactThreads({
+  threads,
+  exact = true,
+}: {
+  readonly threads: number
+  readonly exact?: boolean
+}): number {
+  return exact ? threads : 1
+}
+
+function isStored(policy: Architecture): boolean {
+  const count = weightSpecs(policy).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  return count * Float32Array.BYTES_PER_ELEMENT <= mostStored
+}
+
+/** The policy's rotations for heads of `wide` places, of which those that it has not stay as they are. */
+function tablesOf(policy: Architecture, wide: number, positions: number): Tables {
+  const { cosines, sines } = rotaryTables(policy, positions)
+  const [from, half] = [policy.head_dim / 2, wide / 2]
+  const cos = new Float32Array(positions * half).fill(1)
+  const sin = new Float32Array(positions * half)
+  for (let position = 0; position < positions; position++) {
+    cos.set(cosines.subarray(position * from, (position + 1) * from), position * half)
+    sin.set(sines.subarray(position * from, (position + 1) * from), position * half)
+  }
+  return { cos: tensor('float32', cos, [positions, half]), sin: tensor('float32', sin, [positions, half]) }
 }
 
 /** [1, 1, group·chunk, chunk]: a token sees those of its chunk up to itself. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Tensor } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
-import { maskedScore } from '../transformer/decode-graph.ts'
 import { Batch } from './batch.ts'
 import { Job } from './job.ts'
 import { RunningBatch } from './running-batch.ts'
@@ -50,21 +50,20 @@ function filled(length: number, start: number): Float32Array {
 }
 
 describe('a batch', () => {
-  it('shows in its mask exactly the positions a slot holds and the new token', () => {
+  it('shows a decode step exactly the positions a slot holds, and writes within its capacity', () => {
     const batch = new Batch(architecture, 128, 3)
-    const visible = (slot: number): number[] => {
-      const mask = batch.decodeFeeds(3).mask?.data as Float32Array
-      const row = [...mask.subarray(slot * 129, (slot + 1) * 129)]
-      expect(row.every((score) => score === 0 || score === Math.fround(maskedScore))).toBe(true)
-      return row.flatMap((score, place) => (score === 0 ? [place] : []))
+    const visible = (): number[] => {
+      const { lengths } = batch.decodeStep(3).feeds as { lengths: Tensor<'int32'> }
+      return [...lengths.data]
     }
-    expect(visible(1)).toEqual([128])
+    expect(visible()).toEqual([0, 0, 0])
     batch.setLength(1, 3)
-    expect(visible(1)).toEqual([0, 1, 2, 128])
+    expect(visible()).toEqual([0, 3, 0])
+    batch.lengthen(1)
+    expect(visible()).toEqual([0, 4, 0])
     batch.setLength(1, 1)
-    expect(visible(1)).toEqual([0, 128])
-    expect(visible(0)).toEqual([128])
-    expect(visible(2)).toEqual([128])
+    batch.setLength(2, 128) // full: it has moved to a larger batch
+    expect(visible()).toEqual([0, 1, 127])
   })
 
   it('gives back what was put into a slot, and nothing of its neighbours, across capacities', () => {

@@ -21,9 +21,8 @@ import {
 } from '../engines/engine.ts'
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { Batch } from './batch.ts'
-import type { FusedWeights } from './fused-weights.ts'
 import { type Job, jobOf } from './job.ts'
-import { type Draws, drawsOf, type PrefillRow, SamplingModel } from './model.ts'
+import { type Draws, drawsOf, type PrefillRow, SamplingModel, type VersionWeights } from './model.ts'
 import { capacityFor, PrefixCache } from './prefix-cache.ts'
 import { RunningBatch } from './running-batch.ts'
 import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
@@ -63,7 +62,7 @@ interface LoadedArchitecture {
 
 interface LoadedVersion {
   readonly shared: LoadedArchitecture
-  readonly weights: FusedWeights
+  readonly weights: VersionWeights
   readonly waiting: Job[]
   readonly running: RunningBatch[]
 }
@@ -79,6 +78,9 @@ export class Sampler {
   readonly #architectures = new Map<string, Promise<LoadedArchitecture>>()
   readonly #versions = new Map<number, LoadedVersion>()
   readonly #jobs = new Map<number, Job>()
+  /** Weights of versions that are unloaded; a step may still read them. */
+  readonly #retired: VersionWeights[] = []
+  #stepping = false
   #endings: Ending[] = []
   #sampled = 0
   #prefilled = 0
@@ -101,9 +103,14 @@ export class Sampler {
       shared.catch(() => this.#architectures.delete(key))
     }
     const { model } = await shared
+    const prepared = await model.prepare(weights)
+    if (this.#versions.has(version)) {
+      await prepared.decode?.release()
+      return
+    }
     this.#versions.set(version, {
       shared: await shared,
-      weights: model.fuse(weights),
+      weights: prepared,
       waiting: [],
       running: [],
     })
@@ -122,6 +129,8 @@ export class Sampler {
     for (const job of loaded.waiting) this.#failUnloaded(job)
     loaded.running.length = 0
     loaded.waiting.length = 0
+    this.#retired.push(loaded.weights)
+    if (!this.#stepping) void this.#releaseRetired()
   }
 
   /** @throws EngineFault */
@@ -175,6 +184,7 @@ export class Sampler {
    */
   async step(): Promise<readonly Ending[]> {
     const startedAt = performance.now()
+    this.#stepping = true
     for (const [version, loaded] of this.#versions) {
       this.#dropCancelled(loaded)
       this.#admit(version, loaded)
@@ -185,6 +195,8 @@ export class Sampler {
       for (const offer of offers) offer.running.age[offer.kind] = offer === chosen ? 0 : offer.age + 1
       await (chosen.kind === 'prefill' ? this.#prefill(chosen) : this.#decode(chosen))
     }
+    this.#stepping = false
+    await this.#releaseRetired()
     this.#busyMs += performance.now() - startedAt
     const endings = this.#endings
     this.#endings = []
@@ -192,7 +204,14 @@ export class Sampler {
   }
 
   async close(): Promise<void> {
+    for (const { weights } of this.#versions.values()) await weights.decode?.release()
+    this.#versions.clear()
+    await this.#releaseRetired()
     for (const shared of this.#architectures.values()) await (await shared).model.close()
+  }
+
+  async #releaseRetired(): Promise<void> {
+    for (const weights of this.#retired.splice(0)) await weights.decode?.release()
   }
 
   async #prepare(architecture: Architecture): Promise<LoadedArchitecture> {
@@ -304,12 +323,12 @@ export class Sampler {
   async #decode({ loaded, running }: StepOffer): Promise<void> {
     running.closeRanks()
     const { batch, width } = running
-    const results = await loaded.shared.model.decode(batch, width, loaded.weights)
+    await loaded.shared.model.decode(batch, width, loaded.weights)
     if (loaded.running.length === 0) return // unloaded meanwhile
     for (let slot = 0; slot < width; slot++) {
       if (!running.isDecoding(slot)) continue
-      batch.appendDecoded(slot, results.rows)
-      this.#accept(loaded, running, slot, results, slot)
+      batch.lengthen(slot)
+      this.#accept(loaded, running, slot, batch, slot)
     }
   }
 

@@ -15,7 +15,7 @@ export function transposedProduct(graph: Graph, left: Value, right: Value): Valu
 }
 
 /** query · key over the last dimension; with one key the runtime's products cost more than the sums. */
-export function scoreOfOne(graph: Graph, query: Value, key: Value): Value {
+function scoreOfOne(graph: Graph, query: Value, key: Value): Value {
   const terms = graph.operation('Mul', [query, key], query.dims)
   return graph.operation('ReduceSum', [terms, graph.integers(-1)], [...query.dims.slice(0, -1), 1], {
     attributes: { keepdims: 1 },
@@ -50,17 +50,13 @@ export function mixOf(graph: Graph, scores: Value, value: Value): Value {
   return graph.operation('MatMul', [weights, value], [...scores.dims.slice(0, -1), value.dims.at(-1) ?? 1])
 }
 
-/**
- * softmax(scores) applied to the past's values and the new ones, which lie in two arrays.
- * @param product how the new ones are weighted: `Mul` where there is one for each row
- */
+/** softmax(scores) applied to the past's values and the new ones, which lie in two arrays. */
 export function mixValues(
   graph: Graph,
   scores: Value,
   widths: Value,
   pastValue: Value,
   newValue: Value,
-  product: 'MatMul' | 'Mul' = 'MatMul',
 ): Value {
   const weights = graph.operation('Softmax', [scores], scores.dims, { attributes: { axis: -1 } })
   const leading = scores.dims.slice(0, -1)
@@ -74,7 +70,10 @@ export function mixValues(
   const dims = [...leading, headDim]
   return graph.operation(
     'Add',
-    [graph.operation('MatMul', [ofPast, pastValue], dims), graph.operation(product, [ofNew, newValue], dims)],
+    [
+      graph.operation('MatMul', [ofPast, pastValue], dims),
+      graph.operation('MatMul', [ofNew, newValue], dims),
+    ],
     dims,
   )
 }
