@@ -11,12 +11,14 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId, RunId } from '../identity/identity.ts'
+import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { settingsInForce } from '../learning/settings-in-force.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
+import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import {
   type Trainer,
@@ -28,7 +30,8 @@ import type { Groups } from '../storage/groups.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
 import type { OpenRun } from './open-runs.ts'
-import { type CollectedBatch, collectBatch, type PlayedGroups } from './update-batch.ts'
+import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
+import { collectBatch, type PlayedGroups } from './update-batch.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
 export interface UpdateRequest {
@@ -55,6 +58,8 @@ export interface UpdateResult {
   readonly signal?: LearningSignal
   /** Why it was refused, in words; absent for one that was made. */
   readonly refused?: string
+  /** Of the pool's members that it has measured; absent where sampling does not adapt. */
+  readonly memberWeights?: readonly MemberWeight[]
   /** The groups that it consumed. */
   readonly groups: readonly GroupId[]
 }
@@ -86,11 +91,13 @@ export async function updatePolicy(
   if (before !== undefined) return resultAt(before, current)
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
-  const collected = await collectBatch(store, ids, opened.config.learning)
+  const { batch, figures } = await collectBatch(store, ids, opened.config)
+  const { worth, ...collected } = figures
   const since = performance.now()
-  const trained = await train(request, opened, collected, tools)
+  const trained = await train(request, opened, batch, tools)
   const statistics: UpdateFigures = {
-    ...collected.figures,
+    ...collected,
+    ...ratiosByOrigin(trained.origins),
     staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
     kl: trained.kl,
     referenceKl: trained.referenceKl,
@@ -99,10 +106,13 @@ export async function updatePolicy(
     gradientNorm: trained.gradientNorm,
     loss: trained.loss,
     ...(trained.refused === undefined ? {} : { refused: trained.refused }),
+    ...(opened.config.crossPolicy.weighting === 'adaptive'
+      ? { memberWeights: measuredWeights(worth, trained.origins) }
+      : {}),
     waitSeconds: request.waitedSeconds,
     trainSeconds: (performance.now() - since) / 1000,
   }
-  const isMade = collected.batch !== null && trained.refused === undefined
+  const isMade = batch !== null && trained.refused === undefined
   const version = isMade ? current + 1 : current
   const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
   await store.updates.put(update)
@@ -127,7 +137,7 @@ async function consumedGroups(
 async function train(
   request: UpdateRequest,
   { config, directory }: OpenRun,
-  { batch }: CollectedBatch,
+  batch: UpdateBatch | null,
   { trainerOf, onProgress, log }: UpdateTools,
 ): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
@@ -206,7 +216,7 @@ async function goodCheckpoint(root: string, version: number, log: (line: string)
 }
 
 /** The trainer's figures, or none with the reason why the update was refused. */
-type Trained = Pick<UpdateStatistics, keyof typeof noUpdate> & { readonly refused?: string }
+type Trained = Pick<UpdateStatistics, keyof typeof noUpdate | 'origins'> & { readonly refused?: string }
 
 const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
 
@@ -215,7 +225,15 @@ const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, 
  * rolled back before it knew of it, counts as done; its weights are left behind with their line.
  */
 function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
-  const { success, samples = {}, reward, staleness, signal, refused } = statistics as unknown as UpdateFigures
+  const {
+    success,
+    samples = {},
+    reward,
+    staleness,
+    signal,
+    refused,
+    memberWeights,
+  } = statistics as unknown as UpdateFigures
   return {
     version: Math.max(version, current),
     success,
@@ -224,6 +242,7 @@ function resultAt({ version, statistics, groups }: StoredUpdate, current: number
     staleness: staleness.mean,
     ...(signal === undefined ? {} : { signal }),
     ...(refused === undefined ? {} : { refused }),
+    ...(memberWeights === undefined ? {} : { memberWeights }),
     groups,
   }
 }

@@ -1,13 +1,19 @@
 /** The batch and the figures of an update, from groups as the store has them. */
 import { expect, it } from 'vitest'
+import { configSchema } from '../config/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../identity/identity.ts'
+import { drawnFromPool } from '../learning/cross-policy.ts'
 import type { SealedEpisode } from '../storage/episode.ts'
 import type { StoredGroup } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import { collectBatch, type PlayedGroups } from './update-batch.ts'
 
 const run = runId('batch')
-const learning = { advantage: 'grpo', taskNormalization: 'none' } as const
+const rules = configSchema.parse({
+  seed: 7,
+  learning: { taskNormalization: 'none' },
+  crossPolicy: { staleShare: 0.5 },
+})
 
 interface Played {
   readonly reward: number
@@ -17,7 +23,7 @@ interface Played {
   readonly turns: readonly (readonly [version: number, tokens: number])[]
 }
 
-/** Turns of one token read and some sampled ones, after a first token. */
+/** Turns of one token read and some sampled ones. */
 function trajectoryOf(id: EpisodeId, task: string, { reward, paid, outcome, turns }: Played): Trajectory {
   const time = turns.reduce((sum, [, tokens]) => sum + 1 + tokens, 0)
   const lossMask = new Uint8Array(time)
@@ -101,7 +107,7 @@ it('stale_share is the share of turns, not of tokens, that a version older than 
       ],
     },
   ])
-  expect((await collectBatch(store, ids, learning)).figures.staleShare).toBeCloseTo(0.4, 12)
+  expect((await collectBatch(store, ids, rules)).figures.staleShare).toBeCloseTo(0.4, 12)
 })
 
 it('reward is what the environment paid, and the penalty of an episode that did not complete is in the shaped one', async () => {
@@ -116,8 +122,46 @@ it('reward is what the environment paid, and the penalty of an episode that did 
       ],
     },
   ])
-  const { figures } = await collectBatch(store, ids, learning)
+  const { figures } = await collectBatch(store, ids, rules)
   expect(figures.reward.db).toBeCloseTo(0.75, 12)
   expect(figures.shapedReward?.db).toBeCloseTo(0.4, 12)
   expect(figures.success).toEqual({ db: 0.5 })
+})
+
+it('before the first update, when the pool is version 0 as the policy is, the draws of each episode tell its stale turns', async () => {
+  const turns = Array.from({ length: 40 }, () => [0, 2] as const)
+  const { store, ids } = storeOf([
+    {
+      task: 'db',
+      version: 0,
+      episodes: [
+        { reward: 1, paid: 1, turns },
+        { reward: 0, paid: 0, turns },
+      ],
+    },
+  ])
+  const { figures, batch } = await collectBatch(store, ids, rules)
+  const draws = [0, 1].flatMap((sample) => {
+    const episode = episodeId(ids[0] as GroupId, sample, 1)
+    return drawnFromPool({ seed: 7, episode, attemptsDrawAlike: false, staleShare: 0.5 }, 40)
+  })
+  expect(figures.staleShare).toBe(draws.filter((drawn) => drawn).length / 80)
+  // One token is read before the two of each turn.
+  expect([...(batch?.stale ?? [])]).toEqual(draws.flatMap((drawn) => (drawn ? [0, 1, 1] : [0, 0, 0])))
+  expect(figures.worth).toEqual([
+    {
+      version: null,
+      turns:
+        draws.slice(0, 40).filter((drawn) => !drawn).length +
+        draws.slice(40).filter((drawn) => !drawn).length,
+      won: draws.slice(0, 40).filter((drawn) => !drawn).length,
+    },
+    {
+      version: 0,
+      turns: draws.filter((drawn) => drawn).length,
+      won: draws.slice(0, 40).filter((drawn) => drawn).length,
+    },
+  ])
+  const without = { ...rules, crossPolicy: { ...rules.crossPolicy, poolSize: 0 } }
+  expect((await collectBatch(store, ids, without)).figures.staleShare).toBe(0)
 })

@@ -8,43 +8,26 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId } from '../identity/identity.ts'
+import { isSynchronous } from '../learning/admission.ts'
 import { planBatch } from '../learning/batch-plan.ts'
-import type { LearningSignal } from '../learning/learning-signal.ts'
-import { isSuccess } from '../learning/reward.ts'
+import { drawnFromPool } from '../learning/cross-policy.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
-import { rewardOf } from './failure.ts'
-import type { UpdateFigures } from './update-metrics.ts'
-
-/** What is known of an update before the trainer has run. */
-export type CollectedFigures = Pick<
-  UpdateFigures,
-  | 'episodes'
-  | 'tokens'
-  | 'actionTokens'
-  | 'reward'
-  | 'shapedReward'
-  | 'success'
-  | 'samples'
-  | 'staleShare'
-  | 'groupsWithPreference'
-  | 'signal'
->
+import {
+  type CollectedEpisode,
+  type CollectedFigures,
+  type CollectedGroup,
+  figuresOf,
+  rewardIn,
+} from './batch-figures.ts'
 
 export interface CollectedBatch {
   /** Null where no group carries a preference: there is nothing to learn from. */
   readonly batch: UpdateBatch | null
   readonly figures: CollectedFigures
-}
-
-interface CollectedGroup {
-  readonly task: string
-  /** Policy version when the group was admitted. */
-  readonly version: number
-  readonly trajectories: readonly Trajectory[]
 }
 
 /** Where groups and their trajectories are read. */
@@ -53,34 +36,28 @@ export interface PlayedGroups {
   readonly episodes: Pick<Episodes, 'trajectory'>
 }
 
+/** What of a run decides on its batches. */
+export type BatchRules = Pick<RunConfig, 'seed' | 'rollout' | 'crossPolicy' | 'learning'>
+
 /** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode */
 export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
-  learning: Pick<RunConfig['learning'], 'advantage' | 'taskNormalization'>,
+  rules: BatchRules,
 ): Promise<CollectedBatch> {
   const collected: CollectedGroup[] = []
-  for (const id of groups) {
-    const group = await store.groups.get(id)
-    if (group?.result === undefined)
-      throw new StorageFault('missing', `group ${id} has no result in the store`)
-    const trajectories: Trajectory[] = []
-    for (const episode of group.result.episodes) trajectories.push(await store.episodes.trajectory(episode))
-    collected.push({ task: group.task, version: group.version, trajectories })
-  }
+  for (const id of groups) collected.push(await collectGroup(store, id, rules))
   const plan = planBatch(
-    collected.map(({ task, trajectories }) => ({
+    collected.map(({ task, episodes }) => ({
       task,
-      rewards: trajectories.map(rewardIn),
-      actionTokens: trajectories.map(({ episode }) => episode.seal.actionTokens),
+      rewards: episodes.map(rewardIn),
+      actionTokens: episodes.map(({ trajectory }) => trajectory.episode.seal.actionTokens),
     })),
-    learning,
+    rules.learning,
   )
-  const learnt = collected.flatMap(({ trajectories }, index) => {
+  const learnt = collected.flatMap(({ episodes }, index) => {
     const { advantages, inLoss } = plan.groups[index] ?? { advantages: [], inLoss: false }
-    return inLoss
-      ? trajectories.map((trajectory, sample) => ({ trajectory, advantage: advantages[sample] ?? 0 }))
-      : []
+    return inLoss ? episodes.map((played, sample) => ({ ...played, advantage: advantages[sample] ?? 0 })) : []
   })
   return {
     batch: plan.actionTokens === 0 ? null : batchOf(learnt),
@@ -88,9 +65,37 @@ export async function collectBatch(
   }
 }
 
-function batchOf(
-  episodes: readonly { readonly trajectory: Trajectory; readonly advantage: number }[],
-): UpdateBatch {
+async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<CollectedGroup> {
+  const group = await store.groups.get(id)
+  if (group?.result === undefined) throw new StorageFault('missing', `group ${id} has no result in the store`)
+  const { task, version, result } = group
+  const episodes: CollectedEpisode[] = []
+  for (const episode of result.episodes) {
+    const trajectory = await store.episodes.trajectory(episode)
+    episodes.push({ trajectory, stale: staleTurns(trajectory, version, rules) })
+  }
+  return { task, version, episodes }
+}
+
+/**
+ * For each turn whether it was drawn from the pool, whose members are older than the version that the group was admitted
+ * with. Before the first update both are version 0: then only the draws tell.
+ * @returns [turns]
+ */
+function staleTurns(
+  { episode: { id }, turns }: Trajectory,
+  admittedAt: number,
+  { seed, rollout, crossPolicy: { poolSize, staleShare } }: BatchRules,
+): readonly boolean[] {
+  if (admittedAt > 0) return turns.map(({ version }) => version < admittedAt)
+  const attemptsDrawAlike = isSynchronous(rollout)
+  return drawnFromPool(
+    { seed, episode: id, attemptsDrawAlike, staleShare: poolSize === 0 ? 0 : staleShare },
+    turns.length,
+  )
+}
+
+function batchOf(episodes: readonly (CollectedEpisode & { readonly advantage: number })[]): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
   const batch = {
     tokens: new Int32Array(total),
@@ -99,82 +104,20 @@ function batchOf(
     behaviourLogprobs: new Float32Array(total),
     versions: new Int32Array(total),
     advantages: new Float32Array(total),
+    stale: new Uint8Array(total),
   }
   let at = 0
-  for (const [index, { trajectory, advantage }] of episodes.entries()) {
+  for (const [index, { trajectory, stale, advantage }] of episodes.entries()) {
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
-    for (const [time, counts] of trajectory.lossMask.entries())
-      if (counts === 1) batch.advantages[at + time] = advantage
+    for (const [turn, { begin, end }] of trajectory.turns.entries()) {
+      batch.advantages.fill(advantage, at + begin, at + end)
+      if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
+    }
     at += trajectory.tokens.length
     batch.offsets[index + 1] = at
   }
   return batch
-}
-
-function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: number): CollectedFigures {
-  const reward = new Map<string, number[]>()
-  const shapedReward = new Map<string, number[]>()
-  const success = new Map<string, number[]>()
-  let [episodes, tokens, actionTokens, turns, staleTurns] = [0, 0, 0, 0, 0]
-  for (const { task, version, trajectories } of groups)
-    for (const trajectory of trajectories) {
-      const { episode, tokens: all } = trajectory
-      episodes += 1
-      tokens += all.length
-      actionTokens += episode.seal.actionTokens
-      turns += trajectory.turns.length
-      staleTurns += trajectory.turns.filter((turn) => turn.version < version).length
-      append(reward, task, trajectory.paid)
-      append(shapedReward, task, rewardIn(trajectory))
-      append(success, task, isSuccess(episode.seal.outcome, episode.seal.reward) ? 1 : 0)
-    }
-  return {
-    episodes,
-    tokens,
-    actionTokens,
-    reward: meansOf(reward),
-    shapedReward: meansOf(shapedReward),
-    success: meansOf(success),
-    samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
-    staleShare: turns === 0 ? 0 : staleTurns / turns,
-    groupsWithPreference,
-    signal: signalOf(groups, groupsWithPreference),
-  }
-}
-
-function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
-  const wins = groups.map(({ trajectories }) =>
-    trajectories.map(({ episode }) => isSuccess(episode.seal.outcome, episode.seal.reward)),
-  )
-  const played = groups.flatMap(({ trajectories }) => trajectories)
-  const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
-  const shareOf = (count: (trajectory: Trajectory) => number) =>
-    actions === 0 ? 0 : played.reduce((sum, trajectory) => sum + count(trajectory), 0) / actions
-  return {
-    groups: groups.length,
-    withPreference,
-    won: wins.filter((group) => group.every((isWon) => isWon)).length,
-    lost: wins.filter((group) => !group.some((isWon) => isWon)).length,
-    unusable: shareOf(({ unusable }) => unusable),
-    cutOff: shareOf(({ cutOff }) => cutOff),
-  }
-}
-
-function rewardIn({ episode: { id, seal } }: Trajectory): number {
-  return rewardOf(id, seal.outcome, seal.reward)
-}
-
-function append(lists: Map<string, number[]>, key: string, value: number): void {
-  lists.set(key, [...(lists.get(key) ?? []), value])
-}
-
-function meansOf(lists: ReadonlyMap<string, readonly number[]>): Record<string, number> {
-  const means = [...lists].map(([key, values]) => [
-    key,
-    values.reduce((sum, value) => sum + value, 0) / values.length,
-  ])
-  return Object.fromEntries(means)
 }

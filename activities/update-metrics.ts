@@ -4,7 +4,9 @@
  * Invariants
  * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
  */
+import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
+import type { RatioStatistics } from '../learning/ratio-statistics.ts'
 import type { UpdateMetrics } from '../storage/metrics.ts'
 import type { StoredUpdate } from '../storage/updates.ts'
 
@@ -23,6 +25,11 @@ export interface UpdateFigures {
   readonly samples?: Readonly<Record<string, number>>
   readonly staleness: { readonly mean: number; readonly max: number }
   readonly staleShare: number
+  /** Of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
+  readonly freshRatios?: RatioStatistics
+  readonly staleRatios?: RatioStatistics
+  /** Absent where sampling does not adapt. */
+  readonly memberWeights?: readonly MemberWeight[]
   readonly kl: number
   readonly referenceKl: number
   readonly entropy: number
@@ -54,6 +61,9 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     samples: { ...figures.samples },
     staleness: { ...figures.staleness },
     stale_share: figures.staleShare,
+    ...(figures.freshRatios === undefined ? {} : { fresh: ratioKeys(figures.freshRatios) }),
+    ...(figures.staleRatios === undefined ? {} : { stale: ratioKeys(figures.staleRatios) }),
+    ...(figures.memberWeights === undefined ? {} : { pool_weights: weightKeys(figures.memberWeights) }),
     kl: figures.kl,
     reference_kl: figures.referenceKl,
     entropy: figures.entropy,
@@ -65,6 +75,14 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     ...(figures.refused === undefined ? {} : { refused: figures.refused }),
     seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
   }
+}
+
+function ratioKeys({ tokens, kl, effectiveShare, histogram }: RatioStatistics) {
+  return { tokens, kl, effective_share: effectiveShare, ratios: [...histogram] }
+}
+
+function weightKeys(weights: readonly MemberWeight[]): Record<string, number> {
+  return Object.fromEntries(weights.map(({ version, weight }) => [`${version}`, weight]))
 }
 
 function signalKeys(signal: LearningSignal | undefined) {

@@ -52,7 +52,7 @@ test('sampled tokens are bounded by turns and by the context', () => {
 
 test('memory follows from the shapes, 4 bytes a number', () => {
   const { memory, checkpoints } = planOf(loadConfig({ set: settings }), facts)
-  expect(memory.policy).toBe(12_000) // 1000 parameters × 4 bytes × (current + pool of 2)
+  expect(memory.policy).toBe(8_000) // 1000 parameters × 4 bytes × (current + pool of 1)
   expect(memory.keyValueCache).toBe(24 * 64 * 2 * 2 * 2 * 4 * 4) // episodes × tokens × K,V × layers × heads × dim × bytes
   expect(memory.training).toBe(20_000) // weights, gradient, two moments, reference
   expect(memory.activations).toBe(64 * (2 * (12 * 8 + 4 * 16) + 3 * 300) * 4)

@@ -9,28 +9,11 @@
  * - Fields that must fit each other are checked together, and the complaint names one of them.
  */
 import { z } from 'zod'
-import { type Bounds, liveBounds } from '../learning/bounds.ts'
+import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
 import { contradictions } from './consistency.ts'
+import { crossPolicySchema, learningSchema } from './learning-schema.ts'
 
-const probability = z.number().min(0).max(1)
-const decay = z.number().min(0).lt(1)
-/** A setting that may change while a run trains. */
-function live(key: keyof typeof liveBounds): z.ZodNumber {
-  const { whole, atLeast, above, atMost, below }: Bounds = liveBounds[key]
-  let field: z.ZodNumber = whole === true ? z.int() : z.number()
-  if (atLeast !== undefined) field = field.min(atLeast)
-  if (above !== undefined) field = field.gt(above)
-  if (atMost !== undefined) field = field.max(atMost)
-  if (below !== undefined) field = field.lt(below)
-  return field
-}
-
-const whole = (min: number, max: number) => z.int().min(min).max(max)
-const amount = (max: number) => whole(0, max)
-const count = (max: number) => whole(1, max)
-const positive = (max: number) => z.number().positive().max(max)
 const megabytes = z.number().min(0).max(1_000_000_000)
-const text = z.string().min(1)
 
 const taskSchema = z.strictObject({
   task: text.default('alfworld').describe('Name of a task; `perdure env list` shows them.'),
@@ -124,68 +107,6 @@ const rolloutSchema = z.strictObject({
     .default(5)
     .describe('Attempts at one episode after infrastructure failures; a failed attempt has no reward.'),
   invalidActionLimit: count(1000).default(3).describe('Unusable actions in a row that end an episode.'),
-})
-
-const crossPolicySchema = z.strictObject({
-  staleShare: probability
-    .default(0.25)
-    .describe('Probability that a turn is sampled from the pool of older checkpoints.'),
-  poolSize: amount(16).default(2).describe('Older checkpoints in the pool; 0 turns it off.'),
-  refreshEvery: count(1_000_000).default(25).describe('Updates between two refreshes of the pool.'),
-})
-
-const learningSchema = z.strictObject({
-  advantage: z
-    .enum(['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'])
-    .default('grpo')
-    .describe(
-      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch.',
-    ),
-  taskNormalization: z
-    .enum(['none', 'per_task', 'per_task_published'])
-    .default('per_task')
-    .describe(
-      'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too.',
-    ),
-  clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
-  clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
-  dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),
-  klCoefficient: live('learning.klCoefficient')
-    .default(0.0001)
-    .describe(
-      'Weight β of the divergence from the warm-started policy; 0 leaves it out. One token changes the gradient by β at most.',
-    ),
-  entropyCoefficient: live('learning.entropyCoefficient').default(0).describe('Weight of the entropy bonus.'),
-  notCompletedPenalty: z
-    .number()
-    .min(-1000)
-    .max(0)
-    .default(-0.2)
-    .describe('Reward of an episode that did not complete.'),
-  learningRate: live('learning.learningRate')
-    .default(0.0003)
-    .describe('Learning rate of AdamW, at the top of its schedule.'),
-  warmUpUpdates: amount(1_000_000)
-    .default(0)
-    .describe('Updates over which the learning rate rises to its peak.'),
-  finalLearningRateShare: probability
-    .default(1)
-    .describe(
-      'Learning rate at the last update, as a share of the peak; the decay is linear, 1 keeps it constant.',
-    ),
-  beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
-  beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
-  epsilon: positive(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
-  weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
-  gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
-  gradientLimit: live('learning.gradientLimit')
-    .default(1000)
-    .describe(
-      'Global gradient norm, before it is clipped, above which an update is refused: the run keeps its version and pauses.',
-    ),
-  microBatchTokens: whole(64, 16_777_216)
-    .default(4096)
-    .describe('Tokens of one micro-batch; it bounds memory and changes results only by rounding.'),
 })
 
 const policySchema = z.strictObject({

@@ -1,12 +1,18 @@
 /**
  * Cross-policy sampling: which policy version a turn is sampled from.
- * Source: arXiv 2510.04206, cross-policy sampling.
+ * Source: arXiv 2510.04206, cross-policy sampling. In its published code the stale engines hold the initial weights from
+ * the first step and take in the current ones every 25 steps: what they sample is 12 updates old in the mean, at most 24.
  *
  * Invariants
  * - Each draw uses exactly two uniforms, whatever comes of it.
- * - [CROSS-POLICY-1] The current version is never drawn as a stale one.
- * - [CROSS-POLICY-2] The pool is ascending and never larger than its size.
+ * - [CROSS-POLICY-1] The current version is never drawn as a stale one, but for version 0 before the first update, when
+ *   there is no other.
+ * - [CROSS-POLICY-2] The pool is ascending and never larger than its size; it begins with version 0, and is empty only
+ *   where its size is 0.
+ * - [CROSS-POLICY-3] With one member and no update without a change, a member is at most `refreshEvery` versions old, and
+ *   the share of turns from the pool is the configured one at every version.
  */
+import { type EpisodeId, firstAttemptOf, seedOfWork, uniforms } from '../identity/identity.ts'
 
 /** A rule without a share or a pool always samples the current version. */
 export interface CrossPolicyRule {
@@ -18,9 +24,17 @@ export interface CrossPolicyRule {
   readonly weights?: readonly number[]
 }
 
+/** Bounds of the pool. */
+export interface PoolSchedule {
+  readonly poolSize: number
+  /** Versions that its newest member is behind at most. */
+  readonly refreshEvery: number
+}
+
 /**
  * The version of one turn: with probability `staleShare` a member of the pool that is older than the
  * current version, otherwise the current one.
+ * @param current Infinity where a turn is drawn before it is known: then the pool is one of `poolAt`, whose members are older
  * @param uniforms two numbers in [0, 1): the first decides on the share, the second on the member
  * @throws RangeError weights that do not fit the pool
  * @example drawVersion(9, { staleShare: 0.25, pool: [3, 6] }, [0.2, 0.7]) // 6
@@ -47,19 +61,60 @@ export function drawVersion(
   return members.at(-1)?.version ?? current
 }
 
+/** The pool before the first update. */
+export function firstPool({ poolSize }: Pick<PoolSchedule, 'poolSize'>): number[] {
+  return poolSize === 0 ? [] : [0]
+}
+
 /**
- * The pool after an update: every `refreshEvery` updates it takes in the current version and lets the oldest
- * go beyond `poolSize`. The newest member is sampled from as soon as a later version is current.
- * @param step number of the update, from 1; `current` is the version that it published
+ * The pool once a version is published: as soon as the newest member would be more than `refreshEvery` versions behind, the
+ * version before the published one comes in, and the oldest go beyond `poolSize`. So each member is older than the
+ * current version, and no version is without one.
+ * @param update.before the version that was current, which is the published one where an update changed nothing
  * @returns a new pool, ascending
- * @example refreshPool([], { step: 25, current: 25 }, { poolSize: 2, refreshEvery: 25 }) // [25]
+ * @example refreshPool([0], { before: 24, current: 25 }, { poolSize: 1, refreshEvery: 24 }) // [24]
  */
 export function refreshPool(
   pool: readonly number[],
-  update: { readonly step: number; readonly current: number },
-  schedule: { readonly poolSize: number; readonly refreshEvery: number },
+  update: { readonly before: number; readonly current: number },
+  { poolSize, refreshEvery }: PoolSchedule,
 ): number[] {
-  const due = update.step % schedule.refreshEvery === 0 && !pool.includes(update.current)
-  const next = due ? [...pool, update.current] : [...pool]
-  return schedule.poolSize === 0 ? [] : next.slice(-schedule.poolSize)
+  if (poolSize === 0) return []
+  const { before, current } = update
+  // A run of an earlier release began without.
+  const known = pool.length === 0 ? [0] : pool
+  const newest = known.at(-1) ?? 0
+  const due = newest < before && before < current && current - newest > refreshEvery
+  return [...known, ...(due ? [before] : [])].slice(-poolSize)
+}
+
+/**
+ * What the turns of a group are drawn from, from its admission on: versions older than the one that is current then, and
+ * so than any that is current later. Before the first update that is version 0 itself.
+ */
+export function poolAt(version: number, pool: readonly number[]): number[] {
+  return pool.filter((member) => member < version || member === 0)
+}
+
+/** What decides of a turn whether it was drawn from the pool. */
+interface EpisodeDraws {
+  /** Of the run. */
+  readonly seed: number
+  readonly episode: EpisodeId
+  /** Whether all attempts at a sample draw alike. */
+  readonly attemptsDrawAlike: boolean
+  readonly staleShare: number
+}
+
+/** For each turn of an episode whether it was drawn from the pool: its draws again. @returns [turns] */
+export function drawnFromPool(
+  { seed, episode, attemptsDrawAlike, staleShare }: EpisodeDraws,
+  turns: number,
+): boolean[] {
+  const drawing = attemptsDrawAlike ? firstAttemptOf(episode) : episode
+  const draw = uniforms(seedOfWork(seed, drawing, 'versions'))
+  return Array.from({ length: turns }, () => {
+    const [ofShare] = [draw(), draw()] as const
+    return ofShare < staleShare
+  })
 }

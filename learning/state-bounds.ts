@@ -82,6 +82,7 @@ const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":}
 const readyFields = '{"number":,"version":},'.length
 const summaryFields = '{"suite":,"version":,"success":,"n":123456},'.length
 const runningFields = '{"suite":,"version":,"lost":2},'.length
+const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
 /** A number with all its digits. */
 const figure = 24
@@ -114,6 +115,7 @@ export function stateShares(config: StateSize): StateShares {
       jsonBytes(evaluation) +
       phaseAndCounters +
       (crossPolicy.poolSize + carriedPins) * (version + 1) +
+      crossPolicy.poolSize * (memberFields + version + figure) +
       2 * textBytes +
       waitingOrders * orderBytes,
   }

@@ -10,6 +10,17 @@ const count = z.int().min(0)
 const perTask = z.record(z.string(), z.number())
 const share = z.number().min(0).max(1)
 
+/** Importance ratios of tokens, by the kind of turn that sampled them. */
+const ratiosSchema = z.object({
+  tokens: count,
+  /** Estimate of KL(behaviour ‖ policy), in nats per token. */
+  kl: z.number(),
+  /** Effective sample size by tokens. */
+  effective_share: share,
+  /** [bins] shares of the tokens; the edges are `ratioEdges`. */
+  ratios: z.array(share),
+})
+
 const updateSchema = z.looseObject({
   /** From 1. */
   step: count,
@@ -28,8 +39,13 @@ const updateSchema = z.looseObject({
   /** Episodes per task; absent in files of older versions. */
   samples: z.record(z.string(), count).optional(),
   staleness: z.object({ mean: z.number().min(0), max: z.number().min(0) }),
-  /** Share of turns that an older version sampled. */
+  /** Share of turns that were drawn from the pool of older versions. */
   stale_share: share,
+  /** Of the other turns, and of those from the pool; absent without a token to learn from, and in files of older versions. */
+  fresh: ratiosSchema.optional(),
+  stale: ratiosSchema.optional(),
+  /** By version, where sampling adapts: how often its turns are taken, beside a member without a fault. */
+  pool_weights: z.record(z.string(), z.number()).optional(),
   kl: z.number(),
   entropy: z.number(),
   clip_fraction: share,

@@ -9,6 +9,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../identity/identity.ts'
+import type { CrossPolicyRule } from '../learning/cross-policy.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 
@@ -40,7 +41,7 @@ export const searchAttributes: Readonly<{
 export type VersionRule =
   | { readonly kind: 'fixed'; readonly version: number }
   /** The newest published version, or with probability `staleShare` a member of the pool. */
-  | { readonly kind: 'cross_policy'; readonly staleShare: number; readonly pool: readonly number[] }
+  | ({ readonly kind: 'cross_policy' } & CrossPolicyRule)
 
 /** Where an episode plays on from: that episode, with its turns before this one. */
 export interface BranchPoint {

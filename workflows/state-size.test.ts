@@ -46,6 +46,7 @@ function update(state: TrainingState): void {
     reward: figures(),
     samples: figures(),
     staleness: Math.random(),
+    memberWeights: state.pool.map((version) => ({ version, weight: Math.random() })),
   })
   enterVersion(state, state.version + 1)
 }

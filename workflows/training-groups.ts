@@ -7,6 +7,8 @@
  */
 import { log, ParentClosePolicy, startChild } from '@temporalio/workflow'
 import { groupId } from '../identity/identity.ts'
+import { adaptedRule } from '../learning/adaptive-pool.ts'
+import type { CrossPolicyRule } from '../learning/cross-policy.ts'
 import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { groupFacts } from './details.ts'
 import { childrenActivities, groupActivities } from './dispatch.ts'
@@ -119,8 +121,15 @@ export async function takeReports(state: TrainingState, among: readonly GroupInF
   for (const report of reports) receiveGroup(state, report)
 }
 
+/** What the turns of a group are drawn from. */
+function ruleOf({ config, memberWeights }: TrainingState, { pool }: GroupInFlight): CrossPolicyRule {
+  const { staleShare, weighting } = config.crossPolicy
+  const rule = { staleShare, pool }
+  return weighting === 'adaptive' ? adaptedRule(rule, memberWeights) : rule
+}
+
 function groupPlan(state: TrainingState, group: GroupInFlight): GroupPlan {
-  const { rollout, crossPolicy } = state.config
+  const { rollout } = state.config
   return {
     group: groupId(state.run, group.number),
     run: state.run,
@@ -134,7 +143,7 @@ function groupPlan(state: TrainingState, group: GroupInFlight): GroupPlan {
       ...episodeRules(state.run, state.config, group.taskIndex),
       split: state.config.tasks[group.taskIndex]?.split ?? 'train',
       position: group.position,
-      versions: { kind: 'cross_policy', staleShare: crossPolicy.staleShare, pool: group.pool },
+      versions: { kind: 'cross_policy', ...ruleOf(state, group) },
       temperature: rollout.temperature,
     },
   }

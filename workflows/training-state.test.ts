@@ -149,6 +149,33 @@ describe('the state of a training run', () => {
     expect(versionsInUse(state)).toEqual([0, 2, 5, 7, 8, 9])
   })
 
+  // [CROSS-POLICY-3]
+  it('begins with version 0 in its pool, from which the groups of each version are admitted', () => {
+    const state = initialState(runId('pool'), configSchema.parse({}), 0)
+    expect(state.config.crossPolicy).toMatchObject({ poolSize: 1, refreshEvery: 24, weighting: 'equal' })
+    expect(state.pool).toEqual([0])
+    expect(enterGroups(state).every(({ pool }) => pool.join() === '0')).toBe(true)
+    const pools: string[] = []
+    let reached: Pick<TrainingState, 'version' | 'pool'> = state
+    for (let step = 1; step <= 50; step++) {
+      const next: TrainingState = { ...state, ...reached, step, inFlight: [] }
+      enterVersion(next, step)
+      reached = { version: next.version, pool: next.pool }
+      pools.push(enterGroups(next)[0]?.pool.join() ?? '')
+      expect(versionsInUse(next)).toContain(next.pool[0])
+    }
+    expect([24, 25, 48, 49, 50].map((version) => pools[version - 1])).toEqual(['0', '24', '24', '48', '48'])
+  })
+
+  it('carries the weights of its pool, halfway to what each update has measured', () => {
+    const state = stateWith(2, 1)
+    const figures = { groups: [], success: {}, reward: {}, samples: {}, staleness: 0 }
+    settleUpdate(state, { ...figures, memberWeights: [{ version: 0, weight: 0.5 }] })
+    expect(state.memberWeights).toEqual([{ version: 0, weight: 0.75 }])
+    settleUpdate(state, figures)
+    expect(state.memberWeights).toEqual([{ version: 0, weight: 0.75 }])
+  })
+
   // [STATE-4] [STATE-5]
   it('admits within (η + 1)·B, trains each group once and none older than η, in whatever order groups end', () => {
     fc.assert(

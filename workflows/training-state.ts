@@ -12,7 +12,9 @@
 import type { AuditEntry } from '../activities/audit.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
+import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { bestOf } from '../learning/best-version.ts'
+import { firstPool } from '../learning/cross-policy.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import {
   carriedFailures,
@@ -73,6 +75,8 @@ export interface TrainingState {
   readonly learning: LearningChange
   readonly rollout: RolloutChange
   readonly pool: readonly number[]
+  /** Of members of the pool that updates have measured; where sampling adapts. */
+  readonly memberWeights: readonly MemberWeight[]
   readonly inFlight: readonly GroupInFlight[]
   readonly ready: readonly GroupReady[]
   readonly training: readonly GroupReady[]
@@ -131,7 +135,8 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     weights: config.tasks.map((task) => task.weight),
     learning: {},
     rollout: {},
-    pool: [],
+    pool: firstPool(config.crossPolicy),
+    memberWeights: [],
     inFlight: [],
     ready: [],
     training: [],

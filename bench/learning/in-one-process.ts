@@ -11,7 +11,7 @@ import { updatePolicy } from '../../activities/policy-update.ts'
 import { createServing } from '../../activities/serving.ts'
 import { episodeId, type GroupId, groupId } from '../../identity/identity.ts'
 import { admissible, nextBatch } from '../../learning/admission.ts'
-import { refreshPool } from '../../learning/cross-policy.ts'
+import { firstPool, poolAt, refreshPool } from '../../learning/cross-policy.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { playEpisode } from './played-episode.ts'
@@ -42,13 +42,13 @@ export async function trainInOneProcess(training: Training): Promise<void> {
   const bound = { groupsPerUpdate, maxStaleness, groupsInFlight }
   const inFlight = new Map<number, AdmittedGroup>()
   let ready: AdmittedGroup[] = []
-  let pool: readonly number[] = []
+  let pool: readonly number[] = firstPool(config.crossPolicy)
   let [version, step, admitted] = [0, 0, 0]
   let changed = change()
 
   async function playGroup(group: AdmittedGroup): Promise<void> {
     const id = groupId(run, group.number)
-    const playing = { opened, serving, version: () => version, pool }
+    const playing = { opened, serving, version: () => version, pool: poolAt(group.version, pool) }
     const trajectories = await Promise.all(
       Array.from({ length: config.rollout.groupSize }, (_, sample) =>
         playEpisode(episodeId(id, sample, 1), group.number, playing),
@@ -95,9 +95,9 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     const tools = { store: played.store, trainerOf: () => trainer, onProgress: () => undefined, log }
     const { version: next } = await updatePolicy(request, opened, tools)
     step += 1
-    pool = refreshPool(pool, { step, current: next }, config.crossPolicy)
-    await serving.prepare(run, next)
     const before = version
+    pool = refreshPool(pool, { before, current: next }, config.crossPolicy)
+    await serving.prepare(run, next)
     version = next
     // A turn that is being sampled may still be one of the version before.
     await serving.keepOnly(run, [...pool, before, next])

@@ -22,6 +22,16 @@ beforeEach(async () => {
 })
 
 describe('an update batch', () => {
+  test('is read with the weights and the stale turns that it was written with', async () => {
+    const whole = {
+      ...batch,
+      weights: new Float32Array([0, 0.25, 0.25, 0, 0.5]),
+      stale: new Uint8Array([0, 0, 0, 0, 1]),
+    }
+    await writeUpdateBatch(join(folder, 'a'), whole)
+    expect(await readUpdateBatch(join(folder, 'a'))).toEqual(whole)
+  })
+
   test('is read as it was written, in the same bytes each time', async () => {
     await writeUpdateBatch(join(folder, 'a'), batch)
     await writeUpdateBatch(join(folder, 'b'), batch)
@@ -34,6 +44,18 @@ describe('an update batch', () => {
     ['offsets that end early', { offsets: new Int32Array([0, 3]) }, 'offsets must run from 0 to 5'],
     ['offsets that fall', { offsets: new Int32Array([0, 4, 3, 5]) }, 'offsets[2] is 3, below'],
     ['a first token that counts', { offsets: new Int32Array([0, 2, 5]) }, 'episode 1 counts its first token'],
+    ['weights of other lengths', { weights: new Float32Array(4) }, 'weights has 4 elements, tokens has 5'],
+    [
+      'a weight below 0',
+      { weights: new Float32Array([0, -1, 0, 0, 0]) },
+      'weights[1] is -1, expected 0 to 1',
+    ],
+    [
+      'a token that is read with a weight',
+      { weights: new Float32Array([1, 0, 0, 0, 0]) },
+      'token 0 does not count',
+    ],
+    ['a stale token beyond 1', { stale: new Uint8Array([0, 2, 0, 0, 0]) }, 'stale[1] is 2, expected 0 or 1'],
     ['a mask beyond 1', { lossMask: new Uint8Array([0, 2, 1, 0, 1]) }, 'loss_mask[1] is 2'],
     ['a negative token', { tokens: new Int32Array([0, -1, 0, 0, 0]) }, 'tokens[1] is -1'],
     [

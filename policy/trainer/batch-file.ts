@@ -19,7 +19,7 @@ import type { UpdateBatch } from './batch.ts'
 /** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */
 export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
   checkBatch(file, batch)
-  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages, weights, stale } = batch
   const n = [tokens.length]
   const digest = await writeSafetensors(
     file,
@@ -30,6 +30,8 @@ export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promis
       ['behaviour_logprobs', { dtype: 'F32', shape: n, data: behaviourLogprobs }],
       ['versions', { dtype: 'I32', shape: n, data: versions }],
       ['advantages', { dtype: 'F32', shape: n, data: advantages }],
+      ...(weights === undefined ? [] : [['weights', { dtype: 'F32', shape: n, data: weights }] as const]),
+      ...(stale === undefined ? [] : [['stale', { dtype: 'U8', shape: n, data: stale }] as const]),
     ]),
     { format: 'perdure-update-batch-1' },
   )
@@ -58,16 +60,23 @@ export async function readUpdateBatch(file: string): Promise<UpdateBatch> {
     behaviourLogprobs: vector('behaviour_logprobs', 'F32'),
     versions: vector('versions', 'I32'),
     advantages: vector('advantages', 'F32'),
+    ...(tensors.has('weights') ? { weights: vector('weights', 'F32') } : {}),
+    ...(tensors.has('stale') ? { stale: vector('stale', 'U8') } : {}),
   }
   checkBatch(file, batch)
   return batch
 }
 
 function checkBatch(file: string, batch: UpdateBatch): void {
-  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const { offsets: _, tokens, ...perToken } = batch
   const n = tokens.length
-  for (const [name, { length }] of Object.entries({ lossMask, behaviourLogprobs, versions, advantages }))
+  for (const [name, { length }] of Object.entries(perToken))
     if (length !== n) throw refused(file, `${name} has ${length} elements, tokens has ${n}`)
+  checkEpisodes(file, batch)
+  for (let i = 0; i < n; i++) checkToken(file, batch, i)
+}
+
+function checkEpisodes(file: string, { tokens: { length: n }, offsets, lossMask }: UpdateBatch): void {
   if (offsets.length === 0 || offsets[0] !== 0 || offsets[offsets.length - 1] !== n)
     throw refused(file, `offsets must run from 0 to ${n}`)
   for (let e = 1; e < offsets.length; e++) {
@@ -77,17 +86,26 @@ function checkBatch(file: string, batch: UpdateBatch): void {
     if (begin < (offsets[e] as number) && lossMask[begin] !== 0)
       throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
   }
-  for (let i = 0; i < n; i++) {
-    if ((tokens[i] as number) < 0) throw refused(file, `tokens[${i}] is ${tokens[i]}, expected 0 or more`)
-    if ((lossMask[i] as number) > 1) throw refused(file, `loss_mask[${i}] is ${lossMask[i]}, expected 0 or 1`)
-    if (!Number.isFinite(behaviourLogprobs[i]) || !Number.isFinite(advantages[i]))
-      throw refused(
-        file,
-        `logprob ${behaviourLogprobs[i]} or advantage ${advantages[i]} of token ${i} is not finite`,
-      )
-    if (lossMask[i] === 0 && (behaviourLogprobs[i] !== 0 || advantages[i] !== 0 || versions[i] !== -1))
-      throw refused(file, `token ${i} does not count, but carries a logprob, an advantage or a version`)
-  }
+}
+
+function checkToken(file: string, batch: UpdateBatch, i: number): void {
+  const { tokens, lossMask, behaviourLogprobs, versions, advantages, weights, stale } = batch
+  if ((tokens[i] as number) < 0) throw refused(file, `tokens[${i}] is ${tokens[i]}, expected 0 or more`)
+  if ((lossMask[i] as number) > 1) throw refused(file, `loss_mask[${i}] is ${lossMask[i]}, expected 0 or 1`)
+  if (!Number.isFinite(behaviourLogprobs[i]) || !Number.isFinite(advantages[i]))
+    throw refused(
+      file,
+      `logprob ${behaviourLogprobs[i]} or advantage ${advantages[i]} of token ${i} is not finite`,
+    )
+  const [weight = 0, isStale = 0] = [weights?.[i], stale?.[i]]
+  if (!(weight >= 0 && weight <= 1)) throw refused(file, `weights[${i}] is ${weight}, expected 0 to 1`)
+  if (isStale > 1) throw refused(file, `stale[${i}] is ${isStale}, expected 0 or 1`)
+  const isBare = behaviourLogprobs[i] === 0 && advantages[i] === 0 && versions[i] === -1
+  if (lossMask[i] === 0 && !(isBare && weight === 0 && isStale === 0))
+    throw refused(
+      file,
+      `token ${i} does not count, but carries a logprob, an advantage, a version or a weight`,
+    )
 }
 
 function refused(file: string, what: string): CheckpointFault {

@@ -8,6 +8,8 @@
  * - `behaviour_logprobs` F32 [N]  0 where the mask is 0
  * - `versions`          I32 [N]  the policy version that sampled the token, −1 where the mask is 0
  * - `advantages`        F32 [N]  0 where the mask is 0
+ * - `weights`           F32 [N]  share of the token in the loss, 0 where the mask is 0; they add up to 1. Absent: all alike
+ * - `stale`             U8  [N]  1 where the token's turn was drawn from the pool of older versions. Absent: nowhere
  *
  * A token's logprob is conditioned on the tokens of its own episode before it; the first token of an
  * episode never counts.
@@ -19,4 +21,6 @@ export interface UpdateBatch {
   readonly behaviourLogprobs: Float32Array
   readonly versions: Int32Array
   readonly advantages: Float32Array
+  readonly weights?: Float32Array
+  readonly stale?: Uint8Array
 }

@@ -6,6 +6,7 @@
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
 import { Fault } from '../../faults/fault.ts'
+import type { OriginSums } from './origins.ts'
 
 /** Settings of one update; all of them are in the run's configuration. */
 export interface ObjectiveSettings {
@@ -57,6 +58,8 @@ export interface UpdateStatistics {
   readonly gradientNorm: number
   readonly actionTokens: number
   readonly tokens: number
+  /** Of a policy objective: importance ratios by the origin of the tokens; absent in results of older versions. */
+  readonly origins?: readonly OriginSums[] | undefined
   readonly seconds: number
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { boundedK3, tokenLoss } from '../../learning/objective.ts'
+import { ratioSums } from '../../learning/ratio-statistics.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import { initialWeights } from '../transformer/initialization.ts'
 import { type PlainWeights, plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.testing.ts'
@@ -233,6 +234,58 @@ describe.each([
     expect(statistics.kl).toBeCloseTo(divergence.reduce((a, b) => a + b) / counted, 4)
   })
 
+  test('each origin of tokens has its own ratios, and together they are those of the batch', async () => {
+    const { lossMask, versions } = given.batch
+    const stale = Uint8Array.from(lossMask, (counts, i) => (counts === 1 && i % 4 === 0 ? 1 : 0))
+    const of = {
+      ...given,
+      batch: { ...given.batch, versions: versions.map((version, i) => version - stale[i]!), stale },
+    }
+    const { statistics } = await graphGradient(of, policy, 16)
+    const places = [...lossMask.keys()].filter((i) => lossMask[i] === 1)
+    const expected = (isStale: number) =>
+      ratioSums(
+        places.filter((i) => stale[i] === isStale).map((i) => logRatios[i % logRatios.length] as number),
+      )
+    expect(statistics.origins.map(({ version, stale }) => [version, stale])).toEqual([
+      [0, true],
+      [1, false],
+    ])
+    for (const [index, isStale] of [1, 0].entries()) {
+      const origin = statistics.origins[index]
+      const { tokens, divergence, ratios, squares, histogram } = expected(isStale)
+      expect(origin).toMatchObject({ tokens, histogram })
+      expect(origin?.divergence).toBeCloseTo(divergence, 3)
+      expect(origin?.ratios).toBeCloseTo(ratios, 3)
+      expect(origin?.squares).toBeCloseTo(squares, 2)
+    }
+    expect(
+      statistics.origins.reduce((sum, { divergence }) => sum + divergence, 0) / places.length,
+    ).toBeCloseTo(statistics.kl, 6)
+  })
+
+  test('weights of the tokens change gradient and loss as they say', async () => {
+    // Twice the batch: once with weights that leave only every second counted token, once without the others.
+    const { lossMask, advantages, behaviourLogprobs, versions } = given.batch
+    const places = [...lossMask.keys()].filter((i) => lossMask[i] === 1)
+    const kept = new Set(places.filter((_, index) => index % 2 === 0))
+    const weights = Float32Array.from(lossMask, (_, i) => (kept.has(i) ? 1 / kept.size : 0))
+    const weighed = await graphGradient({ ...given, batch: { ...given.batch, weights } }, policy)
+    const only = {
+      ...given.batch,
+      lossMask: lossMask.map((_, i) => (kept.has(i) ? 1 : 0)),
+      advantages: advantages.map((value, i) => (kept.has(i) ? value : 0)),
+      behaviourLogprobs: behaviourLogprobs.map((value, i) => (kept.has(i) ? value : 0)),
+      versions: versions.map((value, i) => (kept.has(i) ? value : -1)),
+    }
+    const alone = await graphGradient({ ...given, batch: only }, policy)
+    expect(weighed.statistics.loss).toBeCloseTo(alone.statistics.loss, 5)
+    for (const [name, gradient] of alone.gradients) {
+      const error = Math.hypot(...gradient.map((g, i) => g - (weighed.gradients.get(name)?.[i] as number)))
+      expect(error / Math.hypot(...gradient), name).toBeLessThan(1e-5)
+    }
+  })
+
   test('micro-batches of any size give the gradient of one big batch', async () => {
     const whole = await graphGradient(given, policy)
     const cut = await graphGradient(given, policy, 16)
@@ -323,11 +376,11 @@ test.each([0.0001, 0.01, 1])(
         objective: {
           vectors: {
             ...vectors,
+            weights: new Float32Array(micro.sources.length).fill(1 / micro.sources.length),
             advantages: Float32Array.from(micro.sources, (i) => batch.advantages[i] ?? 0),
           },
           numbers: {
             inverse_temperature: 1 / objective.temperature,
-            weight: 1 / micro.sources.length,
             clip_floor: 1 - objective.clipLow,
             clip_ceiling: 1 + objective.clipHigh,
             dual_clip: objective.dualClip,

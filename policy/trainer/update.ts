@@ -2,8 +2,8 @@
  * One update: gradient of the objective over a batch, one step of the optimizer, the next checkpoint.
  *
  * Invariants
- * - Statistics and gradient are means over all counted tokens of the batch, however it is cut into
- *   micro-batches.
+ * - Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them; the other
+ *   statistics count all alike. How it is cut into micro-batches changes nothing.
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
 import { z } from 'zod'
@@ -14,6 +14,7 @@ import { finishedResult } from './finished-result.ts'
 import type { GradientSum } from './gradient-sum.ts'
 import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
 import { type MicroBatch, microBatches } from './micro-batch.ts'
+import { Origins } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
@@ -37,6 +38,23 @@ const statisticsSchema = z.strictObject({
   gradientNorm: z.number(),
   actionTokens: z.int(),
   tokens: z.int(),
+  origins: z
+    .array(
+      z
+        .strictObject({
+          version: z.int(),
+          stale: z.boolean(),
+          tokens: z.int(),
+          divergence: z.number(),
+          ratios: z.number(),
+          squares: z.number(),
+          histogram: z.array(z.int()).readonly(),
+        })
+        .readonly(),
+    )
+    .readonly()
+    // Results of older versions have none.
+    .default([]),
 })
 type Statistics = z.output<typeof statisticsSchema>
 
@@ -101,28 +119,34 @@ export async function batchGradient(
   if (actionTokens === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
+  const origins = new Origins(batch)
+  const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
   policy.gradient.clear()
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
   const works = micros.map((micro, index) => ({
     micro,
-    objective: objectiveFeeds(objective, batch, micro, references[index]?.logprobs, 1 / actionTokens),
+    objective: objectiveFeeds(objective, batch, micro, references[index]?.logprobs, weightOf),
   }))
   let done = 0
   const results = await graphs.run(policy, graphKind(objective), works, policy.gradient, () =>
     onProgress(++done, works.length),
   )
-  for (const [index, result] of results.entries())
-    addStatistics(totals, objective, batch, micros[index] as MicroBatch, result, references[index]?.logprobs)
+  for (const [index, result] of results.entries()) {
+    const micro = micros[index] as MicroBatch
+    addStatistics(totals, objective, { batch, weightOf }, micro, result, references[index]?.logprobs)
+    if (objective.kind === 'policy') origins.add(micro, result)
+  }
   const mean = (sum: number): number => sum / actionTokens
   return {
-    loss: mean(totals.loss),
+    loss: totals.loss,
     kl: mean(totals.kl),
     referenceKl: mean(totals.referenceKl),
     entropy: mean(totals.entropy),
     clipFraction: mean(totals.clipFraction),
     actionTokens,
     tokens: batch.tokens.length,
+    origins: origins.sums(),
   }
 }
 
@@ -148,14 +172,15 @@ function objectiveFeeds(
   batch: UpdateBatch,
   { sources }: MicroBatch,
   referenceLogprobs: Float32Array | undefined,
-  weight: number,
+  weightOf: (source: number) => number,
 ): ObjectiveFeeds {
   const numbers = { inverse_temperature: 1 / objective.temperature }
-  if (objective.kind === 'supervised')
-    return { vectors: { weights: new Float32Array(sources.length).fill(weight) }, numbers }
+  const weights = Float32Array.from(sources, weightOf)
+  if (objective.kind === 'supervised') return { vectors: { weights }, numbers }
   const behaviour = Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
   return {
     vectors: {
+      weights,
       behaviour,
       advantages: Float32Array.from(sources, (source) => batch.advantages[source]!),
       // Without a reference its coefficient is 0, and any finite number will do.
@@ -163,7 +188,6 @@ function objectiveFeeds(
     },
     numbers: {
       ...numbers,
-      weight,
       clip_floor: 1 - objective.clipLow,
       clip_ceiling: 1 + objective.clipHigh,
       dual_clip: objective.dualClip,
@@ -176,7 +200,7 @@ function objectiveFeeds(
 function addStatistics(
   totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
   objective: ObjectiveSettings,
-  batch: UpdateBatch,
+  { batch, weightOf }: { readonly batch: UpdateBatch; readonly weightOf: (source: number) => number },
   { sources }: MicroBatch,
   { logprobs, entropy }: TokenResults,
   referenceLogprobs: Float32Array | undefined,
@@ -185,7 +209,7 @@ function addStatistics(
     const logprob = logprobs[row]!
     totals.entropy += entropy[row]!
     if (objective.kind === 'supervised') {
-      totals.loss -= logprob
+      totals.loss -= weightOf(source) * logprob
       continue
     }
     const behaviourLogprob = batch.behaviourLogprobs[source]!
@@ -200,7 +224,7 @@ function addStatistics(
       },
       objective,
     )
-    totals.loss += loss
+    totals.loss += weightOf(source) * loss
     totals.clipFraction += clipped ? 1 : 0
     totals.kl += boundedK3(logprob - behaviourLogprob).value
     if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value

@@ -7,8 +7,8 @@
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
  *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
  * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/objective.ts`), and −logp in
- * the supervised objective. The graph's gradient is that of Σ weight · L, a policy's weight being 1 / (all
- * action tokens of the batch), an imitation's a number of each token, so that micro-batches only have to be added.
+ * the supervised objective. The graph's gradient is that of Σ weight · L with a weight of each token, 1 / (all counted
+ * tokens of the batch) where all are alike, so that micro-batches only have to be added.
  *
  * Invariants
  * - The gradient is that of the loss of `learning/objective.ts`, which the trainer reports.
@@ -40,7 +40,7 @@ export const embeddedGradientName = 'gradient.embedded'
 
 /**
  * The ONNX bytes of a graph. Its inputs are those of `forward` and `targets` int64 [rows],
- * `inverse_temperature` []; `weights` [rows] for the supervised kind; for policies `weight` [], `behaviour`, `advantages`,
+ * `inverse_temperature` []; `weights` [rows] for gradients; for policies `behaviour`, `advantages`,
  * `reference` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
  * `kl_coefficient`, `entropy_coefficient`. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
  */
@@ -77,7 +77,12 @@ export function objective(
   blocks: number,
   begun: ReadonlyMap<string, Value> = new Map(),
 ): Objective {
-  const { weights, embedded, hidden, head } = forward(graph, architecture, kind !== 'logprobs', blocks)
+  const {
+    weights: parameters,
+    embedded,
+    hidden,
+    head,
+  } = forward(graph, architecture, kind !== 'logprobs', blocks)
   const targets = graph.input('targets', ['rows'], { type: 'int64' })
   // Scaling the hidden states costs less than scaling the logits.
   const scaled = scale(graph, hidden, graph.input('inverse_temperature', []))
@@ -85,27 +90,25 @@ export function objective(
   if (kind === 'logprobs') return { logprobs: chosen, entropy, gradients: new Map(), embedded: undefined }
 
   const seeds: [Value, Value][] = []
+  const weights = graph.input('weights', chosen.dims)
   if (kind === 'supervised') {
-    seeds.push([chosen, graph.operation('Neg', [graph.input('weights', chosen.dims)], chosen.dims)])
+    seeds.push([chosen, graph.operation('Neg', [weights], chosen.dims)])
   } else {
-    const weight = graph.input('weight', [])
-    seeds.push([chosen, policySlope(graph, chosen, weight)])
+    seeds.push([chosen, policySlope(graph, chosen, weights)])
     if (kind === 'policy_with_entropy') {
-      const coefficient = graph.operation('Mul', [graph.input('entropy_coefficient', []), weight], [])
-      const descent = graph.operation('Neg', [coefficient], [])
-      const size = graph.operation('Shape', [entropy], [1], { type: 'int64' })
-      seeds.push([entropy, graph.operation('Expand', [descent, size], entropy.dims)])
+      const descent = graph.operation('Neg', [graph.input('entropy_coefficient', [])], [])
+      seeds.push([entropy, graph.operation('Mul', [weights, descent], entropy.dims)])
     }
   }
   const gradientOf = gradients(graph, seeds, begun)
   const found = new Map<string, Value>()
-  for (const [name, value] of weights)
+  for (const [name, value] of parameters)
     if (name !== 'model.embed_tokens.weight' || value === head) found.set(name, gradientOf(value))
   return { logprobs: chosen, entropy, gradients: found, embedded: gradientOf(embedded) }
 }
 
 /** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − min(exp(ref − logp), 2)). */
-function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
+function policySlope(graph: Graph, logprobs: Value, weights: Value): Value {
   const { dims } = logprobs
   const behaviour = graph.input('behaviour', dims)
   const advantages = graph.input('advantages', dims)
@@ -140,5 +143,5 @@ function policySlope(graph: Graph, logprobs: Value, weight: Value): Value {
   const policy = op('Neg', op('Mul', gain, active))
   const drift = op('Exp', limited(op('Sub', reference, logprobs), k3Knee))
   const divergence = op('Mul', op('Sub', graph.scalar(1), drift), beta)
-  return op('Mul', op('Add', policy, divergence), weight)
+  return op('Mul', op('Add', policy, divergence), weights)
 }

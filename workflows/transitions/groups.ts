@@ -5,6 +5,7 @@
  * - A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
  */
 import { overdue } from '../../learning/admission.ts'
+import { poolAt } from '../../learning/cross-policy.ts'
 import { nextTask } from '../../learning/task-mix.ts'
 import type { GroupReport } from '../messages.ts'
 import { roomForGroups } from '../pipeline.ts'
@@ -18,7 +19,8 @@ import type { Changing } from './changing.ts'
  * @returns those that are in flight now and were not before
  */
 export function enterGroups(state: Changing): readonly GroupInFlight[] {
-  const { version, pool } = state
+  const { version } = state
+  const pool = poolAt(version, state.pool)
   const cursors = [...state.admitted]
   const entered = Array.from({ length: roomForGroups(state) }, (_, index): GroupInFlight => {
     const taskIndex = nextTask(state.weights, cursors)

@@ -6,6 +6,7 @@
  */
 import type { UpdateResult } from '../../activities/policy-update.ts'
 import { groupId } from '../../identity/identity.ts'
+import { blendedWeights } from '../../learning/adaptive-pool.ts'
 import { type LearningSignal, standstillAfter } from '../../learning/learning-signal.ts'
 import { nextBatchOf } from '../pipeline.ts'
 import type { GroupReady } from '../training-state.ts'
@@ -22,7 +23,7 @@ export function takeBatch(state: Changing): readonly GroupReady[] {
 /** Counts an update that is done: its groups are gone, its figures are the latest. Its version is published next. */
 export function settleUpdate(
   state: Changing,
-  { groups, success, reward, samples, staleness, signal }: Omit<UpdateResult, 'version'>,
+  { groups, success, reward, samples, staleness, signal, memberWeights = [] }: Omit<UpdateResult, 'version'>,
 ): void {
   const isLeft = ({ number }: GroupReady) => !groups.includes(groupId(state.run, number))
   state.step += 1
@@ -32,6 +33,7 @@ export function settleUpdate(
   state.reward = reward
   state.samples = samples
   state.staleness = staleness
+  state.memberWeights = blendedWeights(state.memberWeights, memberWeights, state.pool)
   receiveSignal(state, signal)
 }
 

@@ -10,9 +10,9 @@ import type { Changing } from './changing.ts'
 
 /** Makes a version the one that turns are sampled from; after an update the pool may take it in. */
 export function enterVersion(state: Changing, version: number): void {
+  const { version: before, pool, config } = state
   state.version = version
-  const { step, pool, config } = state
-  if (step > 0) state.pool = refreshPool(pool, { step, current: version }, config.crossPolicy)
+  if (state.step > 0) state.pool = refreshPool(pool, { before, current: version }, config.crossPolicy)
 }
 
 /** Keeps the checkpoint of a version; of many the latest are carried. */

@@ -1,0 +1,130 @@
+/**
+ * Figures of the groups that an update consumes, before the trainer has run.
+ *
+ * Invariants
+ * - All groups count, also those without preference, from which nothing is learnt.
+ */
+import type { TurnWorth } from '../learning/adaptive-pool.ts'
+import type { LearningSignal } from '../learning/learning-signal.ts'
+import { isSuccess } from '../learning/reward.ts'
+import type { Trajectory } from '../storage/trajectory.ts'
+import { rewardOf } from './failure.ts'
+import type { UpdateFigures } from './update-metrics.ts'
+
+/** An episode as it was played. */
+export interface CollectedEpisode {
+  readonly trajectory: Trajectory
+  /** [turns] whether each was drawn from the pool of older versions. */
+  readonly stale: readonly boolean[]
+}
+
+export interface CollectedGroup {
+  readonly task: string
+  /** Policy version when the group was admitted. */
+  readonly version: number
+  readonly episodes: readonly CollectedEpisode[]
+}
+
+/** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
+export interface OriginWorth extends TurnWorth {
+  readonly version: number | null
+}
+
+/** What is known of an update before the trainer has run. */
+export type CollectedFigures = Pick<
+  UpdateFigures,
+  | 'episodes'
+  | 'tokens'
+  | 'actionTokens'
+  | 'reward'
+  | 'shapedReward'
+  | 'success'
+  | 'samples'
+  | 'staleShare'
+  | 'groupsWithPreference'
+  | 'signal'
+> & { readonly worth: readonly OriginWorth[] }
+
+/** The figures of groups. @param groupsWithPreference those whose rewards differ */
+export function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: number): CollectedFigures {
+  const reward = new Map<string, number[]>()
+  const shapedReward = new Map<string, number[]>()
+  const success = new Map<string, number[]>()
+  let [episodes, tokens, actionTokens, turns, staleTurns] = [0, 0, 0, 0, 0]
+  for (const { task, episodes: played } of groups)
+    for (const one of played) {
+      const { episode, tokens: all, paid } = one.trajectory
+      episodes += 1
+      tokens += all.length
+      actionTokens += episode.seal.actionTokens
+      turns += one.stale.length
+      staleTurns += one.stale.filter((isStale) => isStale).length
+      append(reward, task, paid)
+      append(shapedReward, task, rewardIn(one))
+      append(success, task, isWon(one) ? 1 : 0)
+    }
+  return {
+    episodes,
+    tokens,
+    actionTokens,
+    reward: meansOf(reward),
+    shapedReward: meansOf(shapedReward),
+    success: meansOf(success),
+    samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
+    staleShare: turns === 0 ? 0 : staleTurns / turns,
+    worth: worthOf(groups),
+    groupsWithPreference,
+    signal: signalOf(groups, groupsWithPreference),
+  }
+}
+
+function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
+  const wins = groups.map(({ episodes }) => episodes.map(isWon))
+  const played = groups.flatMap(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
+  const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
+  const shareOf = (count: (trajectory: Trajectory) => number) =>
+    actions === 0 ? 0 : played.reduce((sum, trajectory) => sum + count(trajectory), 0) / actions
+  return {
+    groups: groups.length,
+    withPreference,
+    won: wins.filter((group) => group.every((won) => won)).length,
+    lost: wins.filter((group) => !group.some((won) => won)).length,
+    unusable: shareOf(({ unusable }) => unusable),
+    cutOff: shareOf(({ cutOff }) => cutOff),
+  }
+}
+
+/** What the turns of each origin were worth. */
+function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
+  const worths = new Map<string, OriginWorth>()
+  for (const { episodes } of groups)
+    for (const played of episodes)
+      for (const [turn, stale] of played.stale.entries()) {
+        // Fresh turns count together, whatever version was current.
+        const version = stale ? (played.trajectory.turns[turn]?.version ?? null) : null
+        const { turns, won } = worths.get(`${version}`) ?? { turns: 0, won: 0 }
+        worths.set(`${version}`, { version, turns: turns + 1, won: won + (isWon(played) ? 1 : 0) })
+      }
+  return [...worths.values()].sort((a, b) => (a.version ?? -1) - (b.version ?? -1))
+}
+
+function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
+  return isSuccess(episode.seal.outcome, episode.seal.reward)
+}
+
+/** The reward that learning uses. @throws UnrewardedEpisode */
+export function rewardIn({ trajectory: { episode } }: CollectedEpisode): number {
+  return rewardOf(episode.id, episode.seal.outcome, episode.seal.reward)
+}
+
+function append(lists: Map<string, number[]>, key: string, value: number): void {
+  lists.set(key, [...(lists.get(key) ?? []), value])
+}
+
+function meansOf(lists: ReadonlyMap<string, readonly number[]>): Record<string, number> {
+  const means = [...lists].map(([key, values]) => [
+    key,
+    values.reduce((sum, value) => sum + value, 0) / values.length,
+  ])
+  return Object.fromEntries(means)
+}

@@ -1,0 +1,86 @@
+/**
+ * The sections of the configuration that say how is learnt: whose turns, by which advantages, objective and optimizer.
+ *
+ * Invariants
+ * - Every field has a default, bounds and a description.
+ */
+import { z } from 'zod'
+import { amount, count, live, positive, probability, whole } from './bounded-field.ts'
+
+const decay = z.number().min(0).lt(1)
+
+/** Sampling of turns from older checkpoints. */
+export const crossPolicySchema = z.strictObject({
+  staleShare: probability
+    .default(0.25)
+    .describe('Probability that a turn is sampled from the pool of older checkpoints.'),
+  poolSize: amount(16)
+    .default(1)
+    .describe('Older checkpoints in the pool, which begins with version 0; 0 turns it off.'),
+  refreshEvery: count(1_000_000)
+    .default(24)
+    .describe(
+      'Versions that the newest member of the pool is behind at most; then the version before the current one comes in.',
+    ),
+  weighting: z
+    .enum(['equal', 'adaptive'])
+    .default('equal')
+    .describe(
+      '`equal`: all members of the pool are taken equally often. `adaptive`: less often the more they diverge from the policy, and the less often their turns win; `staleShare` is the largest share then.',
+    ),
+})
+
+/** Advantages, objective and optimizer. */
+export const learningSchema = z.strictObject({
+  advantage: z
+    .enum(['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'])
+    .default('grpo')
+    .describe(
+      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch.',
+    ),
+  taskNormalization: z
+    .enum(['none', 'per_task', 'per_task_published'])
+    .default('per_task')
+    .describe(
+      'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too.',
+    ),
+  clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
+  clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
+  dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),
+  klCoefficient: live('learning.klCoefficient')
+    .default(0.0001)
+    .describe(
+      'Weight β of the divergence from the warm-started policy; 0 leaves it out. One token changes the gradient by β at most.',
+    ),
+  entropyCoefficient: live('learning.entropyCoefficient').default(0).describe('Weight of the entropy bonus.'),
+  notCompletedPenalty: z
+    .number()
+    .min(-1000)
+    .max(0)
+    .default(-0.2)
+    .describe('Reward of an episode that did not complete.'),
+  learningRate: live('learning.learningRate')
+    .default(0.0003)
+    .describe('Learning rate of AdamW, at the top of its schedule.'),
+  warmUpUpdates: amount(1_000_000)
+    .default(0)
+    .describe('Updates over which the learning rate rises to its peak.'),
+  finalLearningRateShare: probability
+    .default(1)
+    .describe(
+      'Learning rate at the last update, as a share of the peak; the decay is linear, 1 keeps it constant.',
+    ),
+  beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
+  beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
+  epsilon: positive(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
+  weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
+  gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
+  gradientLimit: live('learning.gradientLimit')
+    .default(1000)
+    .describe(
+      'Global gradient norm, before it is clipped, above which an update is refused: the run keeps its version and pauses.',
+    ),
+  microBatchTokens: whole(64, 16_777_216)
+    .default(4096)
+    .describe('Tokens of one micro-batch; it bounds memory and changes results only by rounding.'),
+})
