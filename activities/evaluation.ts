@@ -26,7 +26,20 @@ interface Dependencies {
 
 export type EvaluationActivities = ReturnType<typeof createEvaluationActivities>
 
+/** One version on one suite. */
+interface WantedEvaluation {
+  readonly evaluation: EvaluationId
+  readonly run: RunId
+  readonly suite: string
+  readonly version: number
+}
+
 export function createEvaluationActivities({ store, runs }: Dependencies) {
+  async function enter({ evaluation: id, run, suite, version }: WantedEvaluation): Promise<void> {
+    const { config } = await runs.get(run)
+    await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
+  }
+
   return failing({
     async recordEvaluation(request: {
       readonly evaluation: EvaluationId
@@ -38,7 +51,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const { evaluation: id, run, summary, samples = 1 } = request
       const { config, directory } = await runs.get(run)
       const { suite, version, success, n } = summary
-      await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
+      await enter({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
       const figures: EvaluationFigures = { meanReward: meanRewardOf(episodes), samples, ...found }
@@ -68,31 +81,17 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
      * Enters an evaluation that is about to start: from now on its version's checkpoint is kept.
      * @returns whether it has no result yet
      */
-    async beginEvaluation(request: {
-      readonly evaluation: EvaluationId
-      readonly run: RunId
-      readonly suite: string
-      readonly version: number
-    }): Promise<{ readonly isNew: boolean }> {
-      const { evaluation: id, run, suite, version } = request
-      const { config } = await runs.get(run)
-      await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
-      return { isNew: (await store.evaluations.get(id))?.result === undefined }
+    async beginEvaluation(request: WantedEvaluation): Promise<{ readonly isNew: boolean }> {
+      await enter(request)
+      return { isNew: (await store.evaluations.get(request.evaluation))?.result === undefined }
     },
 
     /** Enters that an evaluation is not waited for any more; asked for again, it begins anew. */
-    async failEvaluation(request: {
-      readonly evaluation: EvaluationId
-      readonly run: RunId
-      readonly suite: string
-      readonly version: number
-      /** In words. */
-      readonly reason: string
-    }): Promise<void> {
-      const { evaluation: id, run, suite, version, reason } = request
-      const { config } = await runs.get(run)
-      await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
-      await store.evaluations.fail(id, reason)
+    async failEvaluation(
+      request: WantedEvaluation & { /** In words. */ readonly reason: string },
+    ): Promise<void> {
+      await enter(request)
+      await store.evaluations.fail(request.evaluation, request.reason)
     },
 
     /** What those evaluations found that have ended. */

@@ -16,7 +16,6 @@ import {
   seedOf,
   seedOfWork,
   uniforms,
-  updateId,
   withinRun,
   workflowIdOf,
   yieldsToTraining,
@@ -55,7 +54,6 @@ describe('an identity', () => {
   // [IDENTITY-1]
   it('is equal for equal work and different for different work', () => {
     expect(groupId(run, 3)).toBe('demo/g3')
-    expect(updateId(run, 7)).toBe('demo/u7')
     expect(episodeId(groupId(run, 3), 0, 1)).toBe(episodeId(groupId(run, 3), 0, 1))
     expect(episodeId(groupId(run, 3), 0, 1)).not.toBe(episodeId(groupId(run, 3), 1, 0))
   })

@@ -30,10 +30,8 @@ export type ParentId = GroupId | EvaluationId | BranchId
 export type EpisodeId = Branded<'EpisodeId'>
 /** `<run>/schedule-<name>`: a schedule of evaluations. */
 export type ScheduleId = Branded<'ScheduleId'>
-/** `<run>/u<step>`: one update of the policy. */
-export type UpdateId = Branded<'UpdateId'>
 /** Every name that begins with a run's. */
-export type WorkId = RunId | ParentId | EpisodeId | ScheduleId | UpdateId
+export type WorkId = RunId | ParentId | EpisodeId | ScheduleId
 
 /** What tells a home's work from that of others on a server that they share; empty on a server of the home's own. */
 export type HomeName = Branded<'HomeName'>
@@ -150,11 +148,6 @@ export function branchId(episode: EpisodeId, turn: number, version: number): Bra
 /** True for what branchId made, and not for an episode of it. */
 export function isBranchId(id: string): id is BranchId {
   return branchPattern.test(id)
-}
-
-/** @example updateId(runId('demo'), 7) // 'demo/u7' */
-export function updateId(run: RunId, step: number): UpdateId {
-  return `${run}/u${step}` as UpdateId
 }
 
 /** What an episode's id tells of its ancestors. */

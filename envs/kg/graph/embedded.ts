@@ -165,12 +165,10 @@ export class EmbeddedGraph implements KnowledgeGraph {
   #edgesOf(subject: string): Edges {
     const known = this.#edges.get(subject)
     if (known !== undefined) return known
-    const edges = new Map<string, string[]>()
-    for (const [relation, object] of this.#lookup(subject)) {
-      const objects = edges.get(relation)
-      if (objects === undefined) edges.set(relation, [object])
-      else objects.push(object)
-    }
+    const byRelation = Map.groupBy(this.#lookup(subject), ([relation]) => relation)
+    const edges = new Map(
+      [...byRelation].map(([relation, found]) => [relation, found.map(([, object]) => object)]),
+    )
     this.#edges.set(subject, edges)
     return edges
   }
