@@ -6,6 +6,7 @@
  */
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import { causalLimits } from '../transformer/attention.ts'
 import { microBatchGraph, sumName } from '../transformer/micro-batch-graph.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
@@ -147,13 +148,11 @@ export class GraphSessions {
     if (known !== undefined && known.time >= time) return known.feeds
     const { cosines, sines, negativeSines } = rotaryTables(architecture, time)
     const dims = [time, architecture.head_dim / 2]
-    const mask = new Float32Array(time * time)
-    for (let query = 0; query < time; query++) mask.fill(-1e9, query * time + query + 1, (query + 1) * time)
     const feeds = {
       cosines: tensor('float32', cosines, dims),
       sines: tensor('float32', sines, dims),
       negative_sines: tensor('float32', negativeSines, dims),
-      mask: tensor('float32', mask, [time, time]),
+      mask: tensor('float32', causalLimits(time), [time, time]),
     }
     this.#tables.set(key, { time, feeds })
     return feeds

@@ -6,7 +6,7 @@
  *
  * Invariants
  * - The number of blocks changes no result beyond rounding.
- * - No query sees a later key.
+ * - No query sees a later key: it weighs e^−60 of what is seen at most, which is nothing in single precision.
  */
 import { type Dimension, type Graph, microsoft, type Value } from '../graph/graph.ts'
 
@@ -21,14 +21,25 @@ export interface AttentionShape {
 
 /** What every layer's attention shares: masks of the blocks, made once per graph. */
 export interface CausalMasks {
-  /** Block i: [time / blocks, (i + 1) · time / blocks], 0 where a key may be seen, else very negative. */
+  /** Block i: [time / blocks, (i + 1) · time / blocks] of `causalLimits`. */
   readonly blocks: readonly Value[]
+}
+
+/**
+ * Scores at most, relative to a token's score for itself: [time, time], no limit where a key may be seen. What is masked
+ * is not lower, because the runtime's softmax would make numbers of it that are denormal: the processor takes so much
+ * longer for them that all of softmax took three times as long.
+ */
+export function causalLimits(time: number): Float32Array {
+  const limits = new Float32Array(time * time).fill(Number.POSITIVE_INFINITY)
+  for (let query = 0; query < time; query++) limits.fill(-60, query * time + query + 1, (query + 1) * time)
+  return limits
 }
 
 const time = 'time'
 const blockTime = 'block_time'
 
-/** The masks of the blocks, from the whole mask [time, time]. */
+/** The masks of the blocks, from the whole of `causalLimits`. */
 export function causalMasks(graph: Graph, mask: Value, blocks: number): CausalMasks {
   if (blocks === 1) return { blocks: [mask] }
   const rows = split(graph, mask, 0, blocks, [blockTime, time])
@@ -43,7 +54,7 @@ export function causalMasks(graph: Graph, mask: Value, blocks: number): CausalMa
 }
 
 /**
- * softmax(q · kᵀ / √headDim + mask) · v; each key-value head serves heads / keyValueHeads query heads.
+ * softmax(q · kᵀ / √headDim, masked) · v; each key-value head serves heads / keyValueHeads query heads.
  * @param q [batch, heads, time, headDim]
  * @param k [batch, keyValueHeads, time, headDim]
  * @param v [batch, keyValueHeads, time, headDim]
@@ -62,10 +73,12 @@ export function attention(
   const alpha = 1 / Math.sqrt(headDim)
   const share = heads / keyValueHeads
   const queryDims = [batch, keyValueHeads, 'shared_queries', headDim]
-  const grouped = (x: Value): Value =>
-    share === 1
-      ? x
-      : graph.operation('Reshape', [x, graph.integers(0, keyValueHeads, -1, headDim)], queryDims)
+  const grouped = (x: Value): Value => {
+    if (share === 1) return x
+    const columns = x.dims[3] as number
+    const target = graph.integers(0, keyValueHeads, -1, columns)
+    return graph.operation('Reshape', [x, target], [batch, keyValueHeads, 'shared_queries', columns])
+  }
   const ungrouped = (x: Value): Value =>
     share === 1
       ? x
@@ -75,22 +88,29 @@ export function attention(
           [batch, heads, blockTime, headDim],
         )
   const cut = (x: Value): readonly Value[] =>
-    split(graph, x, 2, blocks, [batch, x.dims[1] as Dimension, blockTime, headDim])
+    split(graph, x, 2, blocks, [batch, x.dims[1] as Dimension, blockTime, x.dims[3] as Dimension])
+  const wide = headDim + 1
 
+  // A column more subtracts a number of each query within the product: [q, c] · [k, −1]ᵀ = q · kᵀ − c. It makes scores
+  // relative to the token's own, which changes no probability.
   const keys = cut(k)
   const values = cut(v)
-  const parts = cut(q).map((query, index) => {
+  const wideKeys = cut(withColumnOfMinusOne(graph, k))
+  const queries = cut(q)
+  const parts = cut(withColumn(graph, q, rowProducts(graph, q, k, shape))).map((wideQuery, index) => {
     const dims = [batch, keyValueHeads, keysOf(index), headDim]
+    const wideDims = [batch, keyValueHeads, keysOf(index), wide]
     const scoreDims = [batch, keyValueHeads, 'shared_queries', keysOf(index)]
     const part = {
-      query: grouped(query),
+      query: grouped(queries[index] as Value),
       keys: prefix(graph, keys, index, 2, dims),
       values: prefix(graph, values, index, 2, dims),
     }
-    const scores = multiply(graph, part.query, part.keys, scoreDims, { transB: 1, alpha })
+    const relative = [grouped(wideQuery), prefix(graph, wideKeys, index, 2, wideDims)] as const
+    const scores = multiply(graph, ...relative, scoreDims, { transB: 1, alpha })
     const probabilities = maskedSoftmax(graph, scores, masks.blocks[index] as Value, share)
     const result = multiply(graph, probabilities, part.values, queryDims, {})
-    return { ...part, probabilities, result, dims, scoreDims }
+    return { ...part, probabilities, result, scoreDims }
   })
   const y = join(
     graph,
@@ -99,24 +119,26 @@ export function attention(
   )
 
   // With P the probabilities and O = P·V: dV = Pᵀ·dO, dS = P ∘ (dO·Vᵀ − rowsum(dO ∘ O)),
-  // dQ = dS·K/√d, dK = dSᵀ·Q/√d (the row sum equals rowsum(dP ∘ P), from a far smaller product). dV and dK are computed
+  // dQ = dS·K/√d, dK = dSᵀ·Q/√d (the row sum equals rowsum(dP ∘ P), from a far smaller product, and a column more subtracts it). dV and dK are computed
   // as dOᵀ·P and Qᵀ·dS and turned afterwards: the runtime turns its left factor first, and P and dS are large.
   graph.record([y], [q, k, v], ([gradient]) => {
     const dQueries: Value[] = []
     const dKeys: Value[][] = keys.map(() => [])
     const dValues: Value[][] = keys.map(() => [])
-    for (const [index, dBlock] of cut(gradient as Value).entries()) {
+    const given = gradient as Value
+    const wideBlocks = cut(
+      withColumn(graph, given, rowProducts(graph, given, y, { ...shape, keyValueHeads: heads })),
+    )
+    const wideValues = cut(withColumnOfMinusOne(graph, v))
+    for (const [index, dBlock] of cut(given).entries()) {
       const part = parts[index] as (typeof parts)[number]
       const dResult = grouped(dBlock)
-      const product = graph.operation('Mul', [dResult, part.result], queryDims)
-      const rowSum = graph.operation(
-        'ReduceSum',
-        [product, graph.integers(-1)],
-        [batch, keyValueHeads, 'shared_queries', 1],
-        { attributes: { keepdims: 1 } },
-      )
-      const dProbabilities = multiply(graph, dResult, part.values, part.scoreDims, { transB: 1 })
-      const centred = graph.operation('Sub', [dProbabilities, rowSum], part.scoreDims)
+      const wideDims = [batch, keyValueHeads, keysOf(index), wide]
+      const relative = [
+        grouped(wideBlocks[index] as Value),
+        prefix(graph, wideValues, index, 2, wideDims),
+      ] as const
+      const centred = multiply(graph, ...relative, part.scoreDims, { transB: 1 })
       const dScores = graph.operation('Mul', [centred, part.probabilities], part.scoreDims)
       dQueries.push(ungrouped(multiply(graph, dScores, part.keys, queryDims, { alpha })))
       const dims = [batch, keyValueHeads, headDim, keysOf(index)]
@@ -141,7 +163,7 @@ export function attention(
 function maskedSoftmax(graph: Graph, scores: Value, mask: Value, share: number): Value {
   const softmax = { attributes: { axis: -1 } }
   if (share === 1) {
-    const masked = graph.operation('Add', [scores, mask], scores.dims)
+    const masked = graph.operation('Min', [scores, mask], scores.dims)
     return graph.operation('Softmax', [masked], scores.dims, softmax)
   }
   const [batch, keyValueHeads, , keys] = scores.dims as readonly [Dimension, Dimension, Dimension, Dimension]
@@ -152,7 +174,7 @@ function maskedSoftmax(graph: Graph, scores: Value, mask: Value, share: number):
   })
   const wideDims = [batch, keyValueHeads, share, blockTime, keys]
   const spread = graph.operation('Reshape', [scores, wide], wideDims)
-  const masked = graph.operation('Add', [spread, mask], wideDims)
+  const masked = graph.operation('Min', [spread, mask], wideDims)
   const probabilities = graph.operation('Softmax', [masked], wideDims, softmax)
   const keyCount = graph.operation('Shape', [mask], [1], { attributes: { start: 1 }, type: 'int64' })
   const narrow = graph.operation('Concat', [graph.integers(0, 0, -1), keyCount], [4], {
@@ -160,6 +182,52 @@ function maskedSoftmax(graph: Graph, scores: Value, mask: Value, share: number):
     type: 'int64',
   })
   return graph.operation('Reshape', [probabilities, narrow], scores.dims)
+}
+
+/**
+ * Σ q ∘ k of every query and the key at its place.
+ * @param q [batch, heads, time, headDim]
+ * @param k [batch, keyValueHeads, time, headDim]
+ * @returns [batch, heads, time, 1]
+ */
+function rowProducts(
+  graph: Graph,
+  q: Value,
+  k: Value,
+  { heads, keyValueHeads, headDim }: AttentionShape,
+): Value {
+  const [batch, , places] = q.dims as readonly [Dimension, Dimension, Dimension]
+  const share = heads / keyValueHeads
+  const spread = (x: Value, ofShare: number): Value =>
+    share === 1
+      ? x
+      : graph.operation(
+          'Reshape',
+          [x, graph.integers(0, keyValueHeads, ofShare, -1, headDim)],
+          [batch, keyValueHeads, ofShare, places, headDim],
+        )
+  const products = graph.operation('Mul', [spread(q, share), spread(k, 1)], spread(q, share).dims)
+  const sums = graph.operation(
+    'ReduceSum',
+    [products, graph.integers(-1)],
+    [...products.dims.slice(0, -1), 1],
+    {
+      attributes: { keepdims: 1 },
+    },
+  )
+  const dims = [batch, heads, places, 1]
+  return share === 1 ? sums : graph.operation('Reshape', [sums, graph.integers(0, heads, -1, 1)], dims)
+}
+
+/** x [..., headDim] with one more column [..., 1]. */
+function withColumn(graph: Graph, x: Value, column: Value): Value {
+  const dims = [...x.dims.slice(0, -1), (x.dims.at(-1) as number) + 1]
+  return graph.operation('Concat', [x, column], dims, { attributes: { axis: -1 } })
+}
+
+function withColumnOfMinusOne(graph: Graph, x: Value): Value {
+  const dims = [...x.dims.slice(0, -1), (x.dims.at(-1) as number) + 1]
+  return graph.operation('Pad', [x, graph.integers(0, 0, 0, 0, 0, 0, 0, 1), graph.scalar(-1)], dims)
 }
 
 function keysOf(block: number): string {

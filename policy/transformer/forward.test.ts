@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
+import { causalLimits } from './attention.ts'
 import { initialWeights } from './initialization.ts'
 import { objectiveGraph } from './objective-graph.ts'
 import { rotaryTables } from './rope.ts'
@@ -28,8 +29,6 @@ async function train(blocks: number, tokens: readonly number[], rows: readonly n
     threads: 1,
   })
   const { cosines, sines, negativeSines } = rotaryTables(architecture, time)
-  const mask = new Float32Array(time * time)
-  for (let query = 0; query < time; query++) mask.fill(-1e9, query * time + query + 1, (query + 1) * time)
   const half = [time, architecture.head_dim / 2]
   const feeds: Record<string, Tensor> = {
     tokens: tensor('int64', BigInt64Array.from(tokens, BigInt), [tokens.length / time, time]),
@@ -39,7 +38,7 @@ async function train(blocks: number, tokens: readonly number[], rows: readonly n
       BigInt64Array.from(rows, () => 3n),
       [rows.length],
     ),
-    mask: tensor('float32', mask, [time, time]),
+    mask: tensor('float32', causalLimits(time), [time, time]),
     cosines: tensor('float32', cosines, half),
     sines: tensor('float32', sines, half),
     negative_sines: tensor('float32', negativeSines, half),

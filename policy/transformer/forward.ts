@@ -31,7 +31,7 @@ export const timeMultiple = 16
 
 /**
  * Adds the decoder to a graph with these inputs: `tokens` int64 [batch, time]; `rows` int64 [rows],
- * distinct indices into batch · time; `mask` [time, time]; `cosines`, `sines`, `negative_sines`
+ * distinct indices into batch · time; `mask` [time, time], which `causalLimits` gives; `cosines`, `sines`, `negative_sines`
  * [positions, headDim / 2]; and the weights.
  * @param differentiate whether gradients of the weights are wanted
  * @param blocks attention blocks: 1, 2, 4 or 8

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
+import { causalLimits } from './attention.ts'
 import { initialWeights } from './initialization.ts'
 import { microBatchGraph, sumName } from './micro-batch-graph.ts'
 import { gradientName } from './objective-graph.ts'
@@ -49,9 +50,6 @@ async function run(
   sums: ReadonlyMap<string, Float32Array>,
 ) {
   const { cosines, sines, negativeSines } = rotaryTables(architecture, longest)
-  const mask = Float32Array.from({ length: longest ** 2 }, (_, i) =>
-    i % longest > Math.floor(i / longest) ? -1e9 : 0,
-  )
   const tokens = given.flatMap((micro) => micro.tokens)
   const rows = given.flatMap((micro) => micro.rows)
   const feeds: Record<string, Tensor> = {
@@ -70,7 +68,7 @@ async function run(
     ),
     weights: tensor('float32', Float32Array.from(rows, Math.cos), [rows.length]),
     inverse_temperature: tensor('float32', Float32Array.of(1.25), []),
-    mask: tensor('float32', mask, [longest, longest]),
+    mask: tensor('float32', causalLimits(longest), [longest, longest]),
     cosines: tensor('float32', cosines, [longest, 2]),
     sines: tensor('float32', sines, [longest, 2]),
     negative_sines: tensor('float32', negativeSines, [longest, 2]),
