@@ -1,6 +1,5 @@
 /**
- * Former executions: a run of this home that is in progress under another name of the home, as before it joined a fleet or as
- * a release began it that knew no names of homes.
+ * Former executions: a run of this home that is in progress under another name of the home, as before it joined a fleet.
  *
  * Invariants
  * - A run has one execution: none is started beside another that still runs.
@@ -10,7 +9,7 @@ import type { Client } from '@temporalio/client'
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js'
 import { ownServer, workflowIdOf } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
-import { isNotFound } from '../temporal/call-status.ts'
+import { describedExecution, startPayloads } from '../temporal/histories.ts'
 import { otherNames } from '../temporal/home-name.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import type { SessionParts } from './run-calls.ts'
@@ -35,24 +34,12 @@ export async function refuseFormerExecution(
 
 /** Whether it is an execution of the very run: a run of another home was not created in the same millisecond. */
 async function isRunningFor(client: Client, workflowId: string, { created }: StoredRun): Promise<boolean> {
-  try {
-    const { status } = await client.workflow.getHandle(workflowId).describe()
-    if (status.name !== 'RUNNING') return false
-    const { history } = await client.workflowService.getWorkflowExecutionHistory({
-      namespace: client.options.namespace,
-      execution: { workflowId },
-      maximumPageSize: 1,
-    })
-    const begun = history?.events?.[0]?.workflowExecutionStartedEventAttributes
-    const { loadedDataConverter } = client.options
-    const state = await decodeFromPayloadsAtIndex<Partial<TrainingState>>(
-      loadedDataConverter,
-      0,
-      begun?.input?.payloads,
-    )
-    return state?.startedAt === created
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
+  if ((await describedExecution(client, workflowId))?.status.name !== 'RUNNING') return false
+  const { loadedDataConverter } = client.options
+  const state = await decodeFromPayloadsAtIndex<Partial<TrainingState>>(
+    loadedDataConverter,
+    0,
+    await startPayloads(client, workflowId),
+  )
+  return state?.startedAt === created
 }

@@ -15,7 +15,7 @@ import { reasonOf } from '../faults/reason.ts'
 import { type RunId, workflowIdOf } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import type { StoredRun } from '../storage/runs.ts'
-import { isNotFound } from '../temporal/call-status.ts'
+import { describedExecution, startPayloads } from '../temporal/histories.ts'
 import {
   type KeyRing,
   keyRing,
@@ -53,7 +53,7 @@ export async function findOlderWorkflows({
     for (const run of running)
       await connection.withDeadline(Date.now() + lookDeadlineMs, async () => {
         const workflowId = workflowIdOf(homeName, run.id)
-        await requireKey(run.id, await firstPayloads(connection, server.namespace, workflowId), ring)
+        await requireKey(run.id, await startPayloads(client, workflowId), ring)
         const published = await publishedBy(client, workflowId)
         if (published !== undefined && published > (run.version ?? -1))
           throw olderStore(run, published, server.embedded ? home : undefined)
@@ -93,13 +93,10 @@ async function requireKey(
 
 /** The version that a run's workflow says it has published; undefined where none is running. */
 async function publishedBy(client: Client, workflowId: string): Promise<number | undefined> {
-  try {
-    const { status, typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe()
-    return status.name === 'RUNNING' ? typedSearchAttributes.get(searchAttributes.version) : undefined
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
+  const execution = await describedExecution(client, workflowId)
+  return execution?.status.name === 'RUNNING'
+    ? execution.typedSearchAttributes.get(searchAttributes.version)
+    : undefined
 }
 
 function olderStore({ id, version }: StoredRun, published: number, home: Home | undefined): SessionFault {
@@ -113,19 +110,4 @@ function olderStore({ id, version }: StoredRun, published: number, home: Home | 
     'refused',
     `the store is older than the workflows: it has ${has} of run ${id}, they have published version ${published}; put the newer store.db back, ${wayOut}`,
   )
-}
-
-/** What the run's execution was started with; nothing where the server has none. */
-async function firstPayloads({ workflowService }: Connection, namespace: string, workflowId: string) {
-  try {
-    const { history } = await workflowService.getWorkflowExecutionHistory({
-      namespace,
-      execution: { workflowId },
-      maximumPageSize: 1,
-    })
-    return history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
-  } catch (error) {
-    if (isNotFound(error)) return []
-    throw error
-  }
 }

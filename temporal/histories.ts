@@ -5,7 +5,8 @@
  * - Only a workflow that ended before the given time is forgotten; what it decided is in the store.
  * - Forgetting twice changes nothing.
  */
-import type { Client } from '@temporalio/client'
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
+import type { Payload } from '@temporalio/common'
 import type { RunConfig } from '../config/schema.ts'
 import { type HomeName, type RunId, workflowIdOf } from '../identity/identity.ts'
 import { searchAttributes } from '../workflows/messages.ts'
@@ -27,6 +28,37 @@ const dayMs = 24 * 60 * 60 * 1000
 /** The time before which histories of a run are past theirs. @param now milliseconds since the epoch */
 export function historiesBefore({ retention }: RunConfig, now: number): number {
   return now - retention.historyDays * dayMs
+}
+
+/** What the server says of an execution; undefined where it has none. */
+export async function describedExecution(
+  client: Client,
+  workflowId: string,
+): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(workflowId).describe()
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** What an execution was started with; nothing where the server has none. */
+export async function startPayloads(
+  { workflowService, options: { namespace } }: Client,
+  workflowId: string,
+): Promise<Payload[]> {
+  try {
+    const { history } = await workflowService.getWorkflowExecutionHistory({
+      namespace,
+      execution: { workflowId },
+      maximumPageSize: 1,
+    })
+    return history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? []
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
 }
 
 /** Executions of a run that ended before a time. @param before milliseconds since the epoch */

@@ -22,7 +22,7 @@ export function homeNameOn({ isOwn }: Pick<TemporalConnection, 'isOwn'>, store: 
   return isOwn ? ownServer : nameAtPlace(store)
 }
 
-/** Other names under which this very home may have begun work: without its present fleet, or in an earlier release. */
+/** Other names under which this very home may have begun work: without its present fleet, or on a server of its own. */
 export function otherNames(name: HomeName, store: Store): readonly HomeName[] {
   return [ownServer, nameAtPlace(store)].filter((other) => other !== name)
 }

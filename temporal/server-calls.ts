@@ -1,9 +1,10 @@
 /**
  * Calls to the server that a person waits for: none waits for ever, and none for a server that has fallen silent.
  */
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client'
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
 import { isDeadline } from './call-status.ts'
 import type { TemporalConnection } from './connection.ts'
+import { describedExecution } from './histories.ts'
 import { TemporalFault } from './server/fault.ts'
 
 /** Longer than a busy worker needs to answer; after it no worker is there. */
@@ -41,9 +42,8 @@ export function createServerCalls(
     ask,
     async describe(workflowId) {
       try {
-        return await ask(() => client.workflow.getHandle(workflowId).describe())
+        return await ask(() => describedExecution(client, workflowId))
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return undefined
         if (!isDeadline(error)) throw error
         const what = silence() ?? `The Temporal server at ${address} does not answer`
         throw new TemporalFault('unreachable', `${what}.`, { cause: error })

@@ -7,13 +7,12 @@
  */
 
 import { existsSync } from 'node:fs'
-import type { Client } from '@temporalio/client'
 import { type RunId, workflowIdOf } from '../../identity/identity.ts'
 import { type Home, homeAt } from '../../storage/home.ts'
 import { isWritable } from '../../storage/read-only.ts'
 import { openStore } from '../../storage/store.ts'
-import { isNotFound } from '../../temporal/call-status.ts'
 import { externalServer, withServer } from '../../temporal/connection.ts'
+import { describedExecution } from '../../temporal/histories.ts'
 import { homeNameOn } from '../../temporal/home-name.ts'
 import { findTemporalBinary, type TemporalBinary } from '../../temporal/server/binary.ts'
 import { type Check, check } from './check.ts'
@@ -71,15 +70,9 @@ async function installedBinary(): Promise<TemporalBinary | undefined> {
 async function withAttendance<T>(home: string, use: (attended: Attendance) => Promise<T>): Promise<T> {
   return withServer(home, { restartsHung: false }, async (client, server) => {
     await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
-    return await use((run: RunId) => isRunning(client, workflowIdOf(homeNameOn(server, store), run)))
+    return await use(async (run: RunId) => {
+      const execution = await describedExecution(client, workflowIdOf(homeNameOn(server, store), run))
+      return execution?.status.name === 'RUNNING'
+    })
   })
-}
-
-async function isRunning(client: Client, workflowId: string): Promise<boolean> {
-  try {
-    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING'
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
 }

@@ -146,10 +146,14 @@ async function readJson<Schema extends z.ZodType>(
   try {
     return schema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (cause) {
-    throw new EnvironmentFault('bad_data', `webshop data: ${file} cannot be read; get the file again`, {
-      cause,
-    })
+    throw unreadable(file, cause)
   }
+}
+
+function unreadable(file: string, cause: unknown): EnvironmentFault {
+  return new EnvironmentFault('bad_data', `webshop data: ${file} cannot be read; get the file again`, {
+    cause,
+  })
 }
 
 interface Products {
@@ -256,9 +260,6 @@ async function readingOf(file: string, named: boolean, visit: Visit): Promise<Re
   try {
     return await RecordFile.open(file, named, visit)
   } catch (cause) {
-    if (cause instanceof EnvironmentFault) throw cause
-    throw new EnvironmentFault('bad_data', `webshop data: ${file} cannot be read; get the file again`, {
-      cause,
-    })
+    throw cause instanceof EnvironmentFault ? cause : unreadable(file, cause)
   }
 }
