@@ -5,11 +5,12 @@
  * - All groups count, also those without preference, from which nothing is learnt.
  */
 import type { TurnWorth } from '../learning/adaptive-pool.ts'
+import type { BatchPlan } from '../learning/batch-plan.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import { rewardOf } from './failure.ts'
-import type { UpdateFigures } from './update-metrics.ts'
+import type { TaskFigures, UpdateFigures } from './update-metrics.ts'
 
 /** An episode as it was played. */
 export interface CollectedEpisode {
@@ -43,10 +44,14 @@ export type CollectedFigures = Pick<
   | 'staleShare'
   | 'groupsWithPreference'
   | 'signal'
+  | 'tasks'
 > & { readonly worth: readonly OriginWorth[] }
 
-/** The figures of groups. @param groupsWithPreference those whose rewards differ */
-export function figuresOf(groups: readonly CollectedGroup[], groupsWithPreference: number): CollectedFigures {
+/** The figures of groups and of what was planned of them. */
+export function figuresOf(
+  groups: readonly CollectedGroup[],
+  { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
+): CollectedFigures {
   const reward = new Map<string, number[]>()
   const shapedReward = new Map<string, number[]>()
   const success = new Map<string, number[]>()
@@ -72,6 +77,7 @@ export function figuresOf(groups: readonly CollectedGroup[], groupsWithPreferenc
     success: meansOf(success),
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
     staleShare: turns === 0 ? 0 : staleTurns / turns,
+    tasks: taskFigures(groups, tasks),
     worth: worthOf(groups),
     groupsWithPreference,
     signal: signalOf(groups, groupsWithPreference),
@@ -92,6 +98,22 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
     unusable: shareOf(({ unusable }) => unusable),
     cutOff: shareOf(({ cutOff }) => cutOff),
   }
+}
+
+/** What each task brought, and how much of the gradient it has. */
+function taskFigures(
+  groups: readonly CollectedGroup[],
+  planned: BatchPlan['tasks'],
+): Readonly<Record<string, TaskFigures>> {
+  const figures = [...planned].map(([task, { moments, gradientShare }]): [string, TaskFigures] => {
+    const wins = groups.filter((group) => group.task === task).map(({ episodes }) => episodes.map(isWon))
+    const won = wins.filter((group) => group.every((isOne) => isOne)).length
+    const lost = wins.filter((group) => !group.some((isOne) => isOne)).length
+    const mixed = wins.length - won - lost
+    const { mean, deviation } = moments
+    return [task, { won, lost, mixed, mean, deviation, gradientShare }]
+  })
+  return Object.fromEntries(figures)
 }
 
 /** What the turns of each origin were worth. */

@@ -31,7 +31,7 @@ import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
 import type { OpenRun } from './open-runs.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
-import { collectBatch, type PlayedGroups } from './update-batch.ts'
+import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
 export interface UpdateRequest {
@@ -43,6 +43,8 @@ export interface UpdateRequest {
   /** Consumed groups with the version at which each was admitted. */
   readonly groups: readonly { readonly group: GroupId; readonly version: number }[]
   readonly learning: LearningChange
+  /** [tasks] as they hold now; absent: as they are configured. */
+  readonly taskWeights?: readonly number[]
   readonly waitedSeconds: number
 }
 
@@ -91,7 +93,7 @@ export async function updatePolicy(
   if (before !== undefined) return resultAt(before, current)
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
-  const { batch, figures } = await collectBatch(store, ids, opened.config)
+  const { batch, figures } = await collectBatch(store, ids, rulesOf(opened, request))
   const { worth, ...collected } = figures
   const since = performance.now()
   const trained = await train(request, opened, batch, tools)
@@ -117,6 +119,12 @@ export async function updatePolicy(
   const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
   await store.updates.put(update)
   return resultAt((await store.updates.get(run, step)) ?? update, current)
+}
+
+/** The configuration with the weights of tasks that hold now. */
+function rulesOf({ config }: OpenRun, { taskWeights }: Pick<UpdateRequest, 'taskWeights'>): BatchRules {
+  const tasks = config.tasks.map((task, index) => ({ ...task, weight: taskWeights?.[index] ?? task.weight }))
+  return { ...config, tasks }
 }
 
 /** Those that the first attempt has taken; the requested ones for the first. */

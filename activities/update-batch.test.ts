@@ -165,3 +165,48 @@ it('before the first update, when the pool is version 0 as the policy is, the dr
   const without = { ...rules, crossPolicy: { ...rules.crossPolicy, poolSize: 0 } }
   expect((await collectBatch(store, ids, without)).figures.staleShare).toBe(0)
 })
+
+it('each task has its groups, its moments and its share of the gradient, and live weights of tasks hold', async () => {
+  const groupOf = (task: string, tokens: number, rewards: readonly [number, number]) => ({
+    task,
+    version: 1,
+    episodes: rewards.map((reward) => ({ reward, paid: reward, turns: [[1, tokens]] as const })),
+  })
+  const { store, ids } = storeOf([
+    groupOf('db', 1, [0, 1]),
+    groupOf('db', 1, [1, 1]),
+    groupOf('os', 3, [1, 0]),
+    groupOf('os', 3, [0, 0]),
+  ])
+  const { figures } = await collectBatch(store, ids, rules)
+  // Deviations of both groups are 0.7071, so advantages are the same, and tokens 2 to 6: shares 1/4 and 3/4.
+  expect(figures.tasks).toEqual({
+    db: {
+      won: 1,
+      lost: 0,
+      mixed: 1,
+      mean: 0,
+      deviation: expect.any(Number),
+      gradientShare: expect.closeTo(0.25, 9),
+    },
+    os: {
+      won: 0,
+      lost: 1,
+      mixed: 1,
+      mean: 0,
+      deviation: expect.any(Number),
+      gradientShare: expect.closeTo(0.75, 9),
+    },
+  })
+  const tasks = [
+    { ...rules.tasks[0], task: 'db', weight: 3 },
+    { ...rules.tasks[0], task: 'os', weight: 2 },
+  ] as typeof rules.tasks
+  const learning = { ...rules.learning, taskWeighting: 'equal', lossAggregation: 'task' } as const
+  const equal = await collectBatch(store, ids, { ...rules, tasks, learning })
+  expect(equal.figures.tasks?.db?.gradientShare).toBeCloseTo(0.6, 9)
+  // By task, each of db's two counted tokens has 1/4 and each of os's six 1/12; one token is read before each turn.
+  expect([...(equal.batch?.weights ?? [])]).toEqual(
+    [0, 1 / 4, 0, 1 / 4, 0, 1 / 12, 1 / 12, 1 / 12, 0, 1 / 12, 1 / 12, 1 / 12].map(Math.fround),
+  )
+})

@@ -37,7 +37,7 @@ export interface PlayedGroups {
 }
 
 /** What of a run decides on its batches. */
-export type BatchRules = Pick<RunConfig, 'seed' | 'rollout' | 'crossPolicy' | 'learning'>
+export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
 /** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode */
 export async function collectBatch(
@@ -53,15 +53,23 @@ export async function collectBatch(
       rewards: episodes.map(rewardIn),
       actionTokens: episodes.map(({ trajectory }) => trajectory.episode.seal.actionTokens),
     })),
-    rules.learning,
+    {
+      ...rules.learning,
+      taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
+    },
   )
   const learnt = collected.flatMap(({ episodes }, index) => {
-    const { advantages, inLoss } = plan.groups[index] ?? { advantages: [], inLoss: false }
-    return inLoss ? episodes.map((played, sample) => ({ ...played, advantage: advantages[sample] ?? 0 })) : []
+    const { advantages = [], tokenWeights = [], inLoss = false } = plan.groups[index] ?? {}
+    if (!inLoss) return []
+    return episodes.map((played, sample) => ({
+      ...played,
+      advantage: advantages[sample] ?? 0,
+      weight: tokenWeights[sample] ?? 0,
+    }))
   })
   return {
-    batch: plan.actionTokens === 0 ? null : batchOf(learnt),
-    figures: figuresOf(collected, plan.withPreference),
+    batch: plan.actionTokens === 0 ? null : batchOf(learnt, rules.learning),
+    figures: figuresOf(collected, plan),
   }
 }
 
@@ -95,25 +103,31 @@ function staleTurns(
   )
 }
 
-function batchOf(episodes: readonly (CollectedEpisode & { readonly advantage: number })[]): UpdateBatch {
+function batchOf(
+  episodes: readonly (CollectedEpisode & { readonly advantage: number; readonly weight: number })[],
+  { lossAggregation }: BatchRules['learning'],
+): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
-  const batch = {
+  const batch: UpdateBatch & { readonly stale: Uint8Array } = {
     tokens: new Int32Array(total),
     offsets: new Int32Array(episodes.length + 1),
     lossMask: new Uint8Array(total),
     behaviourLogprobs: new Float32Array(total),
     versions: new Int32Array(total),
     advantages: new Float32Array(total),
+    // Without weights all tokens count alike.
+    ...(lossAggregation === 'token' ? {} : { weights: new Float32Array(total) }),
     stale: new Uint8Array(total),
   }
   let at = 0
-  for (const [index, { trajectory, stale, advantage }] of episodes.entries()) {
+  for (const [index, { trajectory, stale, advantage, weight }] of episodes.entries()) {
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
       batch.advantages.fill(advantage, at + begin, at + end)
+      batch.weights?.fill(weight, at + begin, at + end)
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
     at += trajectory.tokens.length

@@ -10,6 +10,19 @@ import type { RatioStatistics } from '../learning/ratio-statistics.ts'
 import type { UpdateMetrics } from '../storage/metrics.ts'
 import type { StoredUpdate } from '../storage/updates.ts'
 
+/** Figures of one task in an update. */
+export interface TaskFigures {
+  /** Groups of which every episode was won, none was, and the others. */
+  readonly won: number
+  readonly lost: number
+  readonly mixed: number
+  /** Of the group advantages over action tokens of groups with preference, before task normalization. */
+  readonly mean: number
+  readonly deviation: number
+  /** Of Σ w·|A| over all action tokens, w being what a token counts in the loss. */
+  readonly gradientShare: number
+}
+
 /** Figures of one update, as the trainer activity stores them. */
 export interface UpdateFigures {
   readonly episodes: number
@@ -41,6 +54,8 @@ export interface UpdateFigures {
   readonly signal?: LearningSignal
   /** Why the update was refused; absent for one that was made. */
   readonly refused?: string
+  /** By task; absent in figures of older versions. */
+  readonly tasks?: Readonly<Record<string, TaskFigures>>
   readonly waitSeconds: number
   readonly trainSeconds: number
 }
@@ -72,9 +87,19 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     loss: figures.loss,
     groups_with_preference: figures.groupsWithPreference,
     ...signalKeys(figures.signal),
+    ...(figures.tasks === undefined ? {} : { tasks: taskKeys(figures.tasks) }),
     ...(figures.refused === undefined ? {} : { refused: figures.refused }),
     seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
   }
+}
+
+function taskKeys(tasks: Readonly<Record<string, TaskFigures>>) {
+  return Object.fromEntries(
+    Object.entries(tasks).map(([task, { won, lost, mixed, mean, deviation, gradientShare }]) => [
+      task,
+      { won, lost, mixed, mean, deviation, gradient_share: gradientShare },
+    ]),
+  )
 }
 
 function ratioKeys({ tokens, kl, effectiveShare, histogram }: RatioStatistics) {

@@ -44,6 +44,16 @@ export const learningSchema = z.strictObject({
     .describe(
       'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too.',
     ),
+  taskWeighting: z
+    .enum(['none', 'equal'])
+    .default('none')
+    .describe(
+      "How much of the gradient each task has: `none` as lengths and advantages have it; `equal` makes each task's share of the sum of |advantage| over action tokens its `weight`, among the tasks that have a preference.",
+    ),
+  lossAggregation: z
+    .enum(['token', 'episode', 'task'])
+    .default('token')
+    .describe('What counts alike in the loss: all action tokens of the batch, all episodes, or all tasks.'),
   clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
   clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
   dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),

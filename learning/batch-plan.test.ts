@@ -1,37 +1,43 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planBatch } from './batch-plan.ts'
+import { groupAdvantages } from './advantage.ts'
+import { type BatchPlan, planBatch } from './batch-plan.ts'
 import { tokenMoments } from './task-normalization.ts'
 
+const rules = { taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1, os: 1 } } as const
 const winner = { task: 'db', rewards: [0, 1], actionTokens: [3, 1] }
 const draw = { task: 'db', rewards: [0, 0], actionTokens: [7, 7] }
 
 describe('planBatch', () => {
   it('a group with equal rewards contributes nothing to the loss', () => {
-    const plan = planBatch([winner, draw], { advantage: 'grpo', taskNormalization: 'per_task' })
-    expect(plan.groups[1]).toEqual({ advantages: [0, 0], inLoss: false })
+    const plan = planBatch([winner, draw], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
+    expect(plan.groups[1]).toEqual({ advantages: [0, 0], tokenWeights: [0, 0], inLoss: false })
     expect(plan.groups[0]).toEqual(
-      planBatch([winner], { advantage: 'grpo', taskNormalization: 'per_task' }).groups[0],
+      planBatch([winner], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' }).groups[0],
     )
     expect(plan.withPreference).toBe(1)
     expect(plan.actionTokens).toBe(4) // 3 + 1, without the 14 of the draw
   })
 
   it('the published arithmetic keeps a group with equal rewards in the loss', () => {
-    const plan = planBatch([winner, draw], { advantage: 'grpo', taskNormalization: 'per_task_published' })
+    const plan = planBatch([winner, draw], {
+      ...rules,
+      advantage: 'grpo',
+      taskNormalization: 'per_task_published',
+    })
     expect(plan.groups[1]?.inLoss).toBe(true)
     expect(plan.groups[1]?.advantages[0]).toBeGreaterThan(0)
     expect(plan.actionTokens).toBe(18)
   })
 
   it('a batch of draws has no token to learn from', () => {
-    const plan = planBatch([draw, draw], { advantage: 'grpo', taskNormalization: 'per_task' })
+    const plan = planBatch([draw, draw], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
     expect(plan).toMatchObject({ withPreference: 0, actionTokens: 0 })
   })
 
   it('reinforce_pp normalizes over the whole batch before the tasks', () => {
     const batch = [winner, { task: 'os', rewards: [0, 5], actionTokens: [2, 2] }]
-    const plan = planBatch(batch, { advantage: 'reinforce_pp', taskNormalization: 'none' })
+    const plan = planBatch(batch, { ...rules, advantage: 'reinforce_pp', taskNormalization: 'none' })
     const moments = tokenMoments(
       plan.groups.map((group, index) => ({
         advantages: group.advantages,
@@ -53,12 +59,15 @@ describe('planBatch', () => {
         })),
       { maxLength: 6 },
     )
-    const rules = fc.record({
+    const arbitraryRules = fc.record({
       advantage: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
       taskNormalization: fc.constantFrom('none', 'per_task', 'per_task_published'),
+      taskWeighting: fc.constantFrom('none', 'equal'),
+      lossAggregation: fc.constantFrom('token', 'episode', 'task'),
+      taskWeights: fc.record({ a: fc.nat(3), b: fc.nat(3) }),
     })
     fc.assert(
-      fc.property(groups, rules, (batch, rule) => {
+      fc.property(groups, arbitraryRules, (batch, rule) => {
         const plan = planBatch(batch, rule)
         expect(plan.groups.map((group) => group.advantages.length)).toEqual(
           batch.map((one) => one.rewards.length),
@@ -66,5 +75,38 @@ describe('planBatch', () => {
         expect(plan.groups.flatMap((group) => group.advantages).every(Number.isFinite)).toBe(true)
       }),
     )
+  })
+
+  it('with groups of equally long episodes and a winner each, per_task divides all advantages by the same number', () => {
+    // Eight rewards of one group: Σ A² = 7 after the division by the deviation, over 8 episodes of 10 tokens: σ² = 7·10/(80 − 1)
+    const one = { task: 'db', rewards: [1, 0, 0, 0, 0, 0, 0, 0], actionTokens: new Array<number>(8).fill(10) }
+    const two = { task: 'os', rewards: [5, 0, 5, 0, 0, 0, 0, 0], actionTokens: new Array<number>(8).fill(10) }
+    const plan = planBatch([one, two], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
+    for (const [index, { rewards }] of [one, two].entries())
+      for (const [sample, advantage] of groupAdvantages(rewards, 'grpo').entries())
+        expect(plan.groups[index]?.advantages[sample]).toBeCloseTo(advantage / Math.sqrt(70 / 79), 5)
+  })
+
+  it('lengths of 30 and 300 leave shares of 9 and 91 % of the gradient to per_task, and 50 each to equal weights', () => {
+    const batch = [
+      { task: 'db', rewards: [0, 1], actionTokens: [30, 30] },
+      { task: 'os', rewards: [0, 1], actionTokens: [300, 300] },
+    ]
+    const perTask = { ...rules, advantage: 'grpo', taskNormalization: 'per_task' } as const
+    const sharesOf = (plan: BatchPlan) => [...plan.tasks.values()].map(({ gradientShare }) => gradientShare)
+    expect(sharesOf(planBatch(batch, perTask))[0]).toBeCloseTo(30 / 330, 2)
+    expect(sharesOf(planBatch(batch, { ...perTask, taskWeighting: 'equal' }))).toEqual([
+      expect.closeTo(0.5, 9),
+      expect.closeTo(0.5, 9),
+    ])
+  })
+
+  it('the figures of a task are those of its groups with preference before normalization', () => {
+    // advantages ∓0.5 at 3 and 1 tokens: mean (−1.5 + 0.5)/4 = −0.25, squares 3·0.0625 + 0.5625 = 0.75, /3 = 0.25, σ = 0.5
+    const plan = planBatch([winner, draw], { ...rules, advantage: 'dr_grpo', taskNormalization: 'per_task' })
+    expect(plan.tasks.get('db')).toEqual({
+      moments: { mean: -0.25, deviation: 0.5, actionTokens: 4 },
+      gradientShare: 1,
+    })
   })
 })

@@ -46,6 +46,20 @@ const updateSchema = z.looseObject({
   stale: ratiosSchema.optional(),
   /** By version, where sampling adapts: how often its turns are taken, beside a member without a fault. */
   pool_weights: z.record(z.string(), z.number()).optional(),
+  /** By task: its groups by what came of them, its advantages before normalization, its share of the gradient. */
+  tasks: z
+    .record(
+      z.string(),
+      z.object({
+        won: count,
+        lost: count,
+        mixed: count,
+        mean: z.number(),
+        deviation: z.number().min(0),
+        gradient_share: z.number().min(0),
+      }),
+    )
+    .optional(),
   kl: z.number(),
   entropy: z.number(),
   clip_fraction: share,

@@ -116,6 +116,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
       version: state.version,
       groups: groups.map(({ number, version }) => ({ group: groupId(state.run, number), version })),
       learning: state.learning,
+      taskWeights: state.weights,
       waitedSeconds,
     })
   const [update] = await Promise.all([
