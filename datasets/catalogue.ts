@@ -77,35 +77,9 @@ export const catalogue: readonly Dataset[] = [
       },
     ],
   },
-  {
-    task: 'db',
-    version: 'AgentBench @578c5e9',
-    licence: 'Apache-2.0',
-    folders: [''],
-    sources: [agentBench('dbbench', 'dev.jsonl'), agentBench('dbbench', 'standard.jsonl')],
-  },
-  {
-    task: 'kg',
-    version: 'AgentBench @578c5e9',
-    licence: 'Apache-2.0',
-    folders: [''],
-    sources: [
-      agentBench('knowledgegraph', 'dev.json'),
-      agentBench('knowledgegraph', 'std.json'),
-      agentBench('knowledgegraph', 'kg_rl_all.json'),
-    ],
-  },
-  {
-    task: 'os',
-    version: 'AgentBench @578c5e9',
-    licence: 'Apache-2.0',
-    folders: [''],
-    sources: [
-      ...[...Object.keys(checksums.os_interaction), ...osTestFiles()].map((path) =>
-        agentBench('os_interaction', path),
-      ),
-    ],
-  },
+  agentBench('db', 'dbbench', ['dev.jsonl', 'standard.jsonl']),
+  agentBench('kg', 'knowledgegraph', ['dev.json', 'std.json', 'kg_rl_all.json']),
+  agentBench('os', 'os_interaction', [...Object.keys(checksums.os_interaction), ...osTestFiles()]),
   {
     task: 'webshop',
     version: 'small data set (1,000 products)',
@@ -150,10 +124,25 @@ export const catalogue: readonly Dataset[] = [
   },
 ]
 
-function agentBench(folder: 'dbbench' | 'knowledgegraph' | 'os_interaction', path: string): FileSource {
+function agentBench(
+  task: string,
+  folder: 'dbbench' | 'knowledgegraph' | 'os_interaction',
+  paths: readonly string[],
+): Dataset {
   const known: Readonly<Record<string, string>> = checksums[folder]
-  const address = `https://raw.githubusercontent.com/THUDM/AgentBench/578c5e9/data/${folder}/${path}`
-  return { kind: 'file', path, addresses: [address], sha256: known[path] }
+  const root = `https://raw.githubusercontent.com/THUDM/AgentBench/578c5e9/data/${folder}`
+  return {
+    task,
+    version: 'AgentBench @578c5e9',
+    licence: 'Apache-2.0',
+    folders: [''],
+    sources: paths.map((path) => ({
+      kind: 'file',
+      path,
+      addresses: [`${root}/${path}`],
+      sha256: known[path],
+    })),
+  }
 }
 
 function googleDrive(id: string, path: string, begins: string): FileSource {

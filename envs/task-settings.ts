@@ -8,6 +8,14 @@ import { z } from 'zod'
 import type { JsonObject } from '../messages/message.ts'
 import { EnvironmentFault } from './environment.ts'
 
+/** How hard generated problems are; each task says what that means. */
+export const difficulties = ['easy', 'normal', 'hard'] as const
+export type Difficulty = (typeof difficulties)[number]
+export const difficultySetting = z.enum(difficulties).default('normal')
+
+/** A share, or a probability. */
+export const shareSetting = z.number().min(0).max(1)
+
 /** How long the system message of a task is. */
 export const promptSetting = z
   .enum(['short', 'full'])

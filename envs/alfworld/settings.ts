@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { promptSetting, settingsOf } from '../task-settings.ts'
+import { difficultySetting, promptSetting, settingsOf, shareSetting } from '../task-settings.ts'
 
 /** Kinds of errands, as ALFWorld has them. */
 export const errands = ['place', 'light', 'clean', 'heat', 'cool', 'two'] as const
@@ -27,10 +27,7 @@ function rangeSchema(min: number, max: number) {
 }
 
 const settingsSchema = z.strictObject({
-  difficulty: z
-    .enum(['easy', 'normal', 'hard'])
-    .default('normal')
-    .describe('Sizes of generated homes, where the ranges below are not given.'),
+  difficulty: difficultySetting.describe('Sizes of generated homes, where the ranges below are not given.'),
   rooms: rangeSchema(1, 4).describe('Rooms of a generated home.'),
   receptacles: rangeSchema(5, 20).describe('Pieces of furniture of a generated home.'),
   objects: rangeSchema(2, 24).describe('Things in a generated home, those of the errand included.'),
@@ -50,22 +47,13 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default(40)
     .describe('Turns after which the expert gives an instance up.'),
-  hesitation: z
-    .number()
-    .min(0)
-    .max(1)
+  hesitation: shareSetting
     .default(0)
     .describe('Probability that the expert takes stock of what it carries before a command: a turn lost.'),
-  hesitantShare: z
-    .number()
-    .min(0)
-    .max(1)
+  hesitantShare: shareSetting
     .default(1)
     .describe('Share of the demonstrations whose expert hesitates; in the others it never does.'),
-  slips: z
-    .number()
-    .min(0)
-    .max(1)
+  slips: shareSetting
     .default(0)
     .describe(
       'Probability of a command that fails before one of the expert: how to continue is imitated, the slip is not.',

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { promptSetting, settingsOf } from '../task-settings.ts'
+import { difficultySetting, promptSetting, settingsOf } from '../task-settings.ts'
 
 const settingsSchema = z.strictObject({
   url: z
@@ -17,10 +17,7 @@ const settingsSchema = z.strictObject({
     .describe(
       'MySQL or MariaDB server to use in place of the embedded databases; its user makes databases and users.',
     ),
-  difficulty: z
-    .enum(['easy', 'normal', 'hard'])
-    .default('normal')
-    .describe('Built-in problems: sizes of tables and kinds of questions.'),
+  difficulty: difficultySetting.describe('Built-in problems: sizes of tables and kinds of questions.'),
   prompt: promptSetting,
   deadlineSeconds: z.number().min(0.01).max(600).default(5).describe('Time that a statement may take.'),
   rows: z.int().min(1).max(100_000).default(1000).describe('Rows of a result that are read at most.'),
@@ -28,7 +25,6 @@ const settingsSchema = z.strictObject({
 
 /** Settings of the database task, complete. */
 export type DbSettings = z.infer<typeof settingsSchema>
-export type Difficulty = DbSettings['difficulty']
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): DbSettings {

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { promptSetting, settingsOf } from '../task-settings.ts'
+import { type Difficulty, difficultySetting, promptSetting, settingsOf } from '../task-settings.ts'
 import { isSafeName } from './graph/sparql.ts'
 
 /** Kinds of generated questions. */
@@ -23,10 +23,9 @@ export const questionKinds = [
 export type QuestionKind = (typeof questionKinds)[number]
 
 const settingsSchema = z.strictObject({
-  difficulty: z
-    .enum(['easy', 'normal', 'hard'])
-    .default('normal')
-    .describe('Generated questions: `easy` is one hop and counting, `hard` has sets that take two hops.'),
+  difficulty: difficultySetting.describe(
+    'Generated questions: `easy` is one hop and counting, `hard` has sets that take two hops.',
+  ),
   kinds: z
     .array(z.enum(questionKinds))
     .min(1)
@@ -51,7 +50,7 @@ const settingsSchema = z.strictObject({
     .describe('Members of a set that the endpoint hands out; a larger set is never a right answer.'),
 })
 
-const kindsOf: Readonly<Record<'easy' | 'normal' | 'hard', readonly QuestionKind[]>> = {
+const kindsOf: Readonly<Record<Difficulty, readonly QuestionKind[]>> = {
   easy: ['one_hop', 'count'],
   normal: ['one_hop', 'two_hop', 'intersection', 'argmax', 'argmin', 'count'],
   hard: ['two_hop', 'three_hop', 'intersection', 'argmax', 'argmin', 'count'],

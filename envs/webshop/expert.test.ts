@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { difficulties } from '../task-settings.ts'
 import { webshop } from './definition.ts'
 import { createExpert, readWish } from './expert.ts'
-import { difficulties } from './settings.ts'
 
 test('a wish is read from the wording of an instruction', () => {
   expect(

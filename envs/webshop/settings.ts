@@ -6,18 +6,12 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { promptSetting, settingsOf } from '../task-settings.ts'
-
-export const difficulties = ['easy', 'normal', 'hard'] as const
-export type Difficulty = (typeof difficulties)[number]
+import { difficultySetting, promptSetting, settingsOf } from '../task-settings.ts'
 
 const settingsSchema = z.strictObject({
-  difficulty: z
-    .enum(difficulties)
-    .default('normal')
-    .describe(
-      'Of generated goals: how many products there are, how much is asked for and where it is shown.',
-    ),
+  difficulty: difficultySetting.describe(
+    'Of generated goals: how many products there are, how much is asked for and where it is shown.',
+  ),
   pages: z
     .enum(['official', 'brief'])
     .optional()

@@ -11,7 +11,7 @@
 import type { Faker } from '@faker-js/faker'
 import { Draw, instanceSeed } from '../../draw.ts'
 import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
-import type { Difficulty } from '../settings.ts'
+import type { Difficulty } from '../../task-settings.ts'
 import { attributes, domains, type NumberColumn } from './domain.ts'
 import { type Problem, problemKinds, type Scene } from './problem.ts'
 

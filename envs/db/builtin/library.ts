@@ -7,8 +7,8 @@
 import type { InstanceId } from '../../environment.ts'
 import { generatedLibrary } from '../../generated-instances.ts'
 import type { Library } from '../../library.ts'
+import type { Difficulty } from '../../task-settings.ts'
 import type { DbItem, TableData } from '../item.ts'
-import type { Difficulty } from '../settings.ts'
 import { generateProblem } from './generator.ts'
 import type { Problem } from './problem.ts'
 

@@ -6,8 +6,8 @@
  * - Where the rows leave a question open (two rows are both the highest), it is not asked.
  */
 import type { Draw } from '../../draw.ts'
+import type { Difficulty } from '../../task-settings.ts'
 import type { TableData } from '../item.ts'
-import type { Difficulty } from '../settings.ts'
 import type { CategoryColumn, Domain, NumberColumn } from './domain.ts'
 
 /** A question with its gold statement; without answers it asks for the statement's effect. */

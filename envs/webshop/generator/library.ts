@@ -7,8 +7,8 @@
  */
 import { seedOf } from '../../../identity/identity.ts'
 import { generatedLibrary } from '../../generated-instances.ts'
+import type { Difficulty } from '../../task-settings.ts'
 import { CatalogueBuilder } from '../data/catalogue.ts'
-import type { Difficulty } from '../settings.ts'
 import type { Product } from '../shop/product.ts'
 import type { GoalLibrary } from '../shop-session.ts'
 import { generateGoal, generateProduct, indexedText, levels, splitOf, titleNouns } from './generator.ts'
