@@ -10,7 +10,7 @@
  * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { GroupId, RunId } from '../identity/identity.ts'
+import { type GroupId, type RunId, seedOf } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
@@ -179,16 +179,17 @@ async function train(
  * @param warmStarted the checkpoint that the k3 divergence is taken from, where it has a weight
  */
 function learningOf(
-  { learning: configured, rollout, training }: RunConfig,
+  { learning: configured, rollout, training, seed }: RunConfig,
   { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
   warmStarted: string,
 ): Pick<
   TrainerRequest,
-  'objective' | 'optimizer' | 'referenceCheckpointDir' | 'gradientLimit' | 'microBatchTokens'
+  'objective' | 'optimizer' | 'referenceCheckpointDir' | 'division' | 'gradientLimit' | 'microBatchTokens'
 > {
   const learning = settingsInForce(configured, ordered)
   const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
   const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
+  const { minibatches, passes } = learning
   const learningRate = learningRateAt(step, {
     peak: learning.learningRate,
     warmUpUpdates: learning.warmUpUpdates,
@@ -208,6 +209,7 @@ function learningOf(
     },
     optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
     referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,
+    division: { minibatches, passes, seed: seedOf(seed, step, 'minibatches') },
     gradientLimit,
     microBatchTokens,
   }

@@ -54,6 +54,12 @@ export const learningSchema = z.strictObject({
     .enum(['token', 'episode', 'task'])
     .default('token')
     .describe('What counts alike in the loss: all action tokens of the batch, all episodes, or all tasks.'),
+  minibatches: live('learning.minibatches')
+    .default(1)
+    .describe(
+      'Minibatches that an update divides its episodes into; each gets an optimizer step. Log-probabilities of the behaviour stay those of sampling, so clips bound all steps together.',
+    ),
+  passes: live('learning.passes').default(1).describe('Passes of an update over its episodes.'),
   clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
   clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
   dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),

@@ -30,6 +30,8 @@ export const liveBounds = {
   'learning.dualClip': { above: 1, atMost: 1000 },
   'learning.gradientClip': { above: 0, atMost: 1_000_000 },
   'learning.gradientLimit': { above: 0, atMost: 1_000_000_000_000 },
+  'learning.minibatches': { whole: true, atLeast: 1, atMost: 4096 },
+  'learning.passes': { whole: true, atLeast: 1, atMost: 64 },
   'learning.weightDecay': { atLeast: 0, atMost: 10 },
 } as const satisfies Readonly<Record<string, Bounds>>
 

@@ -72,6 +72,8 @@ const settingsOfAll: Readonly<Record<Exclude<LiveKey, 'tasks.N.weight'>, Setting
   'learning.dualClip': learning('dualClip'),
   'learning.gradientClip': learning('gradientClip'),
   'learning.gradientLimit': learning('gradientLimit'),
+  'learning.minibatches': learning('minibatches'),
+  'learning.passes': learning('passes'),
   'learning.weightDecay': learning('weightDecay'),
 }
 

@@ -226,6 +226,8 @@ export interface LearningChange {
   readonly dualClip?: number
   readonly gradientClip?: number
   readonly gradientLimit?: number
+  readonly minibatches?: number
+  readonly passes?: number
   readonly weightDecay?: number
 }
 

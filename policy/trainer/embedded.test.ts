@@ -301,6 +301,27 @@ describe('faults', () => {
     await expect(trainer.update(request)).rejects.toMatchObject({ kind: 'bad_checkpoint' })
   })
 
+  test('two passes are two updates with the same batch, and minibatches are steps of their own that repeat to the byte', async () => {
+    const twice = { minibatches: 1, passes: 2, seed: 7 }
+    const both = await trainer.update(update({ toCheckpointDir: at('passes-2'), division: twice }))
+    const first = await trainer.update(update({ toCheckpointDir: at('pass-2') }))
+    const second = await trainer.update(
+      update({ fromCheckpointDir: at('pass-2'), toCheckpointDir: at('pass-3'), version: 3 }),
+    )
+    const [passes, chained] = [await bytesOf(at('passes-2')), await bytesOf(at('pass-3'))]
+    expect(passes['model.safetensors']).toBe(chained['model.safetensors'])
+    expect(passes['optimizer.safetensors']).toBe(chained['optimizer.safetensors'])
+    expect(both.kl).toBeCloseTo((first.kl + second.kl) / 2, 9)
+    expect(both.actionTokens).toBe(first.actionTokens)
+
+    const divided = { minibatches: 3, passes: 2, seed: 7 }
+    await trainer.update(update({ toCheckpointDir: at('parts-2'), division: divided }))
+    await trainer.update(update({ toCheckpointDir: at('parts-again-2'), division: divided }))
+    expect(await bytesOf(at('parts-2'))).toEqual(await bytesOf(at('parts-again-2')))
+    const before = (await readCheckpoint(at('warm'))).state.step
+    expect((await readCheckpoint(at('parts-2'))).state.step).toBe(before + 6)
+  })
+
   test('a missing batch, or one with a token outside the vocabulary, is final', async () => {
     const foreign = { ...batch, tokens: batch.tokens.map(() => 29) }
     await writeUpdateBatch(at('foreign'), foreign)

@@ -5,7 +5,7 @@
  * Invariants
  * - Each counted token has one origin; they stand by version, fresh before stale.
  */
-import { type RatioSums, ratioSums } from '../../learning/ratio-statistics.ts'
+import { mergedRatios, type RatioSums, ratioSums } from '../../learning/ratio-statistics.ts'
 import type { UpdateBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
 import type { MicroBatch } from './micro-batch.ts'
@@ -43,4 +43,16 @@ export class Origins {
       .sort((a, b) => a.version - b.version || Number(a.stale) - Number(b.stale))
       .map(({ version, stale, logRatios }) => ({ version, stale, ...ratioSums(logRatios) }))
   }
+}
+
+/** Origins of several batches as of one. */
+export function mergedOrigins(origins: readonly OriginSums[]): OriginSums[] {
+  const found = Map.groupBy(origins, ({ version, stale }) => `${version} ${stale}`)
+  return [...found.values()]
+    .flatMap((parts) => {
+      const [first] = parts
+      if (first === undefined) return []
+      return [{ version: first.version, stale: first.stale, ...mergedRatios(parts) }]
+    })
+    .sort((a, b) => a.version - b.version || Number(a.stale) - Number(b.stale))
 }

@@ -6,6 +6,7 @@
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
 import { Fault } from '../../faults/fault.ts'
+import type { Division } from './minibatches.ts'
 import type { OriginSums } from './origins.ts'
 
 /** Settings of one update; all of them are in the run's configuration. */
@@ -41,6 +42,8 @@ export interface UpdateRequest {
   readonly referenceCheckpointDir?: string | undefined
   readonly objective: ObjectiveSettings
   readonly optimizer: OptimizerSettings
+  /** Optimizer steps of the update; absent: one, for the whole batch. */
+  readonly division?: Division | undefined
   /** Norm of the gradient, before it is clipped, above which the update is refused; absent: any that is finite is taken. */
   readonly gradientLimit?: number | undefined
   /** Tokens of one micro-batch: bounds memory, never changes the result beyond rounding. */
@@ -115,7 +118,7 @@ export interface LogprobsRequest {
 
 /** @throws (all methods) TrainerFault */
 export interface Trainer {
-  /** One optimizer step over one batch. */
+  /** Optimizer steps over one batch: one, or as it is divided. */
   update(
     request: UpdateRequest,
     onProgress?: (done: number, total: number) => void,

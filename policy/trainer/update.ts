@@ -1,5 +1,6 @@
 /**
- * One update: gradient of the objective over a batch, one step of the optimizer, the next checkpoint.
+ * One update: gradients of the objective over a batch or its minibatches, a step of the optimizer for each, the next
+ * checkpoint.
  *
  * Invariants
  * - Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them; the other
@@ -14,7 +15,8 @@ import { finishedResult } from './finished-result.ts'
 import type { GradientSum } from './gradient-sum.ts'
 import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
 import { type MicroBatch, microBatches } from './micro-batch.ts'
-import { Origins } from './origins.ts'
+import { type Division, divided } from './minibatches.ts'
+import { mergedOrigins, Origins } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
@@ -72,13 +74,49 @@ export async function runUpdate(
   const policy = await memory.take(request.fromCheckpointDir, objective.kind)
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
   const reference = await referenceOf(memory, request, policy)
-  const means = await batchGradient(graphs, policy, reference, batch, request, onProgress)
-  const gradientNorm = policy.step(optimizer, optimizer.learningRate, request.gradientLimit)
+  const passes = divided(batch, request.division ?? whole)
+  const steps: Statistics[] = []
+  const count = passes.reduce((sum, pass) => sum + pass.length, 0)
+  for (const minibatch of passes.flat()) {
+    const before = steps.length
+    const onStep: Progress = (done, total) => onProgress(before * total + done, count * total)
+    const means = await batchGradient(graphs, policy, reference, minibatch, request, onStep)
+    const gradientNorm = policy.step(optimizer, optimizer.learningRate, request.gradientLimit)
+    steps.push({ ...means, gradientNorm })
+  }
   policy.checkWeights()
-  const statistics = { ...means, gradientNorm }
+  const statistics = statisticsOf(steps, passes[0]?.length ?? 0)
   if (await policy.publish(toCheckpointDir, version, { statistics }))
     await memory.put(toCheckpointDir, policy)
   return { ...statistics, seconds: seconds() }
+}
+
+/** One optimizer step for the whole batch. */
+const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
+
+/**
+ * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps. Tokens and
+ * their origins are those of the first pass, whose steps stand first.
+ */
+function statisticsOf(steps: readonly Statistics[], ofPass: number): Statistics {
+  const [only] = steps
+  if (only !== undefined && steps.length === 1) return only
+  const pass = steps.slice(0, ofPass)
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const seen = sum(steps.map(({ actionTokens }) => actionTokens))
+  const mean = (figureOf: (step: Statistics) => number) =>
+    sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
+  return {
+    loss: mean(({ loss }) => loss),
+    kl: mean(({ kl }) => kl),
+    referenceKl: mean(({ referenceKl }) => referenceKl),
+    entropy: mean(({ entropy }) => entropy),
+    clipFraction: mean(({ clipFraction }) => clipFraction),
+    gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
+    actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
+    tokens: sum(pass.map(({ tokens }) => tokens)),
+    origins: mergedOrigins(pass.flatMap(({ origins }) => origins)),
+  }
 }
 
 async function referenceOf(

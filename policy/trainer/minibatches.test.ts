@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { UpdateBatch } from './batch.ts'
+import { divided } from './minibatches.ts'
+
+/** Episodes of such lengths, their first token uncounted; those of one token have none that counts. */
+function batchOf(lengths: readonly number[]): UpdateBatch {
+  const offsets = Int32Array.from([
+    0,
+    ...lengths.map((_, i) => lengths.slice(0, i + 1).reduce((a, b) => a + b)),
+  ])
+  const n = offsets.at(-1) ?? 0
+  const lossMask = new Uint8Array(n).fill(1)
+  for (const offset of offsets) if (offset < n) lossMask[offset] = 0
+  const counted = lossMask.reduce((sum, counts) => sum + counts, 0)
+  return {
+    offsets,
+    lossMask,
+    tokens: Int32Array.from({ length: n }, (_, i) => i),
+    behaviourLogprobs: Float32Array.from(lossMask, (counts, i) => -counts * i),
+    versions: Int32Array.from(lossMask, (counts) => (counts === 1 ? 3 : -1)),
+    advantages: Float32Array.from(lossMask, (counts, i) => counts * (i % 3)),
+    weights: Float32Array.from(lossMask, (counts) => counts / counted),
+    stale: Uint8Array.from(lossMask, (counts, i) => counts * (i % 2)),
+  }
+}
+
+const lengthsOf = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 })
+
+it('one minibatch and one pass are the batch itself', () => {
+  const batch = batchOf([3, 1, 4])
+  expect(divided(batch, { minibatches: 1, passes: 1, seed: 5 })).toEqual([[batch]])
+})
+
+// [MINIBATCH-1] [MINIBATCH-2]
+it('each pass has every counted token once, in episodes as they were, with weights that add up to 1', () => {
+  fc.assert(
+    fc.property(
+      lengthsOf,
+      fc.integer({ min: 1, max: 6 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.nat(),
+      (lengths, minibatches, passes, seed) => {
+        const batch = batchOf(lengths)
+        const division = { minibatches, passes, seed }
+        const parts = divided(batch, division)
+        expect(parts).toEqual(divided(batch, division))
+        expect(parts).toHaveLength(passes)
+        const episodes = lengths.filter((length) => length > 1).length
+        for (const pass of parts) {
+          expect(pass).toHaveLength(Math.max(1, Math.min(minibatches, episodes)))
+          const counted = pass.flatMap(({ tokens, lossMask }) =>
+            [...tokens].filter((_, i) => lossMask[i] === 1),
+          )
+          expect(counted.toSorted((a, b) => a - b)).toEqual(
+            [...batch.tokens].filter((_, i) => batch.lossMask[i] === 1),
+          )
+          for (const part of pass) {
+            // Tokens are numbered by their place, so what stands beside each is what stood there.
+            for (const [i, token] of part.tokens.entries())
+              for (const name of [
+                'lossMask',
+                'behaviourLogprobs',
+                'versions',
+                'advantages',
+                'stale',
+              ] as const)
+                expect(part[name]?.[i]).toBe(batch[name]?.[token])
+            if (episodes > 0) expect(part.weights?.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 5)
+          }
+          const sizes = pass.map(({ offsets }) => offsets.length - 1)
+          if (pass.length > 1) expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
+        }
+      },
+    ),
+  )
+})
