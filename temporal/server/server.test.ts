@@ -185,6 +185,16 @@ async function holdPort(which: keyof ServerPorts): Promise<AsyncDisposable & { r
   }
 }
 
+test('the list of executions is indexed where its fields have values', () => {
+  using database = new DatabaseSync(serverPaths(written).database)
+  const indexes = database
+    .prepare(
+      "select sql like '% is not null' as partial from sqlite_master where type = 'index' and name = ?",
+    )
+    .all('by_keyword_01')
+  expect(indexes).toEqual([{ partial: 1 }])
+})
+
 test('ports in use are passed over at the first start', async () => {
   await using frontend = await holdPort('port')
   await using ui = await holdPort('uiPort')

@@ -6,12 +6,14 @@
  * - A server that lives is ended only after it has been silent for as long as its caller says.
  */
 import { mkdirSync } from 'node:fs'
+import { reasonOf } from '../../faults/reason.ts'
 import { requireRoom } from '../../storage/room.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
 import { type FileLock, lockWithin } from './file-lock.ts'
 import { identifyServer, launchServer, loopbackAddress } from './launch.ts'
+import { thinIndexes } from './list-indexes.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts, searchedRange } from './ports.ts'
 import { killProcess, servesAnotherFile, servesFile, stopProcess } from './process.ts'
 import { readRecord, type ServerPaths, type ServerRecord, serverPaths, writeRecord } from './record.ts'
@@ -156,6 +158,11 @@ export async function launchOn(
   )
   const record: ServerRecord = { ...described, pid: server.pid, clusterId: server.clusterId }
   writeRecord(paths.record, record)
+  try {
+    thinIndexes(paths.database)
+  } catch (error) {
+    log(`The list of workflows is as slow to write as the server makes it: ${reasonOf(error)}`)
+  }
   log(`Temporal ${binary.serverVersion} listens on ${loopbackAddress(server.port)}.`)
   return record
 }
