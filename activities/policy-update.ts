@@ -200,6 +200,7 @@ function learningOf(
   return {
     objective: {
       kind: 'policy',
+      loss: learning.objective,
       clipLow,
       clipHigh,
       dualClip,

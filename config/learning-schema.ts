@@ -54,6 +54,12 @@ export const learningSchema = z.strictObject({
     .enum(['token', 'episode', 'task'])
     .default('token')
     .describe('What counts alike in the loss: all action tokens of the batch, all episodes, or all tasks.'),
+  objective: z
+    .enum(['clipped', 'cispo', 'gspo'])
+    .default('clipped')
+    .describe(
+      'Policy loss: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens; `lossAggregation: episode` belongs to it.',
+    ),
   minibatches: live('learning.minibatches')
     .default(1)
     .describe(

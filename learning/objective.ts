@@ -13,6 +13,9 @@
  *   token cannot turn an update.
  */
 
+/** Policy losses by name: of each token clipped (PPO), its ratio a clipped weight (CISPO), one ratio for a sequence (GSPO). */
+export type PolicyLoss = 'clipped' | 'cispo' | 'gspo'
+
 /** Settings of the token objective; names as in the configuration. */
 export interface TokenObjective {
   readonly clipLow: number
@@ -52,26 +55,38 @@ export interface TokenLoss {
  *   { clipLow: 0.2, clipHigh: 0.2, dualClip: 3, klCoefficient: 0, entropyCoefficient: 0 }).loss // −1.2
  */
 export function tokenLoss(token: SampledToken, objective: TokenObjective): TokenLoss {
-  const { advantage } = token
+  return regularized(clippedLoss(token, objective), token, objective)
+}
+
+function clippedLoss({ advantage, ...token }: SampledToken, objective: TokenObjective): TokenLoss {
   const ratio = Math.exp(token.logprob - token.behaviourLogprob)
   const clippedRatio = clip(ratio, objective)
   const free = -advantage * ratio
   const bounded = -advantage * clippedRatio
-  let policy = Math.max(free, bounded)
+  let loss = Math.max(free, bounded)
   // Ties go to the free branch: inside the clip range both are equal and the gradient flows.
   let derivative = free >= bounded ? free : 0
-  if (advantage < 0 && -objective.dualClip * advantage < policy) {
-    policy = -objective.dualClip * advantage
+  if (advantage < 0 && -objective.dualClip * advantage < loss) {
+    loss = -objective.dualClip * advantage
     derivative = 0
   }
-  const clipped = derivative === 0 && advantage !== 0
-  let loss = policy - objective.entropyCoefficient * (token.entropy ?? 0)
+  return { loss, derivative, ratio, clipped: derivative === 0 && advantage !== 0 }
+}
+
+/** The policy part of a token's loss with the reference term and the entropy bonus. */
+export function regularized(
+  policy: TokenLoss,
+  token: Pick<SampledToken, 'logprob' | 'referenceLogprob' | 'entropy'>,
+  { klCoefficient, entropyCoefficient }: Pick<TokenObjective, 'klCoefficient' | 'entropyCoefficient'>,
+): TokenLoss {
+  let loss = policy.loss - entropyCoefficient * (token.entropy ?? 0)
+  let { derivative } = policy
   if (token.referenceLogprob !== undefined) {
     const toReference = boundedK3(token.referenceLogprob - token.logprob)
-    loss += objective.klCoefficient * toReference.value
-    derivative -= objective.klCoefficient * toReference.derivative
+    loss += klCoefficient * toReference.value
+    derivative -= klCoefficient * toReference.derivative
   }
-  return { loss, derivative, ratio, clipped }
+  return { ...policy, loss, derivative }
 }
 
 /**

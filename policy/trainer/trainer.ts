@@ -6,6 +6,7 @@
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
 import { Fault } from '../../faults/fault.ts'
+import type { PolicyLoss } from '../../learning/objective.ts'
 import type { Division } from './minibatches.ts'
 import type { OriginSums } from './origins.ts'
 
@@ -13,6 +14,8 @@ import type { OriginSums } from './origins.ts'
 export interface ObjectiveSettings {
   /** `policy`: the clipped objective; `supervised`: mean negative log-likelihood of the masked tokens. */
   readonly kind: 'policy' | 'supervised'
+  /** Of the policy objective; absent: `clipped`. */
+  readonly loss?: PolicyLoss | undefined
   readonly clipLow: number
   readonly clipHigh: number
   readonly dualClip: number

@@ -163,6 +163,42 @@ function plainObjective(given: Case, weights: PlainWeights, objective: Objective
   return counted.reduce((a, b) => a + b, 0) / counted.length
 }
 
+/**
+ * CISPO and GSPO written down once more, apart from the rules: r and s clipped to [0.8, 1.3], CISPO's weight from the given
+ * weights, where it is a constant.
+ */
+function ownObjective(given: Case, weights: PlainWeights, objective: ObjectiveSettings): number {
+  const { architecture, batch, plain } = given
+  const at = (of: PlainWeights) => plainLogprobs(architecture, of, batch, objective.temperature)
+  const [now, base, reference] = [at(weights), at(plain), at(doubled(given.reference))]
+  const clip = (ratio: number) => Math.min(Math.max(ratio, 0.8), 1.3)
+  let [sum, counted] = [0, 0]
+  for (let episode = 0; episode + 1 < batch.offsets.length; episode++) {
+    const places = Object.keys(now)
+      .map(Number)
+      .filter((i) => i >= (batch.offsets[episode] as number) && i < (batch.offsets[episode + 1] as number))
+    const [first] = places
+    if (first === undefined) continue
+    counted += places.length
+    const logp = (i: number) => now[i]?.logprob as number
+    const behind = (i: number) => batch.behaviourLogprobs[i] as number
+    const advantage = batch.advantages[first] as number
+    if (objective.loss === 'gspo') {
+      const mean = places.reduce((total, i) => total + logp(i) - behind(i), 0) / places.length
+      const s = Math.exp(mean)
+      sum -= places.length * Math.min(s * advantage, clip(s) * advantage)
+    } else
+      for (const i of places)
+        sum -= clip(Math.exp((base[i]?.logprob as number) - behind(i))) * advantage * logp(i)
+    for (const i of places) {
+      const x = (reference[i]?.logprob as number) - logp(i)
+      const k3 = x <= Math.LN2 ? Math.exp(x) - x - 1 : x + 1 - 2 * Math.LN2
+      sum += objective.klCoefficient * k3 - objective.entropyCoefficient * (now[i]?.entropy as number)
+    }
+  }
+  return sum / counted
+}
+
 function doubled(weights: ReadonlyMap<string, Float32Array>): Map<string, Float64Array> {
   return new Map([...weights].map(([name, weight]) => [name, Float64Array.from(weight)]))
 }
@@ -219,6 +255,54 @@ describe.each([
         const step = 1e-5
         const difference = (moved(step) - moved(-step)) / (2 * step)
         expect(Math.abs(difference - expected) / Math.abs(difference), name).toBeLessThan(1e-3)
+      }
+    },
+  )
+
+  // [SURROGATE-1]
+  test.each(['cispo', 'gspo'] as const)(
+    'the gradient of the %s loss agrees with finite differences of its own arithmetic in every weight, to 1e-4',
+    async (loss) => {
+      // One advantage for an episode, as groups give them; log ratios from −2 to 2.
+      const { lossMask, offsets } = given.batch
+      const episodeOf = (i: number) => offsets.findIndex((end, place) => place > 0 && i < end) - 1
+      const base = plainLogprobs(architecture, given.plain, given.batch, policy.temperature)
+      const away = (i: number) =>
+        loss === 'gspo' ? ([0.1, 0.5, -0.4, -2][episodeOf(i)] ?? 0) : (i % 9) / 2 - 2
+      const of = {
+        ...given,
+        batch: {
+          ...given.batch,
+          advantages: Float32Array.from(lossMask, (counts, i) =>
+            counts === 1 ? ([1.5, 0.4, -0.7, 1.2][episodeOf(i)] ?? 0) : 0,
+          ),
+          behaviourLogprobs: Float32Array.from(lossMask, (counts, i) =>
+            counts === 1 ? (base[i]?.logprob ?? 0) - away(i) : 0,
+          ),
+        },
+      }
+      const objective: ObjectiveSettings = { ...policy, loss }
+      const { gradients, statistics } = await graphGradient(of, objective)
+      expect(statistics.loss).toBeCloseTo(ownObjective(of, of.plain, objective), 4)
+      const next = uniforms(13)
+      for (const { name } of weightSpecs(architecture)) {
+        const gradient = gradients.get(name) as Float32Array
+        const norm = Math.hypot(...gradient)
+        const random = Float64Array.from(gradient, () => next() - 0.5)
+        const length = Math.hypot(...random)
+        const direction = random.map((value, i) => value / length + (gradient[i] as number) / norm)
+        const expected = direction.reduce((sum, value, i) => sum + value * (gradient[i] as number), 0)
+        const moved = (step: number): number => {
+          const weights = new Map(of.plain)
+          weights.set(
+            name,
+            (weights.get(name) as Float64Array).map((w, i) => w + step * (direction[i] as number)),
+          )
+          return ownObjective(of, weights, objective)
+        }
+        const step = 1e-5
+        const difference = (moved(step) - moved(-step)) / (2 * step)
+        expect(Math.abs(difference - expected) / Math.abs(difference), name).toBeLessThan(1e-4)
       }
     },
   )

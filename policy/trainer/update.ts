@@ -8,7 +8,7 @@
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
 import { z } from 'zod'
-import { boundedK3, tokenLoss } from '../../learning/objective.ts'
+import { boundedK3, regularized, tokenLoss } from '../../learning/objective.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
@@ -19,6 +19,7 @@ import { type Division, divided } from './minibatches.ts'
 import { mergedOrigins, Origins } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
+import { type Surrogate, surrogateOf } from './surrogate.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
@@ -162,17 +163,21 @@ export async function batchGradient(
   policy.gradient.clear()
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
-  const works = micros.map((micro, index) => ({
-    micro,
-    objective: objectiveFeeds(objective, batch, micro, references[index]?.logprobs, weightOf),
-  }))
+  const surrogate = await surrogateFor(graphs, policy, batch, micros, objective)
+  const factsOf = (index: number): TokenFacts => {
+    return { batch, weightOf, referenceLogprobs: references[index]?.logprobs }
+  }
+  const works = micros.map((micro, index) => {
+    const own = surrogate && { parts: surrogate.parts, logprobs: surrogate.logprobs[index]! }
+    return { micro, objective: objectiveFeeds(objective, micro, factsOf(index), own) }
+  })
   let done = 0
   const results = await graphs.run(policy, graphKind(objective), works, policy.gradient, () =>
     onProgress(++done, works.length),
   )
   for (const [index, result] of results.entries()) {
     const micro = micros[index] as MicroBatch
-    addStatistics(totals, objective, { batch, weightOf }, micro, result, references[index]?.logprobs)
+    addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
     if (objective.kind === 'policy') origins.add(micro, result)
   }
   const mean = (sum: number): number => sum / actionTokens
@@ -205,30 +210,59 @@ function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
   return entropyCoefficient === 0 ? 'policy' : 'policy_with_entropy'
 }
 
+/** What the counted tokens of a batch bring to an objective. */
+interface TokenFacts {
+  readonly batch: UpdateBatch
+  /** What a token counts in the loss, by its place in the batch. */
+  readonly weightOf: (source: number) => number
+  /** [rows] of the micro-batch; undefined without a reference. */
+  readonly referenceLogprobs: Float32Array | undefined
+}
+
+/** The tokens under the rule of the objective's loss; undefined for the loss that the graph has itself. */
+async function surrogateFor(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: UpdateBatch,
+  micros: readonly MicroBatch[],
+  objective: ObjectiveSettings,
+): Promise<Surrogate | undefined> {
+  const { kind, loss = 'clipped', temperature } = objective
+  if (kind === 'supervised' || loss === 'clipped') return undefined
+  const results = await evaluate(graphs, policy, micros, temperature)
+  return surrogateOf(loss, batch, micros, results, objective)
+}
+
+/** No ratio is beyond it, and no loss. */
+const unbounded = 1e9
+
 function objectiveFeeds(
   objective: ObjectiveSettings,
-  batch: UpdateBatch,
   { sources }: MicroBatch,
-  referenceLogprobs: Float32Array | undefined,
-  weightOf: (source: number) => number,
+  { batch, weightOf, referenceLogprobs }: TokenFacts,
+  surrogate: { readonly logprobs: Float32Array; readonly parts: Surrogate['parts'] } | undefined,
 ): ObjectiveFeeds {
   const numbers = { inverse_temperature: 1 / objective.temperature }
   const weights = Float32Array.from(sources, weightOf)
   if (objective.kind === 'supervised') return { vectors: { weights }, numbers }
-  const behaviour = Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
+  const behaviour =
+    surrogate?.logprobs ?? Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
+  const advantageOf = (source: number) =>
+    surrogate === undefined ? batch.advantages[source]! : -surrogate.parts.get(source)!.derivative
+  const isFree = surrogate !== undefined
   return {
     vectors: {
       weights,
       behaviour,
-      advantages: Float32Array.from(sources, (source) => batch.advantages[source]!),
+      advantages: Float32Array.from(sources, advantageOf),
       // Without a reference its coefficient is 0, and any finite number will do.
       reference: referenceLogprobs ?? behaviour,
     },
     numbers: {
       ...numbers,
-      clip_floor: 1 - objective.clipLow,
-      clip_ceiling: 1 + objective.clipHigh,
-      dual_clip: objective.dualClip,
+      clip_floor: isFree ? 0 : 1 - objective.clipLow,
+      clip_ceiling: isFree ? unbounded : 1 + objective.clipHigh,
+      dual_clip: isFree ? unbounded : objective.dualClip,
       kl_coefficient: referenceLogprobs === undefined ? 0 : objective.klCoefficient,
       ...(objective.entropyCoefficient === 0 ? {} : { entropy_coefficient: objective.entropyCoefficient }),
     },
@@ -238,10 +272,10 @@ function objectiveFeeds(
 function addStatistics(
   totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
   objective: ObjectiveSettings,
-  { batch, weightOf }: { readonly batch: UpdateBatch; readonly weightOf: (source: number) => number },
+  { batch, weightOf, referenceLogprobs }: TokenFacts,
   { sources }: MicroBatch,
   { logprobs, entropy }: TokenResults,
-  referenceLogprobs: Float32Array | undefined,
+  parts: Surrogate['parts'] | undefined,
 ): void {
   for (const [row, source] of sources.entries()) {
     const logprob = logprobs[row]!
@@ -252,16 +286,16 @@ function addStatistics(
     }
     const behaviourLogprob = batch.behaviourLogprobs[source]!
     const referenceLogprob = referenceLogprobs?.[row]
-    const { loss, clipped } = tokenLoss(
-      {
-        logprob,
-        behaviourLogprob,
-        advantage: batch.advantages[source]!,
-        entropy: entropy[row]!,
-        ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
-      },
-      objective,
-    )
+    const token = {
+      logprob,
+      behaviourLogprob,
+      advantage: batch.advantages[source]!,
+      entropy: entropy[row]!,
+      ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
+    }
+    const part = parts?.get(source)
+    const { loss, clipped } =
+      part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
     totals.loss += weightOf(source) * loss
     totals.clipFraction += clipped ? 1 : 0
     totals.kl += boundedK3(logprob - behaviourLogprob).value
