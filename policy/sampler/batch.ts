@@ -31,6 +31,19 @@ export interface DecodeStep {
   readonly outputs: Readonly<Record<string, Tensor | null>>
 }
 
+/** How a token is drawn. */
+export interface DrawSettings {
+  readonly inverseTemperature: number
+  readonly greedy: boolean
+  readonly uniform: number
+}
+
+/** A step that reads one slot's tokens, and what it draws after them. */
+export interface ReadStep extends DecodeStep {
+  readonly token: Tensor<'int32'>
+  readonly probability: Tensor<'float32'>
+}
+
 export class Batch {
   readonly architecture: Architecture
   readonly capacity: number
@@ -50,6 +63,7 @@ export class Batch {
   readonly #keys: readonly Float32Array[]
   readonly #values: readonly Float32Array[]
   readonly #steps = new Map<number, DecodeStep>()
+  readonly #slotCaches = new Map<number, DecodeStep>()
 
   /** @param asked slots; there are two at least */
   constructor(architecture: Architecture, capacity: number, asked: number) {
@@ -84,7 +98,7 @@ export class Batch {
     const { capacity } = this
     const { num_key_value_heads: heads, head_dim: headDim } = this.architecture
     const feeds: Feeds = {
-      ids: tensor('int64', this.#ids.data.subarray(0, width), [width]),
+      ids: tensor('int64', this.#ids.data.subarray(0, width), [width, 1]),
       lengths: tensor('int32', this.#places.subarray(0, width), [width]),
       capacity: tensor('int32', Int32Array.of(capacity), []),
       inverse_temperature: tensor('float32', this.inverseTemperatures.subarray(0, width), [width, 1]),
@@ -97,17 +111,61 @@ export class Batch {
       probability: tensor('float32', this.probabilities.subarray(0, width), [width, 1]),
     }
     const size = width * heads * capacity * headDim
-    const dims = [width, heads, capacity, headDim]
-    for (let layer = 0; layer < this.#keys.length; layer++) {
-      const names = cacheNames(layer)
-      const key = tensor('float32', (this.#keys[layer] as Float32Array).subarray(0, size), dims)
-      const value = tensor('float32', (this.#values[layer] as Float32Array).subarray(0, size), dims)
-      feeds[names.key] = outputs[names.newKey] = key
-      feeds[names.value] = outputs[names.newValue] = value
-    }
-    const step = { feeds, outputs }
+    const cache = this.#cacheTensors(0, size, [width, heads, capacity, headDim])
+    const step = { feeds: { ...cache.feeds, ...feeds }, outputs: { ...outputs, ...cache.outputs } }
     this.#steps.set(width, step)
     return step
+  }
+
+  /**
+   * A step that reads tokens into one slot, after what it holds.
+   * @param draw of the token after them
+   */
+  readStep(slot: number, tokens: Int32Array, draw: DrawSettings): ReadStep {
+    const ids = int64Cells(tokens.length)
+    for (const [i, token] of tokens.entries()) ids.low[2 * i] = token
+    const cache = this.#cacheOf(slot)
+    const token = tensor('int32', new Int32Array(1), [1, 1])
+    const probability = tensor('float32', new Float32Array(1), [1, 1])
+    const feeds: Feeds = {
+      ...cache.feeds,
+      ids: tensor('int64', ids.data, [1, tokens.length]),
+      lengths: tensor('int32', Int32Array.of((this.lengths[slot] as number) + tokens.length - 1), [1]),
+      capacity: tensor('int32', Int32Array.of(this.capacity), []),
+      inverse_temperature: tensor('float32', Float32Array.of(draw.inverseTemperature), [1, 1]),
+      uniform: tensor('float32', Float32Array.of(draw.uniform), [1, 1]),
+      greedy: tensor('bool', Uint8Array.of(draw.greedy ? 1 : 0), [1, 1]),
+    }
+    return {
+      feeds,
+      outputs: { [nothingOutput]: null, ...cache.outputs, token, probability },
+      token,
+      probability,
+    }
+  }
+
+  /** One slot's keys and values, as inputs and as outputs; made once. */
+  #cacheOf(slot: number): DecodeStep {
+    const known = this.#slotCaches.get(slot)
+    if (known !== undefined) return known
+    const { num_key_value_heads: heads, head_dim: headDim } = this.architecture
+    const size = heads * this.capacity * headDim
+    const cache = this.#cacheTensors(slot * size, size, [1, heads, this.capacity, headDim])
+    this.#slotCaches.set(slot, cache)
+    return cache
+  }
+
+  /** Keys and values of slots that lie side by side. */
+  #cacheTensors(from: number, size: number, dims: readonly number[]) {
+    const feeds: Feeds = {}
+    const outputs: Feeds = {}
+    for (let layer = 0; layer < this.#keys.length; layer++) {
+      const names = cacheNames(layer)
+      const part = (data: Float32Array): Tensor => tensor('float32', data.subarray(from, from + size), dims)
+      feeds[names.key] = outputs[names.newKey] = part(this.#keys[layer] as Float32Array)
+      feeds[names.value] = outputs[names.newValue] = part(this.#values[layer] as Float32Array)
+    }
+    return { feeds, outputs }
   }
 
   /** Adds all slots' keys and values, [slots, keyValueHeads, capacity, headDim], to a prefill step's inputs. */

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A large policy's new version needs no new inference session: weights are fed with every step. Those of a small one
- *   are constants of a session that decodes this version alone, because the runtime multiplies by constants faster.
+ *   are constants of a session for this version alone, because the runtime multiplies by constants faster.
  * - Where results must be exact, a row's result depends on its own inputs alone, to the bit: no step has a
  *   single row, and padding adds whole blocks of zeros to a sum, never another order of its terms.
  */
@@ -12,24 +12,16 @@ import { type Architecture, elementCount, type Weights, weightSpecs } from '../t
 import { buildDecodeGraph } from '../transformer/decode-graph.ts'
 import { buildPrefillGraph, maskedScore } from '../transformer/prefill-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
-import { type Batch, type Feeds, fewestRows, int64Cells } from './batch.ts'
+import { type Batch, type DrawSettings, type Feeds, fewestRows, int64Cells } from './batch.ts'
 import { type FusedWeights, fuseWeights } from './fused-weights.ts'
 import { capacityFor } from './prefix-cache.ts'
 
-export type StepResults = Readonly<Record<string, Tensor>>
+type StepResults = Readonly<Record<string, Tensor>>
 
 /** What a step drew, one place for each row that draws. */
 export interface Draws {
   readonly tokens: Int32Array
   readonly probabilities: Float32Array
-}
-
-/** What a step drew. */
-export function drawsOf(results: StepResults): Draws {
-  return {
-    tokens: results.token?.data as Int32Array,
-    probabilities: results.probability?.data as Float32Array,
-  }
 }
 
 /** One row of a prefill step. */
@@ -38,8 +30,11 @@ export interface PrefillRow {
   /** Tokens fed from the slot's length on. */
   readonly tokens: Int32Array
   /** The draw after the last token; undefined where more chunks follow. */
-  readonly draw?: { readonly inverseTemperature: number; readonly greedy: boolean; readonly uniform: number }
+  readonly draw?: DrawSettings
 }
+
+/** Of a token that is computed and not used. */
+const undrawn: DrawSettings = { inverseTemperature: 1, greedy: true, uniform: 0 }
 
 /**
  * Steps are many short products. On two cores shared with other work a decode step of 32 rows took (median,
@@ -53,25 +48,26 @@ const spinMicroseconds = 20
  */
 const exactChunkBlock = 64
 
-/** Weights up to this many bytes become constants: the runtime keeps a copy of its own for each version. */
-const mostStored = 64 * 2 ** 20
+/** What the runtime holds of constants is added for each version; few are loaded at once. */
+const defaultMostStored = 64 * 2 ** 20
 /** Places of a head are a multiple of this: the runtime's attention rotates no others. */
 const headBlock = 16
 
+/** Sessions of a policy whose weights are fed. */
 interface Sessions {
-  /** Decodes every version; undefined where each version has its own. */
-  readonly decode: InferenceSession | undefined
+  readonly decode: InferenceSession
   /** Prefill after a past. */
   readonly prefill: InferenceSession
   /** Prefill of contexts from their first token on. */
   readonly fresh: InferenceSession
 }
 
-/** A version's weights as the inference sessions read them. */
-export interface VersionWeights {
-  readonly fed: FusedWeights
-  /** The version's own session to decode with; undefined where weights are fed to decode too. */
-  readonly decode: InferenceSession | undefined
+/** A version, ready to be sampled from: its weights as they are fed, or in a session of its own that reads and decodes. */
+export type VersionWeights = { readonly fed: FusedWeights } | { readonly own: InferenceSession }
+
+/** Frees what a version had for itself. */
+export async function releaseVersion(weights: VersionWeights): Promise<void> {
+  if ('own' in weights) await weights.own.release()
 }
 
 interface Tables {
@@ -85,6 +81,8 @@ interface SamplingModelOptions {
   /** Tokens of all rows of a prefill step at most; the runtime wants a rotation for each, whatever their positions. */
   readonly prefillTokens: number
   readonly exact?: boolean
+  /** Weights up to this many bytes become constants; 64 MiB by default. */
+  readonly mostStored?: number
 }
 
 export class SamplingModel {
@@ -93,7 +91,8 @@ export class SamplingModel {
   /** Floats that one position takes: keys and values of all layers. */
   readonly floatsPerPosition: number
   readonly #policy: Architecture
-  readonly #sessions: Sessions
+  /** Undefined where each version has a session of its own. */
+  readonly #sessions: Sessions | undefined
   readonly #tables: Tables
   readonly #chunkBlock: number
   readonly #exactThreads: number
@@ -102,7 +101,7 @@ export class SamplingModel {
   private constructor(
     policy: Architecture,
     architecture: Architecture,
-    sessions: Sessions,
+    sessions: Sessions | undefined,
     { threads, contextLength, prefillTokens, exact = true }: SamplingModelOptions,
   ) {
     this.#chunkBlock = exact ? exactChunkBlock : 1
@@ -126,8 +125,10 @@ export class SamplingModel {
     const architecture = { ...policy, head_dim: Math.ceil(policy.head_dim / headBlock) * headBlock }
     const exact = exactThreads(options)
     const session = { threads, spinMicroseconds }
+    if (weightBytes(policy) <= (options.mostStored ?? defaultMostStored))
+      return new SamplingModel(policy, architecture, undefined, options)
     const [decode, prefill, fresh] = await Promise.all([
-      isStored(policy) ? undefined : createInferenceSession(buildDecodeGraph(architecture, exact), session),
+      createInferenceSession(buildDecodeGraph(architecture, exact), session),
       createInferenceSession(buildPrefillGraph(architecture, exact, true), session),
       createInferenceSession(buildPrefillGraph(architecture, exact, false), session),
     ])
@@ -137,31 +138,61 @@ export class SamplingModel {
   /** @throws RangeError weights that do not fit the architecture, RuntimeFault */
   async prepare(weights: Weights): Promise<VersionWeights> {
     const { head_dim: wide } = this.architecture
-    const fed = fuseWeights(this.#policy, weights, this.#exactThreads, wide)
-    if (this.#sessions.decode !== undefined) return { fed, decode: undefined }
-    const whole = this.#exactThreads === 1 ? fed : fuseWeights(this.#policy, weights, 1, wide)
-    const graph = buildDecodeGraph(this.architecture, 1, new Map(Object.entries(whole)))
-    const decode = await createInferenceSession(graph, { threads: this.#threads, spinMicroseconds })
-    return { fed, decode }
+    if (this.#sessions !== undefined)
+      return { fed: fuseWeights(this.#policy, weights, this.#exactThreads, wide) }
+    const stored = new Map(Object.entries(fuseWeights(this.#policy, weights, 1, wide)))
+    const graph = buildDecodeGraph(this.architecture, 1, stored)
+    return { own: await createInferenceSession(graph, { threads: this.#threads, spinMicroseconds }) }
   }
 
   /** One decode step over the first `width` slots: it writes keys, values and what was drawn into the batch. */
-  async decode(batch: Batch, width: number, { fed, decode }: VersionWeights): Promise<void> {
+  async decode(batch: Batch, width: number, weights: VersionWeights): Promise<void> {
     const { feeds, outputs } = batch.decodeStep(width)
-    const session = decode ?? (this.#sessions.decode as InferenceSession)
-    const weights = decode === undefined ? fed : {}
-    await session.write({ ...feeds, ...this.#tables, ...weights }, outputs)
+    if ('own' in weights) await weights.own.write({ ...feeds, ...this.#tables }, outputs)
+    else await this.#sessions?.decode.write({ ...feeds, ...this.#tables, ...weights.fed }, outputs)
   }
 
   /**
-   * One prefill step; all rows are fresh or none is.
-   * @returns `token` and `probability` [drawn, 1], one for each row with a draw, in order; new keys and values by row
+   * One prefill step, which lengthens its rows; all of them are fresh or none is.
+   * @returns a draw for each row that draws, in order
    */
-  prefill(
+  async prefill(
     batch: Batch,
     rows: readonly PrefillRow[],
     fresh: boolean,
-    { fed }: VersionWeights,
+    weights: VersionWeights,
+  ): Promise<Draws> {
+    if ('own' in weights) return await this.#readEach(batch, rows, weights.own)
+    const results = await this.#readTogether(batch, rows, fresh, weights.fed)
+    for (const [row, { slot, tokens }] of rows.entries())
+      batch.appendPrefilled(slot, row, tokens.length, results)
+    return {
+      tokens: results.token?.data as Int32Array,
+      probabilities: results.probability?.data as Float32Array,
+    }
+  }
+
+  /** Row by row: what a run costs beside its products is less than what rows of unequal length cost together. */
+  async #readEach(batch: Batch, rows: readonly PrefillRow[], session: InferenceSession): Promise<Draws> {
+    const tokens: number[] = []
+    const probabilities: number[] = []
+    for (const row of rows) {
+      const step = batch.readStep(row.slot, row.tokens, row.draw ?? undrawn)
+      await session.write({ ...step.feeds, ...this.#tables }, step.outputs)
+      batch.setLength(row.slot, (batch.lengths[row.slot] as number) + row.tokens.length)
+      if (row.draw === undefined) continue
+      tokens.push(step.token.data[0] as number)
+      probabilities.push(step.probability.data[0] as number)
+    }
+    return { tokens: Int32Array.from(tokens), probabilities: Float32Array.from(probabilities) }
+  }
+
+  /** @returns `token` and `probability` [drawn, 1]; new keys and values by row */
+  #readTogether(
+    batch: Batch,
+    rows: readonly PrefillRow[],
+    fresh: boolean,
+    fed: FusedWeights,
   ): Promise<StepResults> {
     const longest = Math.max(...rows.map(({ tokens }) => tokens.length))
     const chunk = Math.ceil(longest / this.#chunkBlock) * this.#chunkBlock
@@ -218,13 +249,12 @@ export class SamplingModel {
       feeds.widths = tensor('int64', BigInt64Array.of(BigInt(capacity), BigInt(chunk)), [2])
       batch.addPast(feeds)
     }
-    const session = fresh ? this.#sessions.fresh : this.#sessions.prefill
-    return session.run({ ...feeds, ...this.#tables, ...fed })
+    const { fresh: first, prefill: later } = this.#sessions as Sessions
+    return (fresh ? first : later).run({ ...feeds, ...this.#tables, ...fed })
   }
 
   async close(): Promise<void> {
-    const { decode, prefill, fresh } = this.#sessions
-    await Promise.all([decode, prefill, fresh].map((session) => session?.release()))
+    await Promise.all(Object.values(this.#sessions ?? {}).map((session) => session.release()))
   }
 }
 
@@ -239,9 +269,9 @@ function exactThreads({
   return exact ? threads : 1
 }
 
-function isStored(policy: Architecture): boolean {
+function weightBytes(policy: Architecture): number {
   const count = weightSpecs(policy).reduce((sum, { shape }) => sum + elementCount(shape), 0)
-  return count * Float32Array.BYTES_PER_ELEMENT <= mostStored
+  return count * Float32Array.BYTES_PER_ELEMENT
 }
 
 /** The policy's rotations for heads of `wide` places, of which those that it has not stay as they are. */

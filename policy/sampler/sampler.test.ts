@@ -36,9 +36,9 @@ function weightsOf(a: Architecture, seed: number): Weights {
 async function samplerWith(
   a: Architecture,
   versions: readonly number[],
-  { maxBatch = 4, threads = 1, exact = true } = {},
+  { maxBatch = 4, threads = 1, exact = true, mostStored = 2 ** 20 } = {},
 ): Promise<Sampler> {
-  const sampler = new Sampler({ threads, maxBatch, contextLength, cacheBytes: 2 ** 29, exact })
+  const sampler = new Sampler({ threads, maxBatch, contextLength, cacheBytes: 2 ** 29, exact, mostStored })
   for (const version of versions) await sampler.load(version, a, weightsOf(a, version))
   return sampler
 }
@@ -98,11 +98,13 @@ function expectPlain(a: Architecture, weights: Weights, asked: SamplingRequest, 
 }
 
 describe.each([
-  ['grouped heads, tied head', grouped],
-  ['one key per head, own head', untied],
-])('a sampler of %s', (_, a) => {
+  ['grouped heads, tied head', grouped, 2 ** 20],
+  ['one key per head, own head', untied, 2 ** 20],
+  ['grouped heads, tied head, weights fed', grouped, 0],
+  ['one key per head, own head, weights fed', untied, 0],
+])('a sampler of %s', (_, a, mostStored) => {
   it('draws the tokens that a plain forward pass and the seed’s uniforms name, with its logprobs', async () => {
-    const sampler = await samplerWith(a, [1])
+    const sampler = await samplerWith(a, [1], { mostStored })
     const requests = [
       request(0),
       request(1, { temperature: 1.3 }),
@@ -123,13 +125,16 @@ describe('a sampler', () => {
   it.each([
     ['grouped heads, one thread', grouped, 1],
     ['own heads, two threads', untied, 2],
+    ['grouped heads, one thread, weights fed', grouped, 1, 0],
+    ['own heads, two threads, weights fed', untied, 2, 0],
+    ['the size of a small policy, two threads, weights fed', small, 2, 0],
     ['the size of a small policy, one thread', small, 1],
     ['the size of a small policy, two threads', small, 2],
   ])(
     'gives the same bytes alone, among many of two versions and with nothing cached, turn by turn: %s',
-    async (_, a, threads) => {
-      const crowd = await samplerWith(a, [1, 2], { maxBatch: 16, threads })
-      const alone = await samplerWith(a, [1, 2], { maxBatch: 1, threads })
+    async (_, a, threads, mostStored = 2 ** 22) => {
+      const crowd = await samplerWith(a, [1, 2], { maxBatch: 16, threads, mostStored })
+      const alone = await samplerWith(a, [1, 2], { maxBatch: 1, threads, mostStored })
       let contexts = Array.from({ length: 24 }, (_, n) => request(n).context)
       const borders: number[][] = contexts.map(() => [])
       for (let turn = 0; turn < 4; turn++) {

@@ -22,7 +22,7 @@ import {
 import type { Architecture, Weights } from '../transformer/architecture.ts'
 import { Batch } from './batch.ts'
 import { type Job, jobOf } from './job.ts'
-import { type Draws, drawsOf, type PrefillRow, SamplingModel, type VersionWeights } from './model.ts'
+import { type Draws, type PrefillRow, releaseVersion, SamplingModel, type VersionWeights } from './model.ts'
 import { capacityFor, PrefixCache } from './prefix-cache.ts'
 import { RunningBatch } from './running-batch.ts'
 import { chooseOffer, type Offer, planPrefill } from './scheduler.ts'
@@ -42,6 +42,8 @@ export interface SamplerOptions {
    * tokens are not fed a second time.
    */
   readonly exact?: boolean
+  /** See `SamplingModel.create`. */
+  readonly mostStored?: number
 }
 
 /** How a request ended. */
@@ -105,7 +107,7 @@ export class Sampler {
     const { model } = await shared
     const prepared = await model.prepare(weights)
     if (this.#versions.has(version)) {
-      await prepared.decode?.release()
+      await releaseVersion(prepared)
       return
     }
     this.#versions.set(version, {
@@ -204,14 +206,14 @@ export class Sampler {
   }
 
   async close(): Promise<void> {
-    for (const { weights } of this.#versions.values()) await weights.decode?.release()
+    for (const { weights } of this.#versions.values()) await releaseVersion(weights)
     this.#versions.clear()
     await this.#releaseRetired()
     for (const shared of this.#architectures.values()) await (await shared).model.close()
   }
 
   async #releaseRetired(): Promise<void> {
-    for (const weights of this.#retired.splice(0)) await weights.decode?.release()
+    for (const weights of this.#retired.splice(0)) await releaseVersion(weights)
   }
 
   async #prepare(architecture: Architecture): Promise<LoadedArchitecture> {
@@ -305,12 +307,10 @@ export class Sampler {
       const { inverseTemperature, greedy } = job
       return { ...chunk, draw: { inverseTemperature, greedy, uniform: job.nextUniform() } }
     })
-    const results = await loaded.shared.model.prefill(batch, rows, group.fresh, loaded.weights)
+    const draws = await loaded.shared.model.prefill(batch, rows, group.fresh, loaded.weights)
     if (loaded.running.length === 0) return // unloaded meanwhile
-    const draws = drawsOf(results)
     let drawn = 0
-    for (const [row, { slot, tokens, draw }] of rows.entries()) {
-      batch.appendPrefilled(slot, row, tokens.length, results)
+    for (const { slot, tokens, draw } of rows) {
       this.#prefilled += tokens.length
       if (draw === undefined) continue
       running.startDecoding(slot)

@@ -1,5 +1,5 @@
 /**
- * The graph that reads: chunks of several tokens for several rows.
+ * The graph that reads where weights are fed: chunks of several tokens for several rows.
  *
  * It reads keys and values of earlier tokens from the caller's arrays and returns those of the new tokens. Scores over
  * the past and over the new tokens are computed apart and meet in one softmax, so the past is never copied to be
@@ -61,7 +61,8 @@ export function buildPrefillGraph(a: Architecture, exactThreads: number, withPas
   const positions = graph.input('positions', [1, 'tokens'], { type: 'int64' })
   const tables = rotaryInputs(graph, headDim)
   const products = { exactThreads }
-  const { x, added, embedding } = decoder(graph, a, products, 'tokens', (layer, projected) => {
+  const ids = graph.input('ids', ['tokens'], { type: 'int64' })
+  const { x, added, embedding } = decoder(graph, a, products, ids, (layer, projected) => {
     const names = cacheNames(layer)
     const [q, k, v] = rotated(graph, a, projected, positions, tables)
     const queries = graph.operation(

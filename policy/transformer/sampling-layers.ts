@@ -43,28 +43,31 @@ export function rotaryInputs(graph: Graph, headDim: number): Rotations {
   return { cos: graph.input('cos', dims), sin: graph.input('sin', dims) }
 }
 
-/** Attention of a layer, but for its projections. @param projected [count, query + 2·keyValue] @returns [count, query] */
+/** Attention of a layer, but for its projections. @param projected [..., query + 2·keyValue] @returns [..., query] */
 export type Attention = (layer: number, projected: Value) => Value
 
-/** Hidden states as a sum, [count, hidden] each: the norm that follows adds them up. */
+/** Hidden states as a sum, [..., hidden] each: the norm that follows adds them up. */
 export interface Residual {
   readonly x: Value
   readonly added: Value
 }
 
-/** All layers over `count` packed tokens. @returns hidden states before the last norm */
+/**
+ * All layers.
+ * @param ids the tokens, [...]
+ * @returns hidden states before the last norm
+ */
 export function decoder(
   graph: Graph,
   a: Architecture,
   products: Products,
-  count: string,
+  ids: Value,
   attention: Attention,
 ): Residual & { readonly embedding: Value } {
   const { hidden_size: hidden, intermediate_size: inner } = a
   const { query, keyValue } = widthsOf(a)
-  const ids = graph.input('ids', [count], { type: 'int64' })
   const embedding = weightOf(graph, products, 'embedding', [a.vocab_size, hidden])
-  let x = graph.operation('Gather', [embedding, ids], [count, hidden], { attributes: { axis: 0 } })
+  let x = graph.operation('Gather', [embedding, ids], [...ids.dims, hidden], { attributes: { axis: 0 } })
   let added: Value | undefined
   for (let layer = 0; layer < a.num_hidden_layers; layer++) {
     const names = layerInputs(layer)

@@ -7,6 +7,7 @@
  *   (see `productBlocks`; with constants the runtime's sums depend on nothing else).
  */
 import type { Graph, Value } from '../graph/graph.ts'
+import { transposedProduct } from './past-attention.ts'
 
 /** Names of a layer's weights among the inputs. */
 export function layerInputs(layer: number) {
@@ -72,12 +73,12 @@ export function columnsOf(graph: Graph, x: Value, ...sizes: readonly number[]): 
   return graph.operations(
     'Split',
     [x, graph.integers(...sizes)],
-    sizes.map((size) => ({ dims: [x.dims[0] ?? 1, size] })),
+    sizes.map((size) => ({ dims: [...x.dims.slice(0, -1), size] })),
     { attributes: { axis: -1 } },
   )
 }
 
-/** x·Wᵀ. @param x [count, width] @returns [count, out] */
+/** x·Wᵀ. @param x [..., width], two dimensions where weights are fed @returns [..., out] */
 export function product(
   graph: Graph,
   products: Products,
@@ -86,17 +87,16 @@ export function product(
   out: number,
   width: number,
 ): Value {
-  const dims = [x.dims[0] ?? 1, out]
-  const attributes = { attributes: { transB: 1 } }
   if (products.stored !== undefined)
-    return graph.operation('Gemm', [x, weightOf(graph, products, name, [out, width])], dims, attributes)
+    return transposedProduct(graph, x, weightOf(graph, products, name, [out, width]))
+  const dims = [x.dims[0] ?? 1, out]
   const blocks = productBlocks(out, width, products.exactThreads)
   const parts = blocks.length === 1 ? [x] : columnsOf(graph, x, ...blocks)
   let sum: Value | undefined
   for (const [block, part] of parts.entries()) {
     const weight = graph.input(blockInput(name, block, blocks.length), [out, blocks[block] as number])
     const terms = sum === undefined ? [part, weight] : [part, weight, sum]
-    sum = graph.operation('Gemm', terms, dims, attributes)
+    sum = graph.operation('Gemm', terms, dims, { attributes: { transB: 1 } })
   }
   return sum as Value
 }
