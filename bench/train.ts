@@ -104,7 +104,7 @@ async function measure(name: string, architecture: Architecture, count: number):
       peak = Math.max(peak, await gemmPeak(threads, 250))
       const begin = performance.now()
       await batchGradient(graphs, policy, undefined, batch, { objective, microBatchTokens }, () => {})
-      policy.step(optimizer, optimizer.learningRate)
+      await policy.step(graphs, optimizer, optimizer.learningRate)
       if (round > 0) seconds = Math.min(seconds, (performance.now() - begin) / 1000) // the first one warms up
     }
     const value = batch.tokens.length / seconds

@@ -9,16 +9,24 @@ import type { OptimizerSettings } from './trainer.ts'
 
 /** Euclidean norm over all gradients. */
 export function globalNorm(gradients: ReadonlyMap<string, Float32Array>): number {
+  return normOf([...gradients.values()].map(squares))
+}
+
+/** The norm over all gradients from the sum of squares of each, in order. */
+export function normOf(sums: Iterable<number>): number {
   let total = 0
-  for (const gradient of gradients.values()) {
-    let sum = 0
-    for (let i = 0; i < gradient.length; i++) {
-      const g = gradient[i]!
-      sum += g * g
-    }
-    total += sum
-  }
+  for (const sum of sums) total += sum
   return Math.sqrt(total)
+}
+
+/** Sum of a gradient's squares. */
+export function squares(gradient: Float32Array): number {
+  let sum = 0
+  for (let i = 0; i < gradient.length; i++) {
+    const g = gradient[i]!
+    sum += g * g
+  }
+  return sum
 }
 
 /** One weight with what the optimizer keeps for it; all arrays have the same length. */

@@ -22,9 +22,17 @@ export function isSummedApart(architecture: Architecture): boolean {
 /** Gradients by weight. */
 export type Gradients = ReadonlyMap<string, Float32Array>
 
+/** A weight's sum of gradients, and what other threads have summed for it. */
+export interface ThreadSums {
+  readonly whole: Float32Array
+  readonly others: readonly Float32Array[]
+}
+
 export class GradientSum {
   readonly #architecture: Architecture
-  /** What each thread has summed; the first is the whole once `collect` was called. */
+  /** Sum of squares of each gradient, in the order of `gradients`, of the last sum. */
+  squares: readonly number[] = []
+  /** What each thread has summed; the first is the whole once the threads' sums were added up. */
   readonly #parts: [Gradients, ...Gradients[]]
 
   constructor(architecture: Architecture) {
@@ -42,22 +50,19 @@ export class GradientSum {
     return this.#parts[thread] as Gradients
   }
 
-  /** Sets every gradient to zero. */
-  clear(): void {
-    for (const part of this.#parts) for (const gradient of part.values()) gradient.fill(0)
+  /** For each weight the sums of that many threads. */
+  sumsOf(threads: number): readonly ThreadSums[] {
+    const others = this.#parts.slice(1, threads)
+    return [...this.gradients].map(([name, whole]) => ({
+      whole,
+      others: others.map((part) => part.get(name) as Float32Array),
+    }))
   }
+}
 
-  /** Adds up what the threads have summed. */
-  collect(): void {
-    const [whole, ...parts] = this.#parts
-    for (const part of parts) {
-      for (const [name, sum] of whole) {
-        const terms = part.get(name) as Float32Array
-        for (let i = 0; i < sum.length; i++) sum[i]! += terms[i]!
-        terms.fill(0)
-      }
-    }
-  }
+/** Sets every gradient to zero. */
+export function clear(gradients: Gradients): void {
+  for (const gradient of gradients.values()) gradient.fill(0)
 }
 
 /** A copy whose memory threads share. */

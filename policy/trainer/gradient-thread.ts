@@ -2,15 +2,16 @@
  * The near side of a gradient thread.
  *
  * Invariants
- * - Every share given settles: with its results, or with a fault, also when the thread dies.
+ * - Every share and task given settles: with its results, or with a fault, also when the thread dies.
  * - A thread without work keeps no process alive.
  */
 import { extname } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
 import { RuntimeFault } from '../graph/runtime.ts'
-import type { ShareMessage, ShareReport } from './gradient-messages.ts'
+import type { ShareMessage, ShareReport, TaskMessage } from './gradient-messages.ts'
 import type { TokenResults } from './graph-sessions.ts'
+import type { WeightTask } from './weight-task.ts'
 
 interface OpenShare {
   readonly results: TokenResults[]
@@ -20,9 +21,15 @@ interface OpenShare {
   readonly reject: (fault: RuntimeFault) => void
 }
 
+interface OpenTask {
+  readonly resolve: (numbers: readonly number[]) => void
+  readonly reject: (fault: RuntimeFault) => void
+}
+
 export class GradientThread {
   readonly #worker: Worker
   readonly #open = new Map<number, OpenShare>()
+  readonly #tasks = new Map<number, OpenTask>()
   #counter = 0
   #dead = false
 
@@ -52,11 +59,27 @@ export class GradientThread {
     })
   }
 
+  /** @returns what `performTask` does @throws RuntimeFault */
+  async performTask(task: WeightTask): Promise<readonly number[]> {
+    const id = this.#counter++
+    return await new Promise((resolve, reject) => {
+      this.#worker.postMessage({ share: id, task } satisfies TaskMessage)
+      this.#tasks.set(id, { resolve, reject })
+      this.#worker.ref()
+    })
+  }
+
   async end(): Promise<void> {
     await endComputingThread(this.#worker)
   }
 
   #receive(report: ShareReport): void {
+    if (report.report === 'task') {
+      const task = this.#tasks.get(report.share)
+      this.#settle(report.share)
+      task?.resolve(report.numbers)
+      return
+    }
     const open = this.#open.get(report.share)
     if (open === undefined) return
     if (report.report === 'fault') {
@@ -73,13 +96,15 @@ export class GradientThread {
 
   #settle(share: number): void {
     this.#open.delete(share)
-    if (this.#open.size === 0) this.#worker.unref()
+    this.#tasks.delete(share)
+    if (this.#open.size + this.#tasks.size === 0) this.#worker.unref()
   }
 
   #lose(message: string, cause?: unknown): void {
     this.#dead = true
-    const open = [...this.#open.values()]
+    const open = [...this.#open.values(), ...this.#tasks.values()]
     this.#open.clear()
+    this.#tasks.clear()
     for (const { reject } of open) reject(new RuntimeFault('run', message, { cause }))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A gradient thread: it runs its share of a batch's micro-batches on one core.
+ * A gradient thread: it runs its share of a batch's micro-batches, and of the step that follows, on one core.
  *
  * Invariants
  * - One share at a time, in the order in which they came.
@@ -8,8 +8,10 @@
 import { parentPort } from 'node:worker_threads'
 import { reasonOf } from '../../faults/reason.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'
-import type { ShareMessage, ShareReport } from './gradient-messages.ts'
+import type { ShareMessage, ShareReport, TaskMessage } from './gradient-messages.ts'
+import { clear } from './gradient-sum.ts'
 import { GraphSessions, runsOf, weightFeeds } from './graph-sessions.ts'
+import { performTask } from './weight-task.ts'
 
 const sessions = new GraphSessions(1)
 
@@ -20,6 +22,7 @@ function report(message: ShareReport): void {
 async function perform({ share, architecture, kind, weights, sums, works }: ShareMessage): Promise<void> {
   try {
     const feeds = weightFeeds(architecture, weights)
+    if (sums !== undefined) clear(sums)
     for (const run of runsOf(works)) {
       const results = await sessions.run(architecture, kind, feeds, run, sums)
       report({ share, report: 'results', results })
@@ -31,7 +34,10 @@ async function perform({ share, architecture, kind, weights, sums, works }: Shar
 
 let last = Promise.resolve()
 endWhenAsked()
-parentPort?.on('message', (message: ShareMessage | string) => {
+parentPort?.on('message', (message: ShareMessage | TaskMessage | string) => {
   if (typeof message === 'string') return // asked to end
-  last = last.then(() => perform(message))
+  last = last.then(async () => {
+    if ('works' in message) await perform(message)
+    else report({ share: message.share, report: 'task', numbers: performTask(message.task) })
+  })
 })

@@ -12,7 +12,8 @@
 import type { InferenceSession } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
-import { type GradientSum, isSummedApart } from './gradient-sum.ts'
+import type { OptimizedWeight } from './adamw.ts'
+import { clear, type GradientSum, isSummedApart, type ThreadSums } from './gradient-sum.ts'
 import { GradientThread } from './gradient-thread.ts'
 import {
   GraphSessions,
@@ -22,9 +23,13 @@ import {
   type WeightFeeds,
 } from './graph-sessions.ts'
 import type { MicroBatch } from './micro-batch.ts'
+import { type AdamwCourse, performTask, type WeightTask } from './weight-task.ts'
 
 /** Tokens of a micro-batch that one core computes: more of them leave its cache, fewer cost their own gradients. */
 const tokensInCache = 768
+
+/** Elements of all weights from which threads share a task: fewer take less time than to wake another thread. */
+const worthSharing = 2 ** 17
 
 /** A policy whose graphs run. */
 export interface GraphPolicy {
@@ -52,7 +57,7 @@ export class PolicyGraphs {
 
   /**
    * Runs micro-batches.
-   * @param gradient what gradients are added to; must be given exactly for kinds that have some
+   * @param gradient becomes the sum of the gradients; must be given exactly for kinds that have some
    * @param onDone called with every micro-batch that is done
    * @throws RuntimeFault
    */
@@ -63,7 +68,8 @@ export class PolicyGraphs {
     gradient?: GradientSum,
     onDone: () => void = () => {},
   ): Promise<readonly TokenResults[]> {
-    const shares = this.#shares(architecture, works)
+    const costs = works.map(({ micro }) => costOf(architecture, micro))
+    const shares = sharesOf(costs, isSummedApart(architecture) ? this.#threads : 1)
     const weights = new Map(Object.entries(feeds).map(([name, { data }]) => [name, data]))
     const others = shares.slice(1).map((share, index) => {
       const part = { architecture, kind, weights, sums: gradient?.part(index + 1) }
@@ -75,6 +81,7 @@ export class PolicyGraphs {
     const sessions = isSummedApart(architecture) ? this.#apart : this.#together
     const own = shares[0] ?? []
     let done = 0
+    if (gradient !== undefined) clear(gradient.gradients)
     for (const run of runsOf(own.map((at) => works[at] as GraphWork))) {
       const found = await sessions.run(architecture, kind, feeds, run, gradient?.gradients)
       for (const result of found) {
@@ -85,8 +92,18 @@ export class PolicyGraphs {
     for (const [index, found] of (await theirs).entries())
       for (const [place, at] of (shares[index + 1] as readonly number[]).entries())
         results[at] = found[place] as TokenResults
-    gradient?.collect()
+    if (gradient !== undefined) gradient.squares = await this.#addUp(gradient.sumsOf(shares.length))
     return results
+  }
+
+  /** One step of AdamW for every weight. @throws RuntimeFault */
+  async step(weights: readonly OptimizedWeight[], course: AdamwCourse): Promise<void> {
+    const sizes = weights.map(({ weight }) => weight.length)
+    await this.#inParts(sizes, (part) => ({
+      task: 'step',
+      weights: part.map((at) => weights[at] as OptimizedWeight),
+      course,
+    }))
   }
 
   /** The inference session of a kind of graph on the calling thread, made at its first use. */
@@ -101,25 +118,47 @@ export class PolicyGraphs {
     await this.#together.release()
   }
 
+  /** @returns the sum of squares of each */
+  #addUp(sums: readonly ThreadSums[]): Promise<readonly number[]> {
+    const sizes = sums.map(({ whole }) => whole.length)
+    return this.#inParts(sizes, (part) => ({ task: 'add', sums: part.map((at) => sums[at] as ThreadSums) }))
+  }
+
+  /** Performs a task on every thread, with a part of the weights each. @returns the numbers of each weight */
+  async #inParts(
+    sizes: readonly number[],
+    taskOf: (part: readonly number[]) => WeightTask,
+  ): Promise<readonly number[]> {
+    const elements = sizes.reduce((sum, size) => sum + size, 0)
+    const parts = sharesOf(sizes, elements < worthSharing ? 1 : this.#threads)
+    const others = parts.slice(1).map((part, index) => this.#other(index).performTask(taskOf(part)))
+    const theirs = Promise.all(others)
+    theirs.catch(() => {}) // awaited below, after this thread's own part
+    const found = [performTask(taskOf(parts[0] ?? [])), ...(await theirs)]
+    const numbers = new Array<number>(sizes.length)
+    for (const [index, part] of parts.entries())
+      for (const [place, at] of part.entries()) numbers[at] = found[index]?.[place] as number
+    return numbers
+  }
+
   #other(index: number): GradientThread {
     if (this.#others[index]?.dead !== false) this.#others[index] = new GradientThread()
     return this.#others[index] as GradientThread
   }
+}
 
-  /** The micro-batches of each thread: the longest goes to the thread with least to do, then some are exchanged. */
-  #shares(architecture: Architecture, works: readonly GraphWork[]): readonly (readonly number[])[] {
-    const threads = isSummedApart(architecture) ? Math.min(this.#threads, works.length) : 1
-    const shares = Array.from({ length: threads }, (): Share => ({ load: 0, works: [] }))
-    const costs = works.map(({ micro }) => costOf(architecture, micro))
-    const byCost = [...costs.keys()].sort((a, b) => (costs[b] as number) - (costs[a] as number) || a - b)
-    for (const at of byCost) {
-      const least = shares.reduce((best, share) => (share.load < best.load ? share : best))
-      least.load += costs[at] as number
-      least.works.push(at)
-    }
-    while (exchange(shares, costs));
-    return shares.map((share) => share.works.sort((a, b) => a - b))
+/** What each of at most `threads` does: the longest goes to the one with least to do, then some are exchanged. */
+function sharesOf(costs: readonly number[], threads: number): readonly (readonly number[])[] {
+  const count = Math.max(1, Math.min(threads, costs.length))
+  const shares = Array.from({ length: count }, (): Share => ({ load: 0, works: [] }))
+  const byCost = [...costs.keys()].sort((a, b) => (costs[b] as number) - (costs[a] as number) || a - b)
+  for (const at of byCost) {
+    const least = shares.reduce((best, share) => (share.load < best.load ? share : best))
+    least.load += costs[at] as number
+    least.works.push(at)
   }
+  while (exchange(shares, costs));
+  return shares.map((share) => share.works.sort((a, b) => a - b))
 }
 
 interface Share {

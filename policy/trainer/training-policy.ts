@@ -12,9 +12,10 @@ import { type CheckpointContent, publishCheckpoint } from '../checkpoints/checkp
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readWithMoments } from '../checkpoints/restoring.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
-import { adamwStep, globalNorm } from './adamw.ts'
+import { normOf } from './adamw.ts'
 import { GradientSum, shared } from './gradient-sum.ts'
 import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'
+import type { PolicyGraphs } from './policy-graphs.ts'
 import { type ObjectiveSettings, type OptimizerSettings, TrainerFault } from './trainer.ts'
 
 type ObjectiveKind = ObjectiveSettings['kind']
@@ -38,10 +39,15 @@ export class TrainingPolicy {
     this.feeds = weightFeeds(architecture, weights)
     this.gradient = new GradientSum(architecture)
     this.#source = { ...content, weights }
-    this.#first =
-      optimizer?.first ?? new Map([...weights].map(([name, w]) => [name, new Float32Array(w.length)]))
-    this.#second =
-      optimizer?.second ?? new Map([...weights].map(([name, w]) => [name, new Float32Array(w.length)]))
+    const moments = (known: ReadonlyMap<string, Float32Array> | undefined) =>
+      new Map(
+        [...weights].map(([name, { length }]) => [
+          name,
+          shared(known?.get(name) ?? new Float32Array(length)),
+        ]),
+      )
+    this.#first = moments(optimizer?.first)
+    this.#second = moments(optimizer?.second)
     this.#steps = state.step
     this.#momentSteps = optimizer?.step ?? 0
     this.#objective = objective
@@ -75,13 +81,14 @@ export class TrainingPolicy {
    * @returns the norm before clipping
    * @throws TrainerFault `not_finite`, `exploded`
    */
-  step(
+  async step(
+    graphs: PolicyGraphs,
     settings: OptimizerSettings,
     learningRate: number,
     normLimit: number = Number.POSITIVE_INFINITY,
-  ): number {
-    const { gradients } = this.gradient
-    const norm = globalNorm(gradients)
+  ): Promise<number> {
+    const { gradients, squares } = this.gradient
+    const norm = normOf(squares)
     if (!Number.isFinite(norm))
       throw new TrainerFault(
         'not_finite',
@@ -95,16 +102,14 @@ export class TrainingPolicy {
     this.#steps += 1
     this.#momentSteps += 1
     const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1
-    for (const { name, shape } of weightSpecs(this.architecture)) {
-      const weight = {
-        weight: this.#source.weights.get(name) as Float32Array,
-        gradient: gradients.get(name) as Float32Array,
-        first: this.#first.get(name) as Float32Array,
-        second: this.#second.get(name) as Float32Array,
-        isMatrix: shape.length > 1,
-      }
-      adamwStep(weight, settings, learningRate, this.#momentSteps, scale)
-    }
+    const weights = weightSpecs(this.architecture).map(({ name, shape }) => ({
+      weight: this.#source.weights.get(name) as Float32Array,
+      gradient: gradients.get(name) as Float32Array,
+      first: this.#first.get(name) as Float32Array,
+      second: this.#second.get(name) as Float32Array,
+      isMatrix: shape.length > 1,
+    }))
+    await graphs.step(weights, { settings, learningRate, step: this.#momentSteps, scale })
     return norm
   }
 

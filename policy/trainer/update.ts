@@ -82,7 +82,7 @@ export async function runUpdate(
     const before = steps.length
     const onStep: Progress = (done, total) => onProgress(before * total + done, count * total)
     const means = await batchGradient(graphs, policy, reference, minibatch, request, onStep)
-    const gradientNorm = policy.step(optimizer, optimizer.learningRate, request.gradientLimit)
+    const gradientNorm = await policy.step(graphs, optimizer, optimizer.learningRate, request.gradientLimit)
     steps.push({ ...means, gradientNorm })
   }
   policy.checkWeights()
@@ -160,7 +160,6 @@ export async function batchGradient(
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
   const origins = new Origins(batch)
   const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
-  policy.gradient.clear()
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
   const surrogate = await surrogateFor(graphs, policy, batch, micros, objective)

@@ -43,7 +43,7 @@ export async function runWarmStart(
   const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
   for (let step = firstStep; step < firstStep + steps; step++) {
     const { loss, actionTokens, tokens } = await imitate(graphs, policy, batch, plan[step] ?? [], request)
-    totals.gradientNorm = policy.step(optimizer, learningRateAt(step, request))
+    totals.gradientNorm = await policy.step(graphs, optimizer, learningRateAt(step, request))
     totals.loss += loss / steps
     totals.lastLoss = loss
     totals.actionTokens += actionTokens
@@ -84,7 +84,6 @@ async function imitate(
     )
     return { micro, objective: { vectors: { weights }, numbers: { inverse_temperature: 1 } } }
   })
-  policy.gradient.clear()
   const results = await graphs.run(policy, 'supervised', works, policy.gradient)
   let loss = 0
   let tokens = 0
