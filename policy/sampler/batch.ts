@@ -185,6 +185,12 @@ export class Batch {
     this.#places[slot] = Math.min(length, this.capacity - 1)
   }
 
+  /** How the slot's tokens are drawn. */
+  setDrawing(slot: number, { inverseTemperature, greedy }: Omit<DrawSettings, 'uniform'>): void {
+    this.inverseTemperatures[slot] = inverseTemperature
+    this.greedy[slot] = greedy ? 1 : 0
+  }
+
   /** The token that the next decode step feeds at the slot's next position. */
   setNext(slot: number, token: number, uniform: number): void {
     this.#ids.low[2 * slot] = token

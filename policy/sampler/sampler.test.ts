@@ -198,6 +198,22 @@ describe('a sampler', () => {
     await sampler.close()
   })
 
+  it('decodes at once what was read but for its last token, and draws the same as after reading all of it', async () => {
+    const weights = weightsOf(grouped, 1)
+    const sampler = await samplerWith(grouped, [1], { exact: false })
+    const asked = Array.from({ length: 3 }, (_, n) => request(n, { stopTokens: [] }))
+    await sampleAll(sampler, asked)
+    const before = sampler.statistics
+    for (const [n, result] of (await sampleAll(sampler, asked)).entries())
+      expectPlain(grouped, weights, asked[n] as SamplingRequest, result)
+    const { prefilledTokens, sampledTokens } = sampler.statistics
+    expect(prefilledTokens - before.prefilledTokens).toBe(3)
+    expect(sampledTokens - before.sampledTokens).toBe(
+      asked.reduce((sum, { maxNewTokens }) => sum + maxNewTokens, 0),
+    )
+    await sampler.close()
+  })
+
   it('takes over nothing of another key or version, only of its own', async () => {
     const sampler = await samplerWith(grouped, [1, 2], { exact: false })
     const context = request(1, { context: new Int32Array(40) }).context

@@ -106,10 +106,7 @@ export class Sampler {
     }
     const { model } = await shared
     const prepared = await model.prepare(weights)
-    if (this.#versions.has(version)) {
-      await releaseVersion(prepared)
-      return
-    }
+    if (this.#versions.has(version)) return await releaseVersion(prepared)
     this.#versions.set(version, {
       shared: await shared,
       weights: prepared,
@@ -250,12 +247,19 @@ export class Sampler {
         loaded.waiting[kept++] = job
         continue
       }
+      const { batch } = running
       const slot = running.seat(job, 'prefilling')
+      batch.setDrawing(slot, job)
       const found = cache.find(job.request.cacheKey, version, job.request.context)
       const reused = found === undefined ? 0 : this.#usable(job, found.length)
-      if (found === undefined || reused === 0) running.batch.setLength(slot, 0)
-      else running.batch.restore(slot, found.entry.data, found.entry.capacity, reused)
+      if (found === undefined || reused === 0) batch.setLength(slot, 0)
+      else batch.restore(slot, found.entry.data, found.entry.capacity, reused)
       this.#reused += reused
+      // A decode step may read a single token, too; a step of its own would read all weights for it.
+      if (this.#exact || reused + 1 < job.length) continue
+      running.startDecoding(slot)
+      batch.setNext(slot, job.tokens[reused] as number, job.nextUniform())
+      this.#prefilled++
     }
     loaded.waiting.length = kept
   }
@@ -314,8 +318,6 @@ export class Sampler {
       this.#prefilled += tokens.length
       if (draw === undefined) continue
       running.startDecoding(slot)
-      batch.inverseTemperatures[slot] = draw.inverseTemperature
-      batch.greedy[slot] = draw.greedy ? 1 : 0
       this.#accept(loaded, running, slot, draws, drawn++)
     }
   }
@@ -361,9 +363,8 @@ export class Sampler {
       batch.setNext(slot, token, uniform)
       return
     }
-    const { background } = running
-    const capacity = capacityFor(length + 1)
-    const target = this.#batchWithRoom(loaded, { capacity, background }, true) as RunningBatch
+    const wanted = { capacity: capacityFor(length + 1), background: running.background }
+    const target = this.#batchWithRoom(loaded, wanted, true) as RunningBatch
     const to = target.seat(running.jobAt(slot), 'decoding')
     batch.copyTo(target.batch, slot, to)
     target.batch.setNext(to, token, uniform)
