@@ -42,7 +42,7 @@ export const learningSchema = z.strictObject({
     .enum(['none', 'per_task', 'per_task_published'])
     .default('per_task')
     .describe(
-      'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too.',
+      'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too. After `grpo`, with episodes of equal length, `per_task` is the identity but for one factor common to all tasks.',
     ),
   taskWeighting: z
     .enum(['none', 'equal'])

@@ -14,7 +14,7 @@ import {
   tokenMoments,
   type WeighedGroup,
 } from './task-normalization.ts'
-import { type TaskWeighting, type VoicedGroup, voiceShares, weighTasks } from './task-weighting.ts'
+import { massShares, type TaskWeighting, type WeightedGroup, weighTasks } from './task-weighting.ts'
 
 /** A finished group, as the update sees it. */
 export interface BatchGroup {
@@ -85,16 +85,16 @@ export function planBatch(groups: readonly BatchGroup[], rules: BatchRules): Bat
   )
   const counted = weighed.map((group, index) => ({ ...group, inLoss: inLoss[index] ?? false }))
   const weights = tokenWeights(counted, rules.lossAggregation)
-  const voiced = counted.map((group, index) => ({
+  const weighted = counted.map((group, index) => ({
     ...group,
     advantages: normalized[index] ?? [],
     tokenWeights: weights[index] ?? [],
   }))
   const advantages =
     rules.taskWeighting === 'equal'
-      ? weighTasks(voiced, rules.taskWeights)
-      : voiced.map((group) => group.advantages)
-  const planned = voiced.map((group, index) => ({ ...group, advantages: advantages[index] ?? [] }))
+      ? weighTasks(weighted, rules.taskWeights)
+      : weighted.map((group) => group.advantages)
+  const planned = weighted.map((group, index) => ({ ...group, advantages: advantages[index] ?? [] }))
   return {
     groups: planned.map(({ advantages, tokenWeights, inLoss }) => ({ advantages, tokenWeights, inLoss })),
     tasks: tasksOf(weighed, planned),
@@ -109,9 +109,9 @@ export function planBatch(groups: readonly BatchGroup[], rules: BatchRules): Bat
 
 function tasksOf(
   weighed: readonly WeighedGroup[],
-  planned: readonly VoicedGroup[],
+  planned: readonly WeightedGroup[],
 ): ReadonlyMap<string, PlannedTask> {
-  const shares = voiceShares(planned)
+  const shares = massShares(planned)
   const momentsOf = (task: string) =>
     tokenMoments(weighed.filter((group) => group.task === task && group.preference))
   return new Map(

@@ -1,5 +1,6 @@
 /**
- * Task advantage normalization: every task of a batch speaks with the same voice.
+ * Task advantage normalization: the advantages of every task of a batch have one mean and one scale. How much of the gradient each
+ * task has is a matter of `task-weighting.ts`: lengths stay as they are.
  *
  * Invariants
  * - [TASK-NORM-1] After `per_task`, each task's advantages have mean 0 over its action tokens, and deviation 1 where

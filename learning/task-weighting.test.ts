@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { planBatch } from './batch-plan.ts'
-import { voices, weighTasks } from './task-weighting.ts'
+import { masses, weighTasks } from './task-weighting.ts'
 
 describe('weighTasks', () => {
   it('gives each task its share and keeps the sum', () => {
-    // voices 0.25·2·2 = 1 and 0.25·2·6 = 3; weights 1 and 3 leave shares of 1/4 and 3/4, weights 3 and 1 exchange them
+    // masses 0.25·2·2 = 1 and 0.25·2·6 = 3; weights 1 and 3 leave shares of 1/4 and 3/4, weights 3 and 1 exchange them
     const groups = [
       { task: 'a', advantages: [2, -2], actionTokens: [1, 1], tokenWeights: [0.25, 0.25] },
       { task: 'b', advantages: [6, -6], actionTokens: [1, 1], tokenWeights: [0.25, 0.25] },
@@ -24,7 +24,7 @@ describe('weighTasks', () => {
     ])
   })
 
-  it('a task without a voice leaves its share to the others, and one without a weight says nothing', () => {
+  it('a task without a mass leaves its share to the others, and one without a weight says nothing', () => {
     const groups = [
       { task: 'a', advantages: [1, -1], actionTokens: [2, 2], tokenWeights: [0.1, 0.1] },
       { task: 'b', advantages: [0, 0], actionTokens: [2, 2], tokenWeights: [0.1, 0.1] },
@@ -79,13 +79,13 @@ describe('weighTasks', () => {
             actionTokens: batch[index]?.actionTokens ?? [],
             advantages: [...Float32Array.from(planned.advantages)],
           }))
-          return voices(inFile)
+          return masses(inFile)
         }
         const [before, after] = [spoken('none'), spoken('equal')]
-        const total = [...before.values()].reduce((sum, voice) => sum + voice, 0)
-        const heard = tasks.filter((task) => (before.get(task) ?? 0) > 0)
-        const weight = heard.reduce((sum, task) => sum + rule.taskWeights[task], 0)
-        for (const task of heard)
+        const total = [...before.values()].reduce((sum, mass) => sum + mass, 0)
+        const present = tasks.filter((task) => (before.get(task) ?? 0) > 0)
+        const weight = present.reduce((sum, task) => sum + rule.taskWeights[task], 0)
+        for (const task of present)
           expect(Math.abs((after.get(task) ?? 0) / total - rule.taskWeights[task] / weight)).toBeLessThan(
             1e-6,
           )
