@@ -23,7 +23,7 @@ export interface EmbeddedEngineOptions {
   readonly contextLength: number
   /** Memory for contexts between turns; 512 MiB by default. */
   readonly cacheBytes?: number
-  /** Whether the same request gives the same bytes whatever else is in flight or cached; true by default, and slower. */
+  /** Whether the same request gives the same bytes whatever else is in flight or cached; true by default. */
   readonly exact?: boolean
   /** Weights up to this many bytes are held by each thread; 64 MiB by default. */
   readonly heldByEach?: number

@@ -1,8 +1,8 @@
 /**
  * A graph of tensor operations, built in TypeScript and encoded as an ONNX model.
  *
- * Usage. `input` declares what a run is fed (weights too: they are inputs, so a new policy version needs
- * no new inference session); `operation` adds one operator and returns its result, `operations` one with several
+ * Usage. `input` declares what a run is fed (weights too: as inputs a new policy version needs
+ * no new inference session, as `stored` ones it does); `operation` adds one operator and returns its result, `operations` one with several
  * results; `scalar`, `integers` and `constant` store small tensors; `output` names a result; `encode`
  * gives the bytes for `createInferenceSession` of `runtime.ts`. The caller states each result's dimensions: a
  * number, or a name such as 'batch' for a size known only at run time. A matrix of weights lies as

@@ -4,8 +4,8 @@
  * Invariants
  * - A large policy's new version needs no new inference session: weights are fed with every step. Those of a small one
  *   are constants of a session for this version alone, because the runtime multiplies by constants faster.
- * - Where results must be exact, a row's result depends on its own inputs alone, to the bit: no step has a
- *   single row, and padding adds whole blocks of zeros to a sum, never another order of its terms.
+ * - Where results must be exact, a row's result depends on its own inputs alone, to the bit: no decode step has a
+ *   single row; what is read together is padded by whole blocks of zeros, never by another order of a sum's terms.
  */
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'

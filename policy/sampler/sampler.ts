@@ -38,8 +38,7 @@ export interface SamplerOptions {
   readonly cacheBytes: number
   /**
    * Whether the same request gives the same bytes whatever else is in flight or cached; true by default. Without
-   * it logprobs may differ by rounding, short observations are read about three times as fast, and sampled
-   * tokens are not fed a second time.
+   * it logprobs may differ by rounding, and sampled tokens are not fed a second time.
    */
   readonly exact?: boolean
   /** See `SamplingModel.create`. */
