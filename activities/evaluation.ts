@@ -27,7 +27,7 @@ interface Dependencies {
 export type EvaluationActivities = ReturnType<typeof createEvaluationActivities>
 
 /** One version on one suite. */
-interface WantedEvaluation {
+export interface WantedEvaluation {
   readonly evaluation: EvaluationId
   readonly run: RunId
   readonly suite: string

@@ -2,7 +2,7 @@
  * Figures of the versions that sampled an update's tokens: how far the policy is from them, and what they are worth.
  *
  * Invariants
- * - Fresh tokens and those of turns that were drawn from the pool are told apart.
+ * - Fresh tokens have figures of their own, and so have those of turns that were drawn from the pool.
  * - What was not measured has no figure.
  */
 import { type MemberWeight, memberWeight } from '../learning/adaptive-pool.ts'

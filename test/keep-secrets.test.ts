@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectTo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -152,7 +152,8 @@ describe('the log of a failure', () => {
 
 describe('an encrypted run', () => {
   it('ends on a server that can read none of its payloads', () => {
-    const bytes = readFileSync(join(home, 'temporal.db'))
+    const files = ['temporal.db', 'temporal.db-wal'].map((name) => join(home, name)).filter(existsSync)
+    const bytes = Buffer.concat(files.map((file) => readFileSync(file)))
     for (const word of [played, 'groupSize', 'cannot reach', '"rewards"'])
       expect(bytes.includes(word)).toBe(false)
     expect(bytes.includes('binary/encrypted')).toBe(true)

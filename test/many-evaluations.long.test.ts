@@ -25,7 +25,7 @@ let progress: RunProgress
 
 beforeAll(async () => {
   session = await openTinySession(home, createEchoTask().definition)
-  const orchestration = { historyEvents: 200 }
+  const orchestration = { historyEvents: 120 }
   await session.start(
     run,
     tinyConfig({ training: { updates }, orchestration, evaluation: { every: 1, suites } }),

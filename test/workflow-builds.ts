@@ -53,5 +53,5 @@ export const incompatible: CodeChange = [
   ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n'],
   ['rollout-group.ts', '    const results = await', '    await sleep(1)\n    const results = await'],
   ['episode.ts', '  CancellationScope,\n', '  CancellationScope,\n  sleep,\n'],
-  ['episode.ts', '    outcome = await playTurns', '    await sleep(1)\n    outcome = await playTurns'],
+  ['episode.ts', '    ending = await playTurns', '    await sleep(1)\n    ending = await playTurns'],
 ]
