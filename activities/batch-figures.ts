@@ -85,7 +85,7 @@ export function figuresOf(
 }
 
 function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
-  const wins = groups.map(({ episodes }) => episodes.map(isWon))
+  const { won, lost } = wonAndLost(groups)
   const played = groups.flatMap(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
   const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
   const shareOf = (count: (trajectory: Trajectory) => number) =>
@@ -93,10 +93,18 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
   return {
     groups: groups.length,
     withPreference,
-    won: wins.filter((group) => group.every((won) => won)).length,
-    lost: wins.filter((group) => !group.some((won) => won)).length,
+    won,
+    lost,
     unusable: shareOf(({ unusable }) => unusable),
     cutOff: shareOf(({ cutOff }) => cutOff),
+  }
+}
+
+/** Groups of which every episode was won, and of which none was. */
+function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
+  return {
+    won: groups.filter(({ episodes }) => episodes.every(isWon)).length,
+    lost: groups.filter(({ episodes }) => !episodes.some(isWon)).length,
   }
 }
 
@@ -106,10 +114,9 @@ function taskFigures(
   planned: BatchPlan['tasks'],
 ): Readonly<Record<string, TaskFigures>> {
   const figures = [...planned].map(([task, { moments, gradientShare }]): [string, TaskFigures] => {
-    const wins = groups.filter((group) => group.task === task).map(({ episodes }) => episodes.map(isWon))
-    const won = wins.filter((group) => group.every((isOne) => isOne)).length
-    const lost = wins.filter((group) => !group.some((isOne) => isOne)).length
-    const mixed = wins.length - won - lost
+    const own = groups.filter((group) => group.task === task)
+    const { won, lost } = wonAndLost(own)
+    const mixed = own.length - won - lost
     const { mean, deviation } = moments
     return [task, { won, lost, mixed, mean, deviation, gradientShare }]
   })

@@ -140,6 +140,11 @@ export function firstAttemptOf(episode: EpisodeId): EpisodeId {
   return episodeId(parent, sample, 0)
 }
 
+/** The episode whose draws another one has: the first attempt's at its sample where all attempts draw alike, else its own. */
+export function drawnAs(episode: EpisodeId, attemptsDrawAlike: boolean): EpisodeId {
+  return attemptsDrawAlike ? firstAttemptOf(episode) : episode
+}
+
 /** The episodes that a version plays from a turn on. @example branchId(…, 2, 5) // 'demo/g3/s0/a1/b2-v5' */
 export function branchId(episode: EpisodeId, turn: number, version: number): BranchId {
   return `${episode}/b${turn}-v${version}` as BranchId

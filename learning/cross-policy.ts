@@ -12,7 +12,7 @@
  * - [CROSS-POLICY-3] With one member and no update without a change, a member is at most `refreshEvery` versions old, and
  *   the share of turns from the pool is the configured one at every version.
  */
-import { type EpisodeId, firstAttemptOf, seedOfWork, uniforms } from '../identity/identity.ts'
+import { drawnAs, type EpisodeId, seedOfWork, uniforms } from '../identity/identity.ts'
 
 /** A rule without a share or a pool always samples the current version. */
 export interface CrossPolicyRule {
@@ -96,6 +96,12 @@ export function poolAt(version: number, pool: readonly number[]): number[] {
   return pool.filter((member) => member < version || member === 0)
 }
 
+/** The uniforms of `drawVersion` for one turn of an episode after the other. @param drawing see `drawnAs` */
+export function versionDraws(seed: number, drawing: EpisodeId): () => readonly [number, number] {
+  const draw = uniforms(seedOfWork(seed, drawing, 'versions'))
+  return () => [draw(), draw()]
+}
+
 /** What decides of a turn whether it was drawn from the pool. */
 interface EpisodeDraws {
   /** Of the run. */
@@ -111,10 +117,9 @@ export function drawnFromPool(
   { seed, episode, attemptsDrawAlike, staleShare }: EpisodeDraws,
   turns: number,
 ): boolean[] {
-  const drawing = attemptsDrawAlike ? firstAttemptOf(episode) : episode
-  const draw = uniforms(seedOfWork(seed, drawing, 'versions'))
+  const draw = versionDraws(seed, drawnAs(episode, attemptsDrawAlike))
   return Array.from({ length: turns }, () => {
-    const [ofShare] = [draw(), draw()] as const
+    const [ofShare] = draw()
     return ofShare < staleShare
   })
 }

@@ -160,7 +160,7 @@ export function k3(logRatio: number): { readonly value: number; readonly derivat
 export const k3Knee = Math.LN2
 
 /**
- * k3 that goes on as its tangent beyond a ratio of 2: its slope is min(e^x, 2) − 1, from −1 to 1. Where policies are
+ * k3 that continues as its tangent beyond a ratio of 2: its slope is min(e^x, 2) − 1, from −1 to 1. Where policies are
  * close it is k3. One token on which they differ by 15 nats counts about 14.6; k3 has 3.3 million for it, so that a mean
  * or a gradient over thousands of tokens would be that of the one token. (A Huber loss bounds squares in the same way,
  * P. Huber, Robust Estimation of a Location Parameter, 1964.)

@@ -21,8 +21,8 @@ import {
 } from '@temporalio/workflow'
 import type { SampleRequest } from '../activities/sampling.ts'
 import type { BlockTurn } from '../activities/turns.ts'
-import { firstAttemptOf, seedOfWork, uniforms, yieldsToTraining } from '../identity/identity.ts'
-import { drawVersion } from '../learning/cross-policy.ts'
+import { drawnAs, seedOfWork, yieldsToTraining } from '../identity/identity.ts'
+import { drawVersion, versionDraws } from '../learning/cross-policy.ts'
 import { type Outcome, outcomeAfter } from '../learning/outcome.ts'
 import { describeEpisode, type PlayedTurn } from './details.ts'
 import {
@@ -141,8 +141,8 @@ type Draw = Pick<SampleRequest, 'version' | 'seed'>
 
 /** What each turn is drawn with, by its number; turns are asked for in their order, or again. */
 function drawsOf({ episode, seed, attemptsDrawAlike, versions }: EpisodePlan): (turn: number) => Draw {
-  const drawing = attemptsDrawAlike === true ? firstAttemptOf(episode) : episode
-  const draw = uniforms(seedOfWork(seed, drawing, 'versions'))
+  const drawing = drawnAs(episode, attemptsDrawAlike === true)
+  const draw = versionDraws(seed, drawing)
   const drawn = new Map<number, Draw>()
   return (turn) => {
     const known = drawn.get(turn)
@@ -154,9 +154,9 @@ function drawsOf({ episode, seed, attemptsDrawAlike, versions }: EpisodePlan): (
 }
 
 /** The version of one turn; `current` is whichever is the newest when the turn is sampled. */
-function chooseVersion(rule: VersionRule, draw: () => number): number | 'current' {
+function chooseVersion(rule: VersionRule, draw: () => readonly [number, number]): number | 'current' {
   if (rule.kind === 'fixed') return rule.version
-  const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, [draw(), draw()])
+  const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, draw())
   return Number.isFinite(drawn) ? drawn : 'current'
 }
 

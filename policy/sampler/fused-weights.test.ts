@@ -3,23 +3,18 @@ import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession } from '../graph/runtime.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { buildDecodeGraph } from '../transformer/decode-graph.ts'
+import { smallArchitecture } from '../transformer/small-architecture.testing.ts'
 import { layerInputs } from '../transformer/weight-inputs.ts'
 import { int64Cells } from './batch.ts'
 import { fuseWeights } from './fused-weights.ts'
 import { randomWeights } from './random-weights.testing.ts'
 
 const architecture: Architecture = {
+  ...smallArchitecture,
   vocab_size: 12,
   hidden_size: 8,
   intermediate_size: 16,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 4,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
   tie_word_embeddings: false,
-  max_position_embeddings: 64,
 }
 
 it('only the query projection is changed, by the attention’s scale, a power of two here', () => {

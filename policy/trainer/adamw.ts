@@ -7,19 +7,14 @@
  */
 import type { OptimizerSettings } from './trainer.ts'
 
-/** Euclidean norm over all gradients. */
-export function globalNorm(gradients: ReadonlyMap<string, Float32Array>): number {
-  return normOf([...gradients.values()].map(squares))
-}
-
-/** The norm over all gradients from the sum of squares of each, in order. */
+/** The Euclidean norm over all gradients, from the sum of squares of each, in order. */
 export function normOf(sums: Iterable<number>): number {
   let total = 0
   for (const sum of sums) total += sum
   return Math.sqrt(total)
 }
 
-/** Sum of a gradient's squares. */
+/** Sum of squares, finite where all elements are. */
 export function squares(gradient: Float32Array): number {
   let sum = 0
   for (let i = 0; i < gradient.length; i++) {

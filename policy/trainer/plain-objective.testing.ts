@@ -4,6 +4,7 @@ import { tokenLoss } from '../../learning/objective.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { initialWeights } from '../transformer/initialization.ts'
 import { type PlainWeights, plainLogits, plainLogSoftmax } from '../transformer/plain-decoder.testing.ts'
+import { smallArchitecture } from '../transformer/small-architecture.testing.ts'
 import type { UpdateBatch } from './batch.ts'
 import { GradientSum } from './gradient-sum.ts'
 import { weightFeeds } from './graph-sessions.ts'
@@ -12,19 +13,7 @@ import type { ObjectiveSettings } from './trainer.ts'
 import { batchGradient } from './update.ts'
 
 /** Keys and values shared, embeddings too. */
-export const tied: Architecture = {
-  vocab_size: 19,
-  hidden_size: 16,
-  intermediate_size: 24,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 4,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 64,
-}
+export const tied: Architecture = { ...smallArchitecture, vocab_size: 19 }
 export const untied: Architecture = { ...tied, num_key_value_heads: 4, tie_word_embeddings: false }
 
 export const supervised: ObjectiveSettings = {
@@ -183,4 +172,32 @@ export async function graphGradient(
     () => {},
   )
   return { statistics, gradients: gradient.gradients }
+}
+
+/**
+ * How far a weight's gradient is from a finite difference of the objective, relative to that: along the gradient, plus as
+ * much of a random direction, so that an error across it shows too.
+ */
+export function directionalError(
+  name: string,
+  gradient: Float32Array,
+  plain: PlainWeights,
+  of: { readonly next: () => number; readonly objectiveOf: (weights: PlainWeights) => number },
+): number {
+  const norm = Math.hypot(...gradient)
+  const random = Float64Array.from(gradient, () => of.next() - 0.5)
+  const length = Math.hypot(...random)
+  const direction = random.map((value, i) => value / length + (gradient[i] as number) / norm)
+  const expected = direction.reduce((sum, value, i) => sum + value * (gradient[i] as number), 0)
+  const moved = (step: number): number => {
+    const weights = new Map(plain)
+    weights.set(
+      name,
+      (weights.get(name) as Float64Array).map((w, i) => w + step * (direction[i] as number)),
+    )
+    return of.objectiveOf(weights)
+  }
+  const step = 1e-5
+  const difference = (moved(step) - moved(-step)) / (2 * step)
+  return Math.abs(difference - expected) / Math.abs(difference)
 }

@@ -12,7 +12,7 @@ import { type CheckpointContent, publishCheckpoint } from '../checkpoints/checkp
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readWithMoments } from '../checkpoints/restoring.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
-import { normOf } from './adamw.ts'
+import { normOf, squares } from './adamw.ts'
 import { GradientSum, shared } from './gradient-sum.ts'
 import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
@@ -87,8 +87,8 @@ export class TrainingPolicy {
     learningRate: number,
     normLimit: number = Number.POSITIVE_INFINITY,
   ): Promise<number> {
-    const { gradients, squares } = this.gradient
-    const norm = normOf(squares)
+    const { gradients } = this.gradient
+    const norm = normOf(this.gradient.squares)
     if (!Number.isFinite(norm))
       throw new TrainerFault(
         'not_finite',
@@ -116,7 +116,7 @@ export class TrainingPolicy {
   /** @throws TrainerFault `not_finite` naming a weight that is no number */
   checkWeights(): void {
     for (const [name, weight] of this.#source.weights)
-      if (!weight.every(Number.isFinite))
+      if (!Number.isFinite(squares(weight)))
         throw new TrainerFault(
           'not_finite',
           `${name} is not finite after ${this.#steps} steps: lower the learning rate`,

@@ -6,20 +6,9 @@ import { causalLimits } from './attention.ts'
 import { initialWeights } from './initialization.ts'
 import { objectiveGraph } from './objective-graph.ts'
 import { rotaryTables } from './rope.ts'
+import { smallArchitecture } from './small-architecture.testing.ts'
 
-const architecture: Architecture = {
-  vocab_size: 23,
-  hidden_size: 16,
-  intermediate_size: 24,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 4,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: false,
-  max_position_embeddings: 64,
-}
+const architecture: Architecture = { ...smallArchitecture, tie_word_embeddings: false }
 const time = 16
 const weights = initialWeights(architecture, 4)
 

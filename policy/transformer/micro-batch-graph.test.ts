@@ -1,26 +1,15 @@
 import { expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
-import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
+import { elementCount, weightSpecs } from './architecture.ts'
 import { causalLimits } from './attention.ts'
 import { initialWeights } from './initialization.ts'
 import { microBatchGraph, sumName } from './micro-batch-graph.ts'
 import { gradientName } from './objective-graph.ts'
 import { rotaryTables } from './rope.ts'
+import { smallArchitecture } from './small-architecture.testing.ts'
 
-const architecture: Architecture = {
-  vocab_size: 23,
-  hidden_size: 16,
-  intermediate_size: 24,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 4,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 64,
-}
+const architecture = smallArchitecture
 const longest = 32
 const next = uniforms(1)
 
