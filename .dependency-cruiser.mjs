@@ -26,6 +26,7 @@ const arrows = {
     'storage',
     'config',
     'faults',
+    'machine',
     'workflows',
     'identity',
     'messages',
@@ -33,7 +34,7 @@ const arrows = {
   telemetry: ['workflows', 'storage', 'config', 'identity', 'faults', 'machine'],
   temporal: ['workflows', 'telemetry', 'storage', 'config', 'identity', 'faults', 'machine'],
 }
-const upper = ['workers', 'client', 'cli']
+const upper = ['workers', 'client', 'dashboard', 'cli']
 const house = `^((${[...Object.keys(arrows), ...upper].join('|')})/|index\\.ts$)`
 /** What only tests use, beside what it is for; it is not built. */
 const testing = '\\.testing\\.ts$'
@@ -94,13 +95,23 @@ export default {
     // where activities name them.
     only(['workflows', ['learning', 'identity']], runTime),
     only(['activities', arrows.activities.filter((room) => room !== 'workflows')], runTime),
-    ...['workers', 'client'].map((room) => ({
+    ...['workers', 'client', 'dashboard'].map((room) => ({
       name: `${room}-arrows`,
       comment: `${room}/ knows nothing of what is above it.`,
       severity: 'error',
       from: { path: `^${room}/`, pathNot: tests },
       to: { path: `^(${upper.slice(upper.indexOf(room) + 1).join('|')})/` },
     })),
+    {
+      name: 'dashboard-browser',
+      comment: 'The page, and its contract with the server, run in a browser: pure rooms alone.',
+      severity: 'error',
+      from: { path: '^dashboard/(contract|page)/', pathNot: tests },
+      to: {
+        path: house,
+        pathNot: ['^dashboard/(contract|page)/', '^(learning|identity|messages|faults)/'],
+      },
+    },
     {
       name: 'workflows-packages',
       comment: 'The bundle holds no zod, no native module and nothing of Node.',
@@ -133,10 +144,17 @@ export default {
       to: { path: [tests, testing, '^test/', '^bench/'] },
     },
     {
+      name: 'page-is-bundled',
+      comment: 'The page is built by itself, with its packages in it; no other code imports from it.',
+      severity: 'error',
+      from: { pathNot: '^dashboard/page/' },
+      to: { path: '^dashboard/page/' },
+    },
+    {
       name: 'no-development-packages',
       comment: 'What is published imports only what is installed with it, or asked for by name (npm-peer).',
       severity: 'error',
-      from: { path: house, pathNot: [tests, testing] },
+      from: { path: house, pathNot: [tests, testing, '^dashboard/page/'] },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
     {

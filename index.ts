@@ -1,5 +1,5 @@
 /**
- * Perdure for programs: environments of one's own, and runs to start, watch and steer.
+ * Perdure for programs: environments, engines, trainers, advantages and losses of one's own, and runs to start, watch and steer.
  *
  * Invariants
  * - Importing it is cheap: workers, engines and the server's client are loaded by what starts them.
@@ -37,6 +37,30 @@ export type {
   ToolMaker,
 } from './envs/external/definition.ts'
 export type { InstanceRandom } from './envs/external/instance-random.ts'
+export type {
+  AdvantageEpisode,
+  AdvantageGroup,
+  AdvantageTurn,
+  OwnAdvantage,
+} from './learning/own-advantage.ts'
+export type { LossSettings, LossToken, OwnLoss } from './learning/own-loss.ts'
 export type * from './messages/message.ts'
+export type * from './policy/engines/engine.ts'
+export { EngineFault } from './policy/engines/engine.ts'
+export type {
+  LogprobsRequest,
+  LossChoice,
+  ObjectiveSettings,
+  OptimizerSettings,
+  OwnTrainer,
+  Trainer,
+  TrainerDefinition,
+  TrainerOptions,
+  UpdateRequest,
+  UpdateStatistics,
+  WarmStartRequest,
+  WarmStartStatistics,
+} from './policy/trainer/trainer.ts'
+export { TrainerFault } from './policy/trainer/trainer.ts'
 export type { EvaluationMetrics, MetricsLine, UpdateMetrics } from './storage/metrics.ts'
 export { isUpdateMetrics } from './storage/metrics.ts'

@@ -2,15 +2,17 @@
  * Figures of the groups that an update consumes, before the trainer has run.
  *
  * Invariants
- * - All groups count, also those without preference, from which nothing is learnt.
+ * - All groups count, also those without preference, from which nothing is learnt, and those that were skipped: what an
+ *   update tells of the policy does not depend on what it learns from. Only the figures by task are of the groups trained on.
  */
 import type { TurnWorth } from '../learning/adaptive-pool.ts'
 import type { BatchPlan } from '../learning/batch-plan.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
+import { comparedSteps } from '../learning/step-groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import { rewardOf } from './failure.ts'
-import type { TaskFigures, UpdateFigures } from './update-metrics.ts'
+import type { SkippedFigures, TaskFigures, UpdateFigures } from './update-metrics.ts'
 
 /** An episode as it was played. */
 export interface CollectedEpisode {
@@ -24,6 +26,10 @@ export interface CollectedGroup {
   /** Policy version when the group was admitted. */
   readonly version: number
   readonly episodes: readonly CollectedEpisode[]
+  /** Played for the update, and not trained on: it teaches nothing, and the batch is full without it. */
+  readonly skipped: boolean
+  /** Of an earlier update, and learnt from once more. */
+  readonly replayed: boolean
 }
 
 /** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
@@ -45,12 +51,16 @@ export type CollectedFigures = Pick<
   | 'groupsWithPreference'
   | 'signal'
   | 'tasks'
+  | 'skipped'
+  | 'comparedShare'
+  | 'replayed'
 > & { readonly worth: readonly OriginWorth[] }
 
 /** The figures of groups and of what was planned of them. */
 export function figuresOf(
   groups: readonly CollectedGroup[],
   { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
+  replayed: readonly CollectedGroup[] = [],
 ): CollectedFigures {
   const reward = new Map<string, number[]>()
   const shapedReward = new Map<string, number[]>()
@@ -77,8 +87,14 @@ export function figuresOf(
     success: meansOf(success),
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
     staleShare: turns === 0 ? 0 : staleTurns / turns,
-    tasks: taskFigures(groups, tasks),
+    tasks: taskFigures(
+      groups.filter(({ skipped }) => !skipped),
+      tasks,
+    ),
+    skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
     worth: worthOf(groups),
+    comparedShare: comparedShare(groups),
+    ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
     groupsWithPreference,
     signal: signalOf(groups, groupsWithPreference),
   }
@@ -97,6 +113,20 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
     lost,
     unusable: shareOf(({ unusable }) => unusable),
     cutOff: shareOf(({ cutOff }) => cutOff),
+  }
+}
+
+/** What the groups cost that were skipped. */
+function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
+  const episodes = groups.flatMap((group) => group.episodes.map(({ trajectory }) => trajectory))
+  // Of two machines, or one whose clock was set: an episode may end before it began.
+  const milliseconds = episodes.map(({ episode: { created, seal } }) => Math.max(0, seal.ended - created))
+  return {
+    groups: groups.length,
+    ...wonAndLost(groups),
+    episodes: episodes.length,
+    tokens: episodes.reduce((sum, { tokens }) => sum + tokens.length, 0),
+    seconds: milliseconds.reduce((sum, each) => sum + each, 0) / 1000,
   }
 }
 
@@ -139,6 +169,22 @@ function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
 
 function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return isSuccess(episode.seal.outcome, episode.seal.reward)
+}
+
+/** The steps of an episode, as they are compared with those of its siblings. */
+export function steppedEpisode({ episode, turns }: Trajectory) {
+  return {
+    completed: episode.seal.outcome === 'completed',
+    steps: turns.map(({ state, paid }) => ({ state, paid })),
+    turnTokens: turns.map(({ begin, end }) => end - begin),
+  }
+}
+
+/** Share of the turns that stand in a state in which another turn of their group stands. */
+function comparedShare(groups: readonly CollectedGroup[]): number {
+  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
+  const turns = played.flat().reduce((sum, { steps }) => sum + steps.length, 0)
+  return turns === 0 ? 0 : played.reduce((sum, group) => sum + comparedSteps(group), 0) / turns
 }
 
 /** The reward that learning uses. @throws UnrewardedEpisode */

@@ -80,8 +80,8 @@ async function endedOf(client: Client, children: readonly string[]): Promise<rea
   return ended
 }
 
-/** How a child ended; undefined while it runs. */
-async function endingOf(client: Client, child: string): Promise<string | undefined> {
+/** How a child ended; undefined while it runs. @param child its workflow id */
+export async function endingOf(client: Client, child: string): Promise<string | undefined> {
   try {
     const { status } = await client.workflow.getHandle(child).describe()
     return status.name === 'RUNNING' || status.name === 'PAUSED' ? undefined : status.name.toLowerCase()

@@ -7,7 +7,7 @@
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  */
 import type { RunConfig } from '../config/schema.ts'
-import { instanceOrder } from '../learning/instance-order.ts'
+import { instanceOrder, positionFromEnd } from '../learning/instance-order.ts'
 import { nextTask } from '../learning/task-mix.ts'
 import type { ToolSpec } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
@@ -66,8 +66,10 @@ async function demonstrate(
   const entry = run.config.tasks[index]
   const split = task.splits.find(({ name }) => name === (entry?.split ?? 'train'))
   if (task.demonstrate === undefined || split === undefined) return undefined
-  const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
-  const demonstration = await task.demonstrate(instance)
+  const place = run.config.warmStart.instances === 'last' ? positionFromEnd(split.size, position) : position
+  const instance = task.instanceAt(split.name, instanceOrder(split.size, place))
+  const take = Number.isFinite(split.size) ? Math.floor(position / split.size) : 0
+  const demonstration = await task.demonstrate(instance, take)
   if (demonstration === undefined) return undefined
   const environment = await task.create()
   try {

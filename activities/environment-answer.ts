@@ -9,6 +9,7 @@ import { Context } from '@temporalio/activity'
 import { EnvironmentFault, type StepResult } from '../envs/environment.ts'
 import type { Message } from '../messages/message.ts'
 import type { StoredAction } from '../storage/actions.ts'
+import { isShutdown } from './call-in-progress.ts'
 import type { LiveSession } from './sessions.ts'
 
 /** One step; an action that could not be read is answered in the place of the task. */
@@ -43,7 +44,7 @@ export async function withinAnswerTime<T>(
   }, answerTimeoutMs)
   const onCancel = () => {
     // A worker that shuts down lets the step end.
-    if (cancellationSignal.reason.message !== 'WORKER_SHUTDOWN') reject(cancellationSignal.reason)
+    if (!isShutdown(cancellationSignal)) reject(cancellationSignal.reason)
   }
   if (cancellationSignal.aborted) onCancel()
   cancellationSignal.addEventListener('abort', onCancel, { once: true })

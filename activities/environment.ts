@@ -11,6 +11,7 @@ import { actionSummary } from '../messages/action-summary.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import type { StoredObservation } from '../storage/observations.ts'
 import type { Store } from '../storage/store.ts'
+import { timed } from './call-in-progress.ts'
 import { playAction } from './environment-answer.ts'
 import { failing } from './failure.ts'
 import type { OpenRuns } from './open-runs.ts'
@@ -69,10 +70,12 @@ export function createEnvironmentActivities({ store, runs }: Dependencies) {
         const before = await store.observations.get(episode, turn + 1)
         if (before !== undefined) return resultOf(action, before)
         const session = await sessionAt(dependencies, request, turn)
-        const step = await orLost(sessions, episode, () => playAction(session, action))
+        const { result: step, took } = await timed(() =>
+          orLost(sessions, episode, () => playAction(session, action)),
+        )
         session.turn += 1
         const observation = observationOf(episode, session, step)
-        await store.observations.put(observation)
+        await store.observations.put(observation, took)
         return resultOf(action, observation)
       })
     },

@@ -49,7 +49,8 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       readonly samples?: number
     }): Promise<EvaluationSummary> {
       const { evaluation: id, run, summary, samples = 1 } = request
-      const { config, directory } = await runs.get(run)
+      const open = await runs.get(run)
+      const { config } = open
       const { suite, version, success, n } = summary
       await enter({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
@@ -64,7 +65,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       })
       const stored = await store.evaluations.get(id)
       const line = stored === undefined ? undefined : evaluationMetrics(stored)
-      if (line !== undefined) await recordMetrics(store, run, directory.metricsFile, line)
+      if (line !== undefined) await recordMetrics(store, open, line)
       return summaryOf(stored) ?? summary
     },
 

@@ -6,44 +6,61 @@
  */
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
-import { Chat } from '../policy/chat/chat.ts'
+import { type Chat, createChat } from '../policy/chat/chat.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
-import { type ChatFormat, publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
+import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
-import { readPretrained } from '../policy/checkpoints/pretrained.ts'
+import { type PretrainedPolicy, readPretrained } from '../policy/checkpoints/pretrained.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../policy/trainer/initial-checkpoint.ts'
+import { beyondWindow } from '../policy/transformer/architecture.ts'
 import { type DemonstratedEpisode, textsOf, toolsOf } from './demonstrations.ts'
 import { freshArchitecture } from './fresh-architecture.ts'
 
-/** Publishes the first checkpoint; one that is there already is kept. @throws CheckpointFault */
+/**
+ * Publishes the first checkpoint; one that is there already is kept.
+ * @param log told what a model's own chat template does otherwise than what a run needs
+ * @throws CheckpointFault
+ */
 export async function firstCheckpoint(
   dir: string,
   config: RunConfig,
   episodes: readonly DemonstratedEpisode[],
+  log: (line: string) => void,
 ): Promise<void> {
-  if (config.policy.from !== undefined) await fromPretrained(dir, config.policy.from)
+  if (config.policy.from !== undefined)
+    await fromPretrained(dir, config.policy.from, config.policy.contextLength, log)
   else await fromScratch(dir, config, episodes)
 }
 
-/** What cannot be talked to is refused here: later each turn would fail of it. */
-async function fromPretrained(dir: string, folder: string): Promise<void> {
-  const { architecture, weights, tokenizer, chat } = await readPretrained(folder)
-  refuseMisfit(folder, chat, tokenizer)
+/** What cannot be talked to, or not at such length, is refused here: later each turn would fail of it. */
+async function fromPretrained(
+  dir: string,
+  folder: string,
+  contextLength: number,
+  log: (line: string) => void,
+): Promise<void> {
+  const policy = await readPretrained(folder)
+  const { architecture, weights, tokenizer, chat, modelChat } = policy
+  const beyond = beyondWindow(architecture, contextLength)
+  if (beyond !== undefined)
+    throw new CheckpointFault('foreign', `${folder}: ${beyond}: lower policy.contextLength`)
+  const { notes, stopTokens } = await fittingChat(folder, policy)
+  for (const note of notes) log(`${folder}: ${note}`)
   await publishCheckpoint(dir, {
-    architecture,
-    weights,
-    tokenizer,
+    ...{ architecture, weights, tokenizer },
+    // The template's own end is among them, so that other programs stop there too.
+    modelChat: modelChat && { ...modelChat, ends: stopTokens },
     state: { version: 0, step: 0, chat, facts: { kind: 'pretrained' } },
   })
 }
 
 /** @throws CheckpointFault `foreign` */
-function refuseMisfit(folder: string, chat: ChatFormat, tokenizer: string): void {
+async function fittingChat(folder: string, { tokenizer, ...spoken }: PretrainedPolicy): Promise<Chat> {
   const file = join(folder, 'tokenizer.json')
   try {
-    new Chat(chat, Tokenizer.parse(tokenizer, file))
+    return await createChat(spoken, Tokenizer.parse(tokenizer, file))
   } catch (cause) {
     if (!(cause instanceof CheckpointFault)) throw cause
     const advice = 'name the folder of a checkpoint of a run, or of a policy that was published for chats'

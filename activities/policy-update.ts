@@ -10,10 +10,12 @@
  * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../config/schema.ts'
-import { type GroupId, type RunId, seedOf } from '../identity/identity.ts'
+import { type GroupId, type RunId, seedOf, uniforms } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
+import { teaches } from '../learning/refill.ts'
+import { drawnReplays, replayableSteps } from '../learning/replay.ts'
 import { settingsInForce } from '../learning/settings-in-force.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
@@ -21,6 +23,7 @@ import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import {
+  type LossChoice,
   type Trainer,
   TrainerFault,
   type UpdateRequest as TrainerRequest,
@@ -31,6 +34,7 @@ import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
 import type { OpenRun } from './open-runs.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
+import { lossChoices } from './own-learning.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
 import type { UpdateFigures } from './update-metrics.ts'
 
@@ -42,6 +46,8 @@ export interface UpdateRequest {
   readonly version: number
   /** Consumed groups with the version at which each was admitted. */
   readonly groups: readonly { readonly group: GroupId; readonly version: number }[]
+  /** Groups that were skipped for it, which are consumed too; absent: none. */
+  readonly skipped?: readonly GroupId[]
   readonly learning: LearningChange
   /** [tasks] as they hold now; absent: as they are configured. */
   readonly taskWeights?: readonly number[]
@@ -75,9 +81,11 @@ interface UpdateStore extends PlayedGroups {
 /** What an update works with. */
 export interface UpdateTools {
   readonly store: UpdateStore
-  readonly trainerOf: (threads: number) => Trainer
+  readonly trainerOf: (settings: RunConfig['policy']) => Trainer
   /** Told how far the trainer has come. */
   readonly onProgress: (done: number, total: number) => void
+  /** Ends the work of a trainer in another process. */
+  readonly signal?: AbortSignal
   readonly log: (line: string) => void
 }
 
@@ -93,7 +101,13 @@ export async function updatePolicy(
   if (before !== undefined) return resultAt(before, current)
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
-  const { batch, figures } = await collectBatch(store, ids, rulesOf(opened, request))
+  const rules = rulesOf(opened, request)
+  const { batch, figures } = await collectBatch(
+    store,
+    ids,
+    rules,
+    await replayedGroups(request, rules, store),
+  )
   const { worth, ...collected } = figures
   const since = performance.now()
   const trained = await train(request, opened, batch, tools)
@@ -127,18 +141,33 @@ function rulesOf({ config }: OpenRun, { taskWeights }: Pick<UpdateRequest, 'task
   return { ...config, tasks }
 }
 
-/** Those that the first attempt has taken; the requested ones for the first. */
+/** Those that the first attempt has taken, in the order of their numbers; the requested ones for the first. */
 async function consumedGroups(
-  { run, step, groups }: UpdateRequest,
+  { run, step, groups, skipped = [] }: UpdateRequest,
   store: UpdateStore,
 ): Promise<UpdateRequest['groups']> {
-  const decided = await store.groups.list(run, { consumedBy: step })
-  const consumed = decided.length === 0 ? groups : decided.map(({ id, version }) => ({ group: id, version }))
-  await store.groups.consume(
-    consumed.map(({ group }) => group),
-    step,
-  )
-  return consumed
+  const listed = () => store.groups.list(run, { consumedBy: step })
+  let consumed = await listed()
+  if (consumed.length === 0) {
+    await store.groups.consume([...groups.map(({ group }) => group), ...skipped], step)
+    consumed = await listed()
+  }
+  return consumed.map(({ id, version }) => ({ group: id, version }))
+}
+
+/** Groups of the last updates that this one learns from once more: some of those that taught something. */
+async function replayedGroups(
+  { run, step }: UpdateRequest,
+  rules: BatchRules,
+  store: UpdateStore,
+): Promise<readonly GroupId[]> {
+  const { learning, rollout, seed } = rules
+  const groups: GroupId[] = []
+  for (const consumedBy of replayableSteps(step, learning.replay))
+    for (const { id, result } of await store.groups.list(run, { consumedBy }))
+      if (result !== undefined && teaches(result.rewards, learning)) groups.push(id)
+  const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
+  return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
 }
 
 /** The trainer's part, where there is something to learn from. */
@@ -146,24 +175,27 @@ async function train(
   request: UpdateRequest,
   { config, directory }: OpenRun,
   batch: UpdateBatch | null,
-  { trainerOf, onProgress, log }: UpdateTools,
+  { trainerOf, onProgress, signal, log }: UpdateTools,
 ): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
   if (batch === null) return noUpdate
   const batchFile = directory.batchFile(request.step)
   await writeUpdateBatch(batchFile, batch)
+  const losses = await lossChoices(config)
   const version = request.version + 1
   const toCheckpointDir = directory.checkpointDir(version)
   try {
-    return await trainerOf(config.policy.threads).update(
+    return await trainerOf(config.policy).update(
       {
-        ...learningOf(config, request, directory.checkpointDir(0)),
+        ...learningOf(config, request, { warmStarted: referenceDir(config, directory), losses }),
         batchFile,
+        tokenFile: directory.tokenFile(request.step),
         fromCheckpointDir,
         toCheckpointDir,
         version,
       },
       onProgress,
+      signal,
     )
   } catch (error) {
     if (!(error instanceof TrainerFault && (error.kind === 'not_finite' || error.kind === 'exploded')))
@@ -173,15 +205,20 @@ async function train(
   }
 }
 
+/** The warm-started policy: the base of adapters, which version 0 equals. */
+function referenceDir({ policy }: RunConfig, directory: OpenRun['directory']): string {
+  return policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
+}
+
 /**
  * Objective and optimizer of an update by the settings that hold now; an order to the learning rate changes the top
  * of its schedule.
- * @param warmStarted the checkpoint that the k3 divergence is taken from, where it has a weight
+ * @param given the checkpoint that the k3 divergence is taken from, where it has a weight, and the losses of the tasks
  */
 function learningOf(
   { learning: configured, rollout, training, seed }: RunConfig,
   { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
-  warmStarted: string,
+  { warmStarted, losses }: { readonly warmStarted: string; readonly losses: readonly LossChoice[] },
 ): Pick<
   TrainerRequest,
   'objective' | 'optimizer' | 'referenceCheckpointDir' | 'division' | 'gradientLimit' | 'microBatchTokens'
@@ -200,13 +237,14 @@ function learningOf(
   return {
     objective: {
       kind: 'policy',
-      loss: learning.objective,
+      ...(losses.length > 1 ? { losses } : { loss: losses[0] }),
       clipLow,
       clipHigh,
       dualClip,
       klCoefficient,
       entropyCoefficient,
       temperature,
+      ...(learning.proximal === 'start' ? { decoupled: { importanceLimit: learning.importanceLimit } } : {}),
     },
     optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
     referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,

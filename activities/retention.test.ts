@@ -29,7 +29,7 @@ beforeEach(async () => {
     mkdirSync(join(directory.checkpointsDir, name))
     writeFileSync(join(directory.checkpointsDir, name, 'manifest.json'), 'x'.repeat(100))
   }
-  for (const name of ['demonstrations', '8', '9', '10'])
+  for (const name of ['demonstrations', '8', '8.tokens', '9', '9.tokens', '10'])
     writeFileSync(join(directory.batchesDir, `${name}.safetensors`), 'xx')
   for (const step of [8, 9]) {
     await store.updates.put({ run, step, version: step, statistics: {}, groups: [], created: 1 })
@@ -63,7 +63,11 @@ it('keeps what the run wrote down that it uses, and removes the rest once', asyn
   await publish({ ...idle, pool: [3], inFlight, evaluating: [{ version: 4 }], pinned: [6], rollBackTo: 2 })
   expect(await clean()).toBeGreaterThan(0)
   expect(versionsLeft()).toEqual([0, 2, 3, 4, 5, 6, 8, 9])
-  expect(readdirSync(directory.batchesDir).sort()).toEqual(['10.safetensors', '9.safetensors'])
+  expect(readdirSync(directory.batchesDir).sort()).toEqual([
+    '10.safetensors',
+    '9.safetensors',
+    '9.tokens.safetensors',
+  ])
   expect(existsSync(join(directory.checkpointsDir, 'warm-0'))).toBe(false)
   expect(await clean()).toBe(0)
 })

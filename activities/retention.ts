@@ -149,7 +149,17 @@ async function batchesOf(directory: RunDirectory): Promise<RunHoldings['batches'
     const step = /^([1-9]\d*)\.safetensors$/.exec(name)?.[1]
     return step === undefined ? [] : [Number(step)]
   })
-  return Promise.all(steps.map(async (step) => ({ step, bytes: await bytesAt(directory.batchFile(step)) })))
+  return Promise.all(
+    steps.map(async (step) => {
+      const sizes = await Promise.all(batchFilesOf(directory, step).map(bytesAt))
+      return { step, bytes: sizes.reduce((sum, size) => sum + size, 0) }
+    }),
+  )
+}
+
+/** What there is of the batch of an update; the batch itself, by which the rest is known, comes last. */
+function batchFilesOf(directory: RunDirectory, step: number): readonly string[] {
+  return [directory.tokenFile(step), directory.batchFile(step)]
 }
 
 /** Carries a plan out, one removal after the other. @throws StorageFault, CheckpointFault what is left stays whole */
@@ -164,9 +174,10 @@ export async function remove(place: RunPlace, removals: readonly Removal[], now:
         await deleteCheckpoint(warmStartPath(directory, removal.name))
         break
       case 'batch':
-        await rm(directory.batchFile(removal.step), { force: true }).catch((error: unknown) => {
-          throw storageFaultOf(error, directory.batchFile(removal.step))
-        })
+        for (const file of batchFilesOf(directory, removal.step))
+          await rm(file, { force: true }).catch((error: unknown) => {
+            throw storageFaultOf(error, file)
+          })
         break
       case 'trajectories':
         await store.holdings.release(removal.parent, now)

@@ -3,23 +3,57 @@
  *
  * Invariants
  * - A line is in the store before it is in the file.
+ * - A tracker that cannot be written delays nothing; what is sent to a server is waited for at the end of a run alone, and
+ *   not for long.
  * - Making again adds lines of work that is done and published, and changes none.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { log } from '@temporalio/activity'
+import { reasonOf } from '../faults/reason.ts'
 import type { RunId } from '../identity/identity.ts'
 import { type MetricsLine, placeOf } from '../storage/metrics.ts'
 import type { Store } from '../storage/store.ts'
+import { writeTrackers } from '../storage/trackers/tracking.ts'
 import { evaluationMetrics } from './evaluation-metrics.ts'
+import type { OpenRun } from './open-runs.ts'
 import { metricsOf } from './update-metrics.ts'
 
-/** Keeps a line and writes the run's file. @throws RangeError, StorageFault */
+/** Keeps a line and writes the run's files. @throws RangeError, StorageFault */
 export async function recordMetrics(
-  { metrics }: Store,
-  run: RunId,
-  file: string,
+  store: Store,
+  { run, config, directory }: Pick<OpenRun, 'run' | 'config' | 'directory'>,
   line: MetricsLine,
 ): Promise<void> {
-  await metrics.put(run, line)
-  await metrics.write(run, file)
+  await store.metrics.put(run, line)
+  await store.metrics.write(run, directory.metricsFile)
+  await updateTrackers(store, { run, config })
+}
+
+/** A server that takes longer gets the rest when the run is resumed. */
+const patienceMs = 30_000
+
+/** At the end of a run: brings its trackers up to date, and waits for those that are servers. */
+export async function finishTrackers(store: Store, open: Pick<OpenRun, 'run' | 'config'>): Promise<void> {
+  const { sent } = await updateTrackers(store, open)
+  await Promise.race([sent, sleep(patienceMs, undefined, { ref: false })])
+}
+
+/**
+ * Trackers that cannot be written are reported, and brought up to date with the next line: a run never waits for them.
+ * @returns what ends, never rejected, when servers have all
+ */
+async function updateTrackers(
+  store: Store,
+  { run, config }: Pick<OpenRun, 'run' | 'config'>,
+): Promise<{ readonly sent: Promise<void> }> {
+  const report = (error: unknown) => log.warn('trackers are not up to date', { run, reason: reasonOf(error) })
+  try {
+    const { sent } = await writeTrackers(store, run, config.trackers)
+    return { sent: sent.catch(report) }
+  } catch (error) {
+    report(error)
+    return { sent: Promise.resolve() }
+  }
 }
 
 /** Whether the run's file and the metrics in the store hold all that is done. */

@@ -5,6 +5,7 @@
  * - A version is published after its checkpoint is complete and loaded, and its state is stored with it.
  * - No checkpoint that something in flight may ask for is deleted.
  * - Publishing twice changes nothing.
+ * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
@@ -14,7 +15,7 @@ import { planRetention } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 import type { RunProgress } from '../workflows/messages.ts'
 import { failing } from './failure.ts'
-import type { OpenRuns } from './open-runs.ts'
+import type { OpenRun, OpenRuns } from './open-runs.ts'
 import {
   holdingsOf,
   longestEvaluationMs,
@@ -23,7 +24,7 @@ import {
   remove,
   retentionPolicy,
 } from './retention.ts'
-import { recordMetrics } from './run-metrics.ts'
+import { finishTrackers, recordMetrics, restoreMetrics } from './run-metrics.ts'
 import type { Serving } from './serving.ts'
 import { metricsOf } from './update-metrics.ts'
 
@@ -54,6 +55,15 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
   /** When the trajectories of a run were last looked at. */
   const looked = new Map<RunId, number>()
 
+  /** Runs whose metrics this process has seen to. A process that was killed may have left them behind the rest. */
+  const whole = new Set<RunId>()
+
+  async function completeMetrics({ run, directory }: OpenRun): Promise<void> {
+    if (whole.has(run)) return
+    await restoreMetrics(store, run, directory.metricsFile)
+    whole.add(run)
+  }
+
   async function clean(place: RunPlace, config: RunConfig, needs: Needs): Promise<void> {
     const before = looked.get(place.run)
     const trajectories = before === undefined || performance.now() - before > trajectoryLookMs
@@ -67,7 +77,9 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
     async publishVersion(publication: Publication): Promise<void> {
       const { run, version, step, inUse, kept = [] } = publication
       const since = performance.now()
-      const { config, directory } = await runs.get(run)
+      const open = await runs.get(run)
+      const { config, directory } = open
+      await completeMetrics(open)
       await serving.prepare(run, version)
       await store.runs.publish(run, { version, state: JSON.parse(publication.state) })
       // Evaluations that a person or a schedule started are not the run's own children.
@@ -78,7 +90,7 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       const update = step === 0 ? undefined : await store.updates.get(run, step)
       if (update === undefined) return
       const publishSeconds = (performance.now() - since) / 1000
-      await recordMetrics(store, run, directory.metricsFile, metricsOf(update, publishSeconds))
+      await recordMetrics(store, open, metricsOf(update, publishSeconds))
     },
 
     /**
@@ -92,11 +104,11 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       readonly from: number
     }): Promise<{ readonly version: number | null; readonly problem: string }> {
       const { run, to, from } = request
-      const { directory } = await runs.get(run)
+      const open = await runs.get(run)
       try {
-        const version = await restoreCheckpoint(directory.checkpointsDir, { to, from })
+        const version = await restoreCheckpoint(open.directory.checkpointsDir, { to, from })
         const time = new Date().toISOString()
-        await recordMetrics(store, run, directory.metricsFile, { rollback: to, version, from, time })
+        await recordMetrics(store, open, { rollback: to, version, from, time })
         return { version, problem: '' }
       } catch (error) {
         if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
@@ -119,6 +131,9 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
         ended: Date.now(),
         ...(progress.message === undefined ? {} : { detail: progress.message }),
       })
+      const open = await runs.get(run)
+      await completeMetrics(open)
+      await finishTrackers(store, open)
       if (phase === 'done') await serving.close(run)
     },
   })

@@ -6,6 +6,7 @@
  * - Token in, token out: the context is the very tokens of the earlier turns, never a text tokenized again.
  * - The stored version is the one that sampled, and the logprobs are its own.
  * - Evaluations and branches yield to training: their turns are sampled in the background.
+ * - A turn that is cancelled, or whose time is up, ends at the engine too.
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
  */
 
@@ -14,6 +15,7 @@ import { actionSummary } from '../messages/action-summary.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
+import { callInProgress, timed } from './call-in-progress.ts'
 import { createContexts } from './contexts.ts'
 import { failing } from './failure.ts'
 import type { OpenRuns } from './open-runs.ts'
@@ -70,7 +72,9 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
       const context = new Int32Array(before.length + prompt.length)
       context.set(before)
       context.set(prompt, before.length)
-      const sampled = await serving.sample(run, {
+      const { signal, attempt } = callInProgress()
+      const asked = {
+        id: `${episode}/t${turn}-${attempt}`,
         cacheKey: episode,
         context,
         borders,
@@ -80,7 +84,8 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
         stopTokens: chat.stopTokens,
         seed: request.seed,
         background: yieldsToTraining(episode),
-      })
+      }
+      const { result: sampled, took } = await timed(() => serving.sample(run, asked, signal))
       const { message, problems } = chat.parseAction(sampled.tokens)
       const { tokens, logprobs, finish } = sampled
       const action = {
@@ -94,7 +99,7 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
         message,
         problems,
       }
-      if ((await store.actions.put(action)) === 'already') {
+      if ((await store.actions.put(action, took)) === 'already') {
         const first = await store.actions.get(episode, turn)
         return resultOf(first ?? action)
       }

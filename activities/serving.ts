@@ -33,7 +33,7 @@ export interface Serving {
 
 interface Dependencies {
   readonly runs: OpenRuns
-  readonly createEngine: (config: RunConfig) => Promise<Engine>
+  readonly createEngine: (config: RunConfig, run: RunId) => Promise<Engine>
   readonly log: (line: string) => void
 }
 
@@ -51,7 +51,7 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
     const known = served.get(run)
     if (known !== undefined) return known
     const opening: Served = {
-      engine: runs.get(run).then(({ config }) => createEngine(config)),
+      engine: runs.get(run).then(({ config }) => createEngine(config, run)),
       loading: new Map(),
     }
     served.set(run, opening)

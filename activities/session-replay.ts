@@ -10,8 +10,10 @@ import { EnvironmentFault, type StepResult } from '../envs/environment.ts'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import type { StoredAction } from '../storage/actions.ts'
-import type { StoredObservation } from '../storage/observations.ts'
+import { type StoredObservation, stateKey } from '../storage/observations.ts'
 import type { Store } from '../storage/store.ts'
+import type { TurnTime } from '../storage/turn-time.ts'
+import { timed } from './call-in-progress.ts'
 import { playAction, withinAnswerTime } from './environment-answer.ts'
 import type { OpenRuns } from './open-runs.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
@@ -85,13 +87,17 @@ async function playRecorded(
   episode: EpisodeId,
   { instance, turn }: { readonly instance: string; readonly turn: number },
 ): Promise<void> {
-  const first = await withinAnswerTime(session, 'reset', () => session.environment.reset(instance))
-  await keep(store, observationOf(episode, session, { ...first, reward: 0, done: false }), 'observation 0')
+  const { result: first, took } = await timed(() =>
+    withinAnswerTime(session, 'reset', () => session.environment.reset(instance)),
+  )
+  const begin = observationOf(episode, session, { ...first, reward: 0, done: false })
+  await keep(store, begin, { what: 'observation 0', took })
   while (session.turn < turn) {
     const action = await actionAt(store, episode, session.turn)
-    const step = await playAction(session, action)
+    const { result: step, took } = await timed(() => playAction(session, action))
     session.turn += 1
-    await keep(store, observationOf(episode, session, step), `observation ${session.turn}`)
+    const observation = observationOf(episode, session, step)
+    await keep(store, observation, { what: `observation ${session.turn}`, took })
   }
 }
 
@@ -119,8 +125,12 @@ async function instanceOf(
 }
 
 /** Stores an observation; one that is there already must say the same, or the replay has gone astray. */
-async function keep(store: Store, observation: StoredObservation, what: string): Promise<void> {
-  if ((await store.observations.put(observation)) === 'first') return
+async function keep(
+  store: Store,
+  observation: StoredObservation,
+  { what, took }: { readonly what: string; readonly took: TurnTime },
+): Promise<void> {
+  if ((await store.observations.put(observation, took)) === 'first') return
   const before = await store.observations.get(observation.episode, observation.turn)
   if (JSON.stringify(before?.messages) !== JSON.stringify(observation.messages))
     throw new EnvironmentFault(
@@ -139,7 +149,7 @@ export async function actionAt(store: Store, episode: EpisodeId, turn: number): 
 
 /** The observation of the session's turn; the tools go with it when the agent has not been told of them. */
 export function observationOf(episode: EpisodeId, session: LiveSession, step: StepResult): StoredObservation {
-  const { messages, reward, done, outcome, invalid } = step
+  const { messages, reward, done, outcome, invalid, state } = step
   const { tools } = session.environment
   const told = JSON.stringify(tools)
   const changed = told !== session.toldTools
@@ -150,7 +160,11 @@ export function observationOf(episode: EpisodeId, session: LiveSession, step: St
     messages,
     reward,
     done,
-    info: invalid === true ? { ...step.info, invalid } : step.info,
+    info: {
+      ...step.info,
+      ...(invalid === true ? { invalid } : {}),
+      ...(state === undefined ? {} : { [stateKey]: state }),
+    },
     ...(outcome === undefined ? {} : { outcome }),
     ...(changed ? { tools } : {}),
   }

@@ -5,30 +5,40 @@
  * - [TRAIN-1] Each result lies under the identity of its work: doing it twice gives the same, or finds it there.
  */
 import { Context } from '@temporalio/activity'
+import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
+import { checkOffer } from '../policy/trainer/losses.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 import { createRunDirectory, type Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
+import { measureExperts } from './experts.ts'
 import { failing } from './failure.ts'
-import type { OpenRuns } from './open-runs.ts'
+import type { OpenRun, OpenRuns } from './open-runs.ts'
+import { lossChoices } from './own-learning.ts'
 import { type UpdateRequest, type UpdateResult, updatePolicy } from './policy-update.ts'
 import { type Imitation, imitate, prepareWarmStart } from './warm-start.ts'
 import { tellProgress } from './wrapping.ts'
 
 /** What a heartbeat tells of a training activity. */
 export interface TrainingPhase {
-  readonly phase: 'demonstrations' | 'imitation' | 'update'
+  readonly phase: 'experts' | 'demonstrations' | 'imitation' | 'update'
   readonly done: number
   readonly total: number
+}
+
+/** What a run learns of its tasks before it begins. */
+export interface Prepared {
+  /** Instances of the split that each task trains on; null without an end. */
+  readonly sizes: readonly (number | null)[]
 }
 
 interface Dependencies {
   readonly home: Home
   readonly store: Store
   readonly runs: OpenRuns
-  /** The trainer whose steps take so many threads. */
-  readonly trainerOf: (threads: number) => Trainer
+  /** The trainer that a policy's settings name. */
+  readonly trainerOf: (settings: RunConfig['policy']) => Trainer
   /** Where warm starts are kept that other runs may take; undefined: each is made. */
   readonly warmStarts?: CheckpointCache | undefined
   readonly log: (line: string) => void
@@ -39,12 +49,18 @@ export type TrainingActivities = ReturnType<typeof createTrainingActivities>
 export function createTrainingActivities(dependencies: Dependencies) {
   const { home, store, runs, trainerOf, warmStarts, log } = dependencies
   return failing({
-    /** Tokenizer, first weights and demonstrations of a run. */
-    async preparePolicy({ run }: { readonly run: RunId }): Promise<void> {
+    /**
+     * What experts reach on the suites; tokenizer, first weights and demonstrations of a run, whose trainer can do what will
+     * be asked of it.
+     */
+    async preparePolicy({ run }: { readonly run: RunId }): Promise<Prepared | undefined> {
       const opened = await runs.get(run)
       createRunDirectory(home, run)
-      const { cancellationSignal } = Context.current()
-      await prepareWarmStart(opened, progressOf('demonstrations'), cancellationSignal)
+      await checkOffer(await lossChoices(opened.config), trainerOf(opened.config.policy))
+      const { cancellationSignal: signal } = Context.current()
+      await measureExperts(opened, store.experts, { onProgress: progressOf('experts'), signal })
+      await prepareWarmStart(opened, progressOf('demonstrations'), signal, log)
+      return { sizes: await splitSizes(opened) }
     },
 
     /** One part of the supervised warm start; the last one makes version 0, and so does finding it. */
@@ -59,10 +75,21 @@ export function createTrainingActivities(dependencies: Dependencies) {
 
     /** One update by the policy objective. */
     async updatePolicy(request: UpdateRequest): Promise<UpdateResult> {
-      const tools = { store, trainerOf, onProgress: progressOf('update'), log }
+      const signal = Context.current().cancellationSignal
+      const tools = { store, trainerOf, onProgress: progressOf('update'), signal, log }
       return updatePolicy(request, await runs.get(request.run), tools)
     },
   })
+}
+
+async function splitSizes({ config, task }: OpenRun): Promise<(number | null)[]> {
+  return Promise.all(
+    config.tasks.map(async ({ split: wanted }, index) => {
+      const { splits } = (await task(index)).task
+      const size = splits.find(({ name }) => name === wanted)?.size ?? Number.POSITIVE_INFINITY
+      return Number.isFinite(size) ? size : null
+    }),
+  )
 }
 
 /** Tells of each advance of a phase. */

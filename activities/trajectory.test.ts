@@ -102,3 +102,21 @@ it('an episode without a reward takes part in no update, and is refused by name'
 function ended(id: EpisodeId, outcome: Outcome): EpisodeResult {
   return { episode: id, outcome, reward: 1, success: true, turns: 1, tokens: 9, actionTokens: 3 }
 }
+
+it('a group that was given up stays so, whatever it reports when it is played once more', async () => {
+  const again = { group: groupId(run, 1), number: 1, taskIndex: 0, task: 'alfworld', version: 0 }
+  expect(await activities.recordGroup({ run, report: { ...again, episodes: [] } })).toEqual({
+    isAbandoned: true,
+  })
+  const result: EpisodeResult = {
+    episode,
+    outcome: 'completed',
+    reward: 1,
+    success: true,
+    turns: 1,
+    actionTokens: 1,
+    tokens: 1,
+  }
+  const played = { run, report: { ...again, episodes: [result] } }
+  expect(await activities.recordGroup(played)).toEqual({ isAbandoned: true })
+})

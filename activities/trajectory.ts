@@ -26,6 +26,12 @@ export interface SealRequest {
   readonly failure: string | null
 }
 
+/** What the store has of a group that has ended. */
+export interface RecordedGroup {
+  /** It ended without results, and no update takes it. */
+  readonly isAbandoned: boolean
+}
+
 interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
@@ -56,7 +62,14 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       return resultOf(episode)
     },
 
-    async recordGroup({ run, report }: { readonly run: RunId; readonly report: GroupReport }): Promise<void> {
+    /** The first record holds: a group that was given up before stays abandoned, whatever came of it later. */
+    async recordGroup({
+      run,
+      report,
+    }: {
+      readonly run: RunId
+      readonly report: GroupReport
+    }): Promise<RecordedGroup> {
       const rewards = report.episodes.map(({ episode, outcome, reward }) =>
         rewardOf(episode, outcome, reward),
       )
@@ -71,6 +84,7 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
         oldestVersion: version,
         ended: Date.now(),
       })
+      return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }
     },
 
     /** The reports of those groups that have ended; one that an update of the run has consumed brings no episodes. */

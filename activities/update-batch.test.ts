@@ -1,5 +1,8 @@
 /** The batch and the figures of an update, from groups as the store has them. */
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../identity/identity.ts'
 import { drawnFromPool } from '../learning/cross-policy.ts'
@@ -19,12 +22,18 @@ interface Played {
   readonly reward: number
   readonly paid: number
   readonly outcome?: 'completed' | 'turn_limit'
+  /** When it began; it ended at 3000. */
+  readonly created?: number
   /** [turns] who sampled each, and how many tokens. */
   readonly turns: readonly (readonly [version: number, tokens: number])[]
 }
 
 /** Turns of one token read and some sampled ones. */
-function trajectoryOf(id: EpisodeId, task: string, { reward, paid, outcome, turns }: Played): Trajectory {
+function trajectoryOf(
+  id: EpisodeId,
+  task: string,
+  { reward, paid, outcome, turns, created = 1000 }: Played,
+): Trajectory {
   const time = turns.reduce((sum, [, tokens]) => sum + 1 + tokens, 0)
   const lossMask = new Uint8Array(time)
   const versions = new Int32Array(time).fill(-1)
@@ -34,12 +43,19 @@ function trajectoryOf(id: EpisodeId, task: string, { reward, paid, outcome, turn
     at = begin + tokens
     lossMask.fill(1, begin, at)
     versions.fill(version, begin, at)
-    return { version, begin, end: at }
+    return { version, begin, end: at, paid: 0 }
   })
   const actionTokens = turns.reduce((sum, [, tokens]) => sum + tokens, 0)
-  const seal = { outcome: outcome ?? 'completed', reward, turns: turns.length, tokens: time, actionTokens }
+  const seal = {
+    outcome: outcome ?? 'completed',
+    reward,
+    turns: turns.length,
+    tokens: time,
+    actionTokens,
+    ended: 3000,
+  }
   return {
-    episode: { id, task, seal } as SealedEpisode,
+    episode: { id, task, created, seal } as SealedEpisode,
     tokens: new Int32Array(time),
     lossMask,
     logprobs: new Float32Array(time),
@@ -166,6 +182,54 @@ it('before the first update, when the pool is version 0 as the policy is, the dr
   expect((await collectBatch(store, ids, without)).figures.staleShare).toBe(0)
 })
 
+it('an episode that ended before it began, as a clock that was set makes it, took no time', async () => {
+  const won = { reward: 1, paid: 1, turns: [[1, 2]] as const }
+  const group = { task: 'db', version: 1, episodes: [{ ...won, created: 9000 }, won] }
+  const { store, ids } = storeOf([group, group])
+  const ofOne = { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 1 } }
+  expect((await collectBatch(store, ids, ofOne)).figures.skipped).toMatchObject({ episodes: 2, seconds: 2 })
+})
+
+// [REFILL-2]
+it('groups that teach nothing are trained on only where the batch is not full without them; all count in what was paid', async () => {
+  const groupOf = (rewards: readonly [number, number]) => ({
+    task: 'db',
+    version: 1,
+    episodes: rewards.map((reward) => ({ reward, paid: reward, turns: [[1, 2]] as const })),
+  })
+  const { store, ids } = storeOf([groupOf([1, 1]), groupOf([0, 1]), groupOf([0, 0]), groupOf([1, 1])])
+  const ofTwo = { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 2 } }
+  const { figures, batch } = await collectBatch(store, ids, ofTwo)
+  // Trained on: the second, which has a preference, and the first. Three tokens an episode, two seconds each.
+  expect(figures.skipped).toEqual({ groups: 2, won: 1, lost: 1, episodes: 4, tokens: 12, seconds: 8 })
+  expect(figures).toMatchObject({ groupsWithPreference: 1, episodes: 8, tokens: 24, success: { db: 5 / 8 } })
+  expect(figures.tasks?.db).toMatchObject({ won: 1, lost: 0, mixed: 1 })
+  expect(figures.signal).toMatchObject({ groups: 4, withPreference: 1, won: 2, lost: 1 })
+  expect(batch?.offsets).toHaveLength(3)
+  const all = await collectBatch(store, ids, { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 4 } })
+  expect(all.figures.skipped).toEqual({ groups: 0, won: 0, lost: 0, episodes: 0, tokens: 0, seconds: 0 })
+})
+
+it('replayed groups are learnt from by their weight, and count in no figure of what was played', async () => {
+  const groupOf = (rewards: readonly [number, number]) => ({
+    task: 'db',
+    version: 1,
+    episodes: rewards.map((reward) => ({ reward, paid: reward, turns: [[1, 2]] as const })),
+  })
+  const { store, ids } = storeOf([groupOf([0, 1]), groupOf([1, 0]), groupOf([0, 0])])
+  const [first, second, third] = ids as [GroupId, GroupId, GroupId]
+  const learning = { ...rules.learning, replay: { share: 1, maxAge: 4, weight: 0.5 } }
+  const replaying = { ...rules, learning }
+  const deleted = groupId(run, 99)
+  const { batch, figures } = await collectBatch(store, [first], replaying, [second, deleted])
+  expect(figures).toMatchObject({ replayed: 1, episodes: 2, tokens: 6, groupsWithPreference: 1 })
+  // Four action tokens, and four of half the weight: 1/6 and 1/12; one token is read before each turn.
+  const [own, other] = [Math.fround(1 / 6), Math.fround(1 / 12)]
+  expect([...(batch?.weights ?? [])]).toEqual([0, own, own, 0, own, own, 0, other, other, 0, other, other])
+  // What was played teaches nothing: neither does what came before.
+  expect((await collectBatch(store, [third], replaying, [second])).batch).toBeNull()
+})
+
 it('each task has its groups, its moments and its share of the gradient, and live weights of tasks hold', async () => {
   const groupOf = (task: string, tokens: number, rewards: readonly [number, number]) => ({
     task,
@@ -209,4 +273,71 @@ it('each task has its groups, its moments and its share of the gradient, and liv
   expect([...(equal.batch?.weights ?? [])]).toEqual(
     [0, 1 / 4, 0, 1 / 4, 0, 1 / 12, 1 / 12, 1 / 12, 0, 1 / 12, 1 / 12, 1 / 12].map(Math.fround),
   )
+})
+
+it('tasks with objectives of their own have the number of their loss at every action token', async () => {
+  const episodes = [1, 0].map((reward) => ({ reward, paid: reward, turns: [[1, 2]] as const }))
+  const { store, ids } = storeOf(['db', 'os', 'kg'].map((task) => ({ task, version: 1, episodes })))
+  const mixed = configSchema.parse({
+    tasks: [{ task: 'db' }, { task: 'os', objective: 'gspo' }, { task: 'kg', objective: 'cispo' }],
+    evaluation: { suites: [] },
+  })
+  const { batch } = await collectBatch(store, ids, mixed)
+  // One token read, two written, by each of two episodes of three groups.
+  expect([...(batch?.losses ?? [])]).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2, 0, 2, 2])
+  const alike = { ...mixed, tasks: mixed.tasks.map((task) => ({ ...task, objective: 'gspo' })) }
+  expect((await collectBatch(store, ids, alike)).batch?.losses).toBeUndefined()
+})
+
+it('an advantage of the user’s own is asked for each group, and what it says wrongly is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-advantage-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const moduleWith = (name: string, body: string): string => {
+    const path = join(folder, `${name}.ts`)
+    writeFileSync(
+      path,
+      `import type { OwnAdvantage } from 'perdure'\nexport const own: OwnAdvantage = { name: '${name}', advantagesOf({ task, episodes }) { ${body} } }\n`,
+    )
+    return path
+  }
+  const { store, ids } = storeOf([
+    {
+      task: 'db',
+      version: 1,
+      episodes: [
+        {
+          reward: 1,
+          paid: 1,
+          turns: [
+            [1, 1],
+            [1, 2],
+          ],
+        },
+        { reward: 0, paid: 0, turns: [[1, 1]] },
+      ],
+    },
+  ])
+  const withAdvantage = (advantage: string) => ({ ...rules, learning: { ...rules.learning, advantage } })
+  const counting = moduleWith(
+    'counting',
+    `return episodes.map(({ reward, turns }) => turns.map(({ actionTokens }, index) => reward + index + actionTokens / 10))`,
+  )
+  const { batch } = await collectBatch(store, ids, withAdvantage(counting))
+  // 1 + 0 + 0.1 for the first turn, 1 + 1 + 0.2 for the two tokens of the second, 0 + 0 + 0.1 for the other episode.
+  expect([...(batch?.advantages ?? [])]).toEqual([0, 1.1, 0, 2.2, 2.2, 0, 0.1].map(Math.fround))
+  for (const [name, body, words] of [
+    [
+      'short',
+      'return [1]',
+      /the advantage "short" of .*short\.ts fails for a group of db: 1 advantages, expected a list of 2/,
+    ],
+    ['infinite', 'return [1 / 0, 0]', /the advantage Infinity for episode 0/],
+    ['throwing', 'throw new Error("no table for " + task)', /fails for a group of db: no table for db/],
+  ] as const)
+    await expect(collectBatch(store, ids, withAdvantage(moduleWith(name, body)))).rejects.toMatchObject({
+      name: 'ExternalFault',
+      kind: 'bad_result',
+      permanent: true,
+      message: expect.stringMatching(words),
+    })
 })

@@ -4,13 +4,17 @@
  * Invariants
  * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
  * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
- * - Groups without preference are left out of the tensors, not of the figures.
+ * - Groups without preference are left out of the tensors, not of the figures. So are those that were skipped, which follow
+ *   from the groups alone: the same groups give the same bytes whatever order they ended in.
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { GroupId } from '../identity/identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { planBatch } from '../learning/batch-plan.ts'
 import { drawnFromPool } from '../learning/cross-policy.ts'
+import { imitates } from '../learning/imitation.ts'
+import { chosenLosses, lossOfTask } from '../learning/objective-choice.ts'
+import { teaches, trainedOn } from '../learning/refill.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
@@ -22,7 +26,10 @@ import {
   type CollectedGroup,
   figuresOf,
   rewardIn,
+  steppedEpisode,
 } from './batch-figures.ts'
+import { batchTensors } from './batch-tensors.ts'
+import { advantageOf } from './own-learning.ts'
 
 export interface CollectedBatch {
   /** Null where no group carries a preference: there is nothing to learn from. */
@@ -39,41 +46,97 @@ export interface PlayedGroups {
 /** What of a run decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
-/** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode */
+/** A group before it is known which are trained on. */
+type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
+
+/** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of an advantage of someone's own */
 export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
   rules: BatchRules,
+  replays: readonly GroupId[] = [],
 ): Promise<CollectedBatch> {
-  const collected: CollectedGroup[] = []
-  for (const id of groups) collected.push(await collectGroup(store, id, rules))
+  const played: PlayedGroup[] = []
+  for (const id of groups) played.push(await collectGroup(store, id, rules))
+  const trained = trainedOn(
+    played.map(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning)),
+    rules.rollout.groupsPerUpdate,
+  )
+  const collected = played.map((group, index): CollectedGroup => {
+    return { ...group, skipped: trained[index] === false, replayed: false }
+  })
+  const replayed = await collectReplays(store, collected, rules, replays)
+  const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
   const plan = planBatch(
-    collected.map(({ task, episodes }) => ({
+    learntFrom.map(({ task, episodes, replayed }) => ({
       task,
+      ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
       rewards: episodes.map(rewardIn),
       actionTokens: episodes.map(({ trajectory }) => trajectory.episode.seal.actionTokens),
+      episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
     })),
     {
       ...rules.learning,
+      advantage: await advantageOf(rules.learning.advantage),
       taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
     },
   )
-  const learnt = collected.flatMap(({ episodes }, index) => {
-    const { advantages = [], tokenWeights = [], inLoss = false } = plan.groups[index] ?? {}
-    if (!inLoss) return []
-    return episodes.map((played, sample) => ({
-      ...played,
-      advantage: advantages[sample] ?? 0,
-      weight: tokenWeights[sample] ?? 0,
-    }))
+  const losses = chosenLosses(rules)
+  const learnt = learntFrom.flatMap(({ task, episodes }, index) => {
+    const {
+      advantages = [],
+      tokenWeights = [],
+      imitationWeights = [],
+      inBatch = [],
+    } = plan.groups[index] ?? {}
+    return episodes
+      .map(({ trajectory, stale }, sample) => ({
+        trajectory,
+        stale,
+        advantages: ofTurns(advantages[sample] ?? [], trajectory.turns.length),
+        weight: tokenWeights[sample] ?? 0,
+        imitation: imitationWeights[sample] ?? 0,
+        loss: losses.indexOf(lossOfTask(rules, task)),
+      }))
+      .filter((_, sample) => inBatch[sample])
   })
+  const isImitating = imitates(rules.learning)
+  const isWeighted = rules.learning.lossAggregation !== 'token' || isImitating || replayed.length > 0
   return {
-    batch: plan.actionTokens === 0 ? null : batchOf(learnt, rules.learning),
-    figures: figuresOf(collected, plan),
+    batch:
+      plan.actionTokens === 0
+        ? null
+        : batchTensors(learnt, { isWeighted, isImitating, hasLosses: losses.length > 1 }),
+    figures: figuresOf(collected, plan, replayed),
   }
 }
 
-async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<CollectedGroup> {
+/** Groups that are replayed, those that retention has deleted left out. None are where what was played teaches nothing. */
+async function collectReplays(
+  store: PlayedGroups,
+  own: readonly CollectedGroup[],
+  rules: BatchRules,
+  replays: readonly GroupId[],
+): Promise<CollectedGroup[]> {
+  const ownTeaches = own.some(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning))
+  const found: CollectedGroup[] = []
+  for (const id of ownTeaches ? replays : []) {
+    try {
+      found.push({ ...(await collectGroup(store, id, rules)), skipped: false, replayed: true })
+    } catch (error) {
+      if (!(error instanceof StorageFault && error.kind === 'missing')) throw error
+    }
+  }
+  return found
+}
+
+/** An episode's advantage is that of each of its turns, unless they have their own. */
+function ofTurns(advantages: readonly number[], turns: number): readonly number[] {
+  const [first = 0] = advantages
+  return advantages.length === turns ? advantages : Array.from({ length: turns }, () => first)
+}
+
+async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<PlayedGroup> {
   const group = await store.groups.get(id)
   if (group?.result === undefined) throw new StorageFault('missing', `group ${id} has no result in the store`)
   const { task, version, result } = group
@@ -90,8 +153,8 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
  * with. Before the first update both are version 0: then only the draws tell.
  * @returns [turns]
  */
-function staleTurns(
-  { episode: { id }, turns }: Trajectory,
+export function staleTurns(
+  { episode: { id }, turns }: Pick<Trajectory, 'episode' | 'turns'>,
   admittedAt: number,
   { seed, rollout, crossPolicy: { poolSize, staleShare } }: BatchRules,
 ): readonly boolean[] {
@@ -101,37 +164,4 @@ function staleTurns(
     { seed, episode: id, attemptsDrawAlike, staleShare: poolSize === 0 ? 0 : staleShare },
     turns.length,
   )
-}
-
-function batchOf(
-  episodes: readonly (CollectedEpisode & { readonly advantage: number; readonly weight: number })[],
-  { lossAggregation }: BatchRules['learning'],
-): UpdateBatch {
-  const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
-  const batch: UpdateBatch & { readonly stale: Uint8Array } = {
-    tokens: new Int32Array(total),
-    offsets: new Int32Array(episodes.length + 1),
-    lossMask: new Uint8Array(total),
-    behaviourLogprobs: new Float32Array(total),
-    versions: new Int32Array(total),
-    advantages: new Float32Array(total),
-    // Without weights all tokens count alike.
-    ...(lossAggregation === 'token' ? {} : { weights: new Float32Array(total) }),
-    stale: new Uint8Array(total),
-  }
-  let at = 0
-  for (const [index, { trajectory, stale, advantage, weight }] of episodes.entries()) {
-    batch.tokens.set(trajectory.tokens, at)
-    batch.lossMask.set(trajectory.lossMask, at)
-    batch.behaviourLogprobs.set(trajectory.logprobs, at)
-    batch.versions.set(trajectory.versions, at)
-    for (const [turn, { begin, end }] of trajectory.turns.entries()) {
-      batch.advantages.fill(advantage, at + begin, at + end)
-      batch.weights?.fill(weight, at + begin, at + end)
-      if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
-    }
-    at += trajectory.tokens.length
-    batch.offsets[index + 1] = at
-  }
-  return batch
 }

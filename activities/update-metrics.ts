@@ -23,6 +23,18 @@ export interface TaskFigures {
   readonly gradientShare: number
 }
 
+/** What was played for an update and not trained on, because it teaches nothing. */
+export interface SkippedFigures {
+  readonly groups: number
+  /** Those of which every episode was won, and of which none was. */
+  readonly won: number
+  readonly lost: number
+  readonly episodes: number
+  readonly tokens: number
+  /** Seconds that each of its episodes took, added up. */
+  readonly seconds: number
+}
+
 /** Figures of one update, as the trainer activity stores them. */
 export interface UpdateFigures {
   readonly episodes: number
@@ -38,6 +50,8 @@ export interface UpdateFigures {
   readonly samples?: Readonly<Record<string, number>>
   readonly staleness: { readonly mean: number; readonly max: number }
   readonly staleShare: number
+  /** Share of the turns that stand in a state in which another turn of their group stands; absent in figures of older versions. */
+  readonly comparedShare?: number
   /** Of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
   readonly freshRatios?: RatioStatistics
   readonly staleRatios?: RatioStatistics
@@ -50,8 +64,12 @@ export interface UpdateFigures {
   readonly gradientNorm: number
   readonly loss: number
   readonly groupsWithPreference: number
-  /** Absent in figures of older versions. */
+  /** Of all groups that were played for the update; absent in figures of older versions. */
   readonly signal?: LearningSignal
+  /** Absent in figures of older versions. */
+  readonly skipped?: SkippedFigures
+  /** Groups of earlier updates that were learnt from once more; absent without any. */
+  readonly replayed?: number
   /** Why the update was refused; absent for one that was made. */
   readonly refused?: string
   /** By task; absent in figures of older versions. */
@@ -76,6 +94,7 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     samples: { ...figures.samples },
     staleness: { ...figures.staleness },
     stale_share: figures.staleShare,
+    ...(figures.comparedShare === undefined ? {} : { compared_share: figures.comparedShare }),
     ...(figures.freshRatios === undefined ? {} : { fresh: ratioKeys(figures.freshRatios) }),
     ...(figures.staleRatios === undefined ? {} : { stale: ratioKeys(figures.staleRatios) }),
     ...(figures.memberWeights === undefined ? {} : { pool_weights: weightKeys(figures.memberWeights) }),
@@ -86,10 +105,17 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     grad_norm: figures.gradientNorm,
     loss: figures.loss,
     groups_with_preference: figures.groupsWithPreference,
-    ...signalKeys(figures.signal),
+    ...signalKeys(figures.signal, figures.skipped),
+    ...(figures.skipped === undefined ? {} : { skipped: skippedKeys(figures.skipped) }),
+    ...(figures.replayed === undefined ? {} : { replayed: figures.replayed }),
     ...(figures.tasks === undefined ? {} : { tasks: taskKeys(figures.tasks) }),
     ...(figures.refused === undefined ? {} : { refused: figures.refused }),
-    seconds: { wait: figures.waitSeconds, train: figures.trainSeconds, publish: publishSeconds },
+    seconds: {
+      wait: figures.waitSeconds,
+      train: figures.trainSeconds,
+      publish: publishSeconds,
+      ...(figures.skipped === undefined ? {} : { skipped: figures.skipped.seconds }),
+    },
   }
 }
 
@@ -102,6 +128,10 @@ function taskKeys(tasks: Readonly<Record<string, TaskFigures>>) {
   )
 }
 
+function skippedKeys({ groups, won, lost, episodes, tokens }: SkippedFigures) {
+  return { groups, won, lost, episodes, tokens }
+}
+
 function ratioKeys({ tokens, kl, effectiveShare, histogram }: RatioStatistics) {
   return { tokens, kl, effective_share: effectiveShare, ratios: [...histogram] }
 }
@@ -110,13 +140,14 @@ function weightKeys(weights: readonly MemberWeight[]): Record<string, number> {
   return Object.fromEntries(weights.map(({ version, weight }) => [`${version}`, weight]))
 }
 
-function signalKeys(signal: LearningSignal | undefined) {
+/** Groups are those that the update trains on, the shares those of all actions. */
+function signalKeys(signal: LearningSignal | undefined, skipped: SkippedFigures | undefined) {
   if (signal === undefined) return {}
   const { groups, won, lost, unusable, cutOff } = signal
   return {
-    groups,
-    groups_won: won,
-    groups_lost: lost,
+    groups: groups - (skipped?.groups ?? 0),
+    groups_won: won - (skipped?.won ?? 0),
+    groups_lost: lost - (skipped?.lost ?? 0),
     unusable_share: unusable,
     cut_off_share: cutOff,
   }

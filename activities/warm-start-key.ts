@@ -8,8 +8,8 @@
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
 import { digestFile } from '../policy/checkpoints/durable-file.ts'
+import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import type { WarmStartRequest } from '../policy/trainer/trainer.ts'
 import { trainerCode } from '../policy/trainer/trainer-code.ts'
 

@@ -3,25 +3,28 @@
  *
  * Invariants
  * - Each part reads one checkpoint and writes the next; doing it twice gives the same.
- * - The last part makes version 0; without demonstrations the first weights are version 0.
+ * - The last part makes version 0; without demonstrations the first weights are version 0. Where adapters are trained, these weights
+ *   are their base, and version 0 is the first adapter.
  * - [WARM-START-1] A warm start that was made before, from the same, is found in the user's cache: version 0 has the same
  *   bytes, and no part of it is done again.
+ * - [WARM-START-2] As many demonstrations are imitated as are asked for, also where the tokenizer is made from more.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
 import { seedOfWork } from '../identity/identity.ts'
 import { openChat } from '../policy/chat/chat.ts'
-import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
 import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
+import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../policy/trainer/batch-file.ts'
+import { initializeAdapter } from '../policy/trainer/initial-adapter.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 import type { OpenRun } from './open-runs.ts'
 import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
-/** Episodes whose texts make a tokenizer where none are asked for to imitate. */
+/** Episodes whose texts make a tokenizer where fewer are imitated. */
 const tokenizerDemonstrations = 64
 
 /** Share of the warm start over which the learning rate rises. */
@@ -29,26 +32,35 @@ const warmUpShare = 0.05
 
 type Progress = (done: number, total: number) => void
 
-/** Tokenizer, first weights and demonstrations of a run. */
+/**
+ * Tokenizer, first weights and demonstrations of a run.
+ * @param log told what a given model's chat template does otherwise
+ */
 export async function prepareWarmStart(
   opened: OpenRun,
   onProgress: Progress,
   signal: AbortSignal,
+  log: (line: string) => void = () => undefined,
 ): Promise<void> {
   const { config, directory } = opened
   const { demonstrations } = config.warmStart
   const total = Math.max(demonstrations, config.policy.from === undefined ? tokenizerDemonstrations : 0)
   const episodes = await collectDemonstrations(opened, total, (done) => onProgress(done, total), signal)
   const first = firstDir(opened)
-  await firstCheckpoint(first, config, episodes)
-  if (demonstrations === 0) return
-  const batch = demonstrationBatch(episodes, await openChat(first), config.policy)
+  await firstCheckpoint(first, config, episodes, log)
+  if (demonstrations === 0) {
+    await firstVersion(opened)
+    return
+  }
+  // Those beyond are for the tokenizer alone.
+  const imitated = episodes.slice(0, demonstrations)
+  const batch = demonstrationBatch(imitated, await openChat(first), config.policy)
   await writeUpdateBatch(demonstrationsFileIn(directory.batchesDir), batch)
 }
 
 /** What a part of the supervised training works with. */
 export interface ImitationTools {
-  readonly trainerOf: (threads: number) => Trainer
+  readonly trainerOf: (settings: RunConfig['policy']) => Trainer
   /** Where warm starts are kept; undefined: each is made. */
   readonly cache?: CheckpointCache | undefined
   readonly onProgress: Progress
@@ -63,10 +75,18 @@ export interface Imitation {
 
 /** One part of the supervised training, unless the whole of it is found. */
 export async function imitate(opened: OpenRun, chunk: number, tools: ImitationTools): Promise<Imitation> {
+  const imitation = await imitatePart(opened, chunk, tools)
+  await firstVersion(opened)
+  return imitation
+}
+
+async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools): Promise<Imitation> {
   const { config, directory } = opened
-  const { cache, log } = tools
+  const { log } = tools
+  // A command's own warm start follows from code that is in no key.
+  const cache = config.policy.trainer === 'embedded' ? tools.cache : undefined
   const { chunks } = config.warmStart
-  const target = directory.checkpointDir(0)
+  const target = warmStartedDir(opened)
   const isLast = chunk + 1 === chunks
   if (chunk > 0 && !isLast && existsSync(join(target, manifestFile))) return { found: true }
   const demonstrationsFile = demonstrationsFileIn(directory.batchesDir)
@@ -87,7 +107,7 @@ export async function imitate(opened: OpenRun, chunk: number, tools: ImitationTo
     firstStep,
     steps: Math.floor((settings.totalSteps * (chunk + 1)) / chunks) - firstStep,
   }
-  await tools.trainerOf(config.policy.threads).warmStart(request, tools.onProgress)
+  await tools.trainerOf(config.policy).warmStart(request, tools.onProgress)
   if (isLast) await cache?.keep(key, target)
   return { found: false }
 }
@@ -120,10 +140,25 @@ function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<string> {
   })
 }
 
-/** Where the policy stands before the warm start; without one it is version 0 at once. */
-function firstDir({ config, directory }: OpenRun): string {
+/** Where the policy stands after the warm start: version 0, or the base of the adapters. */
+function warmStartedDir({ config, directory }: OpenRun): string {
+  return config.policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
+}
+
+/** Version 0 of a policy that is trained as an adapter, once its base is there. */
+async function firstVersion({ run, config, directory }: OpenRun): Promise<void> {
+  const { lora } = config.policy
+  const { baseDir } = directory
+  if (lora === undefined || !existsSync(join(baseDir, manifestFile))) return
+  const seed = seedOfWork(config.seed, run, 'adapter')
+  await initializeAdapter(directory.checkpointDir(0), { baseDir, shape: lora, seed })
+}
+
+/** Where the policy stands before the warm start; without one it is where it stands afterwards. */
+function firstDir(opened: OpenRun): string {
+  const { config, directory } = opened
   return config.warmStart.demonstrations === 0
-    ? directory.checkpointDir(0)
+    ? warmStartedDir(opened)
     : join(directory.checkpointsDir, 'warm-0')
 }
 

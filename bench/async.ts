@@ -7,10 +7,11 @@
  *   the identity of the instance and what was chosen in it.
  * - Policy, engine, trainer, workflows, store and server are those of every run. The two differ in the staleness bound alone.
  * - The bound of the environments is what as many sessions as are admitted at once answer when no one else is waited for; that of the
- *   sampler is measured with environments that answer at once, without workflows, store and training.
+ *   sampler is measured with environments that answer at once, without workflows, store and training; that of the processor is all
+ *   cores busy with what a turn costs in the asynchronous run, training and server included.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServing } from '../activities/serving.ts'
 import { prepareWarmStart } from '../activities/warm-start.ts'
@@ -25,16 +26,17 @@ import { openRun, warmStart } from './learning/opened-run.ts'
 import { playEpisode } from './learning/played-episode.ts'
 import { lineOf, perUpdate, type Span, type Taken, watchUpdates } from './learning/update-watch.ts'
 
-/** `--updates` that are counted, after the first `--skip`. */
+/** `--updates` that are counted, after the first `--skip`; `--staleness` of the asynchronous run. */
 export interface Options {
   readonly updates?: number
   readonly skip?: number
+  readonly staleness?: number
 }
 
 const groupSize = 8
 const groupsPerUpdate = 16
-const staleness = { asynchronous: 1, synchronous: 0 } as const
-type Arm = keyof typeof staleness
+const groupsInFlight = 2 * groupsPerUpdate
+type Arm = 'asynchronous' | 'synchronous'
 
 /** The default run's shape; its learning rate is so small that episodes stay as they are. */
 const base = {
@@ -46,7 +48,7 @@ const base = {
 }
 
 /** Runs the benchmark, some minutes. */
-export async function bench({ updates = 6, skip = 2 }: Options): Promise<readonly Figure[]> {
+export async function bench({ updates = 6, skip = 2, staleness = 4 }: Options): Promise<readonly Figure[]> {
   if (skip < 1 || updates < 1) throw new RangeError('--skip and --updates are at least 1')
   const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   try {
@@ -63,7 +65,9 @@ export async function bench({ updates = 6, skip = 2 }: Options): Promise<readonl
         rollout: {
           groupSize,
           groupsPerUpdate,
-          maxStaleness: staleness[arm],
+          groupsInFlight,
+          refill: 0, // updates of equal work
+          maxStaleness: arm === 'synchronous' ? 0 : staleness,
           temperature: 1,
           maxTokensPerTurn: 24,
         },
@@ -98,10 +102,10 @@ async function measureSampler(directory: string, config: RunConfig): Promise<num
       return (await Promise.all(episodes)).reduce((sum, { episode }) => sum + episode.seal.turns, 0)
     }
     const groups = (first: number) =>
-      Array.from({ length: 2 * groupsPerUpdate }, (_, index) => play(first + index))
+      Array.from({ length: groupsInFlight }, (_, index) => play(first + index))
     await Promise.all(groups(0))
     const since = performance.now()
-    const turns = await Promise.all(groups(2 * groupsPerUpdate))
+    const turns = await Promise.all(groups(groupsInFlight))
     return (1000 * turns.reduce((sum, each) => sum + each, 0)) / (performance.now() - since)
   } finally {
     await serving.closeAll()
@@ -117,7 +121,7 @@ async function measure(home: string, config: RunConfig, span: Span): Promise<Tak
     log: (line) => console.error(line),
     findEnvironment: () => latencyTask(true),
     createEngine: watch.createEngine,
-    createTrainer: (threads) => watch.trainer(createTrainer({ threads })),
+    createTrainer: ({ threads }) => watch.trainer(createTrainer({ threads })),
   })
   try {
     server = (await inspectTemporal(home))?.record.pid
@@ -138,12 +142,20 @@ async function measure(home: string, config: RunConfig, span: Span): Promise<Tak
 function figuresOf(measured: Readonly<Record<Arm, Taken>>, sampler: number): readonly Figure[] {
   const rateOf = (arm: Arm) => perUpdate(measured[arm]).turns / perUpdate(measured[arm]).seconds
   const [value, reference] = [rateOf('asynchronous'), rateOf('synchronous')]
-  const atOnce = (staleness.asynchronous + 1) * groupsPerUpdate * groupSize
-  const environments = (1000 * atOnce) / meanLatencyMs
+  const environments = (1000 * groupsInFlight * groupSize) / meanLatencyMs
   const bound = Math.min(sampler, environments)
+  const { cpu, turns } = perUpdate(measured.asynchronous)
+  const machine = (availableParallelism() * turns) / cpu
   return [
     { name: 'asynchronous', value, unit: 'turns/s', reference, ratio: value / reference },
     { name: 'asynchronous, of the bound', value, unit: 'turns/s', reference: bound, ratio: value / bound },
+    {
+      name: 'asynchronous, of the processor',
+      value,
+      unit: 'turns/s',
+      reference: machine,
+      ratio: value / machine,
+    },
     { name: 'bound of the sampler', value: sampler, unit: 'turns/s' },
     { name: 'bound of the environments', value: environments, unit: 'turns/s' },
     { name: 'synchronous update', value: perUpdate(measured.synchronous).seconds, unit: 's' },

@@ -76,7 +76,7 @@ async function warmStarted(
   { demonstrations = fewDemonstrations, from }: Options,
 ): Promise<RunConfig> {
   const file = join(packageRoot, 'examples', 'household.yaml')
-  const config = loadConfig({ file, set: [`warmStart.demonstrations=${demonstrations}`] })
+  const config = loadConfig({ file, set: [`warmStart.demonstrations=${demonstrations}`, 'rollout.refill=0'] })
   return {
     ...config,
     policy: { ...config.policy, from: from ?? (await warmStart(join(directory, 'warm-start'), config)) },
@@ -117,7 +117,7 @@ async function measureDurable(
     roles: 'all',
     log: (line) => console.error(line),
     createEngine: watch.createEngine,
-    createTrainer: (threads) => watch.trainer(createTrainer({ threads })),
+    createTrainer: ({ threads }) => watch.trainer(createTrainer({ threads })),
   })
   try {
     server = (await inspectTemporal(home))?.record.pid

@@ -87,7 +87,7 @@ const looking = {
 function configOf(updates: number): RunConfig {
   return configSchema.parse({
     tasks: [{ task: 'alfworld', turnLimit: turns, settings: { difficulty: 'easy' } }],
-    rollout: { groupSize, groupsPerUpdate },
+    rollout: { groupSize, groupsPerUpdate, refill: 0 },
     policy: {
       hiddenSize: 16,
       heads: 2,

@@ -111,6 +111,7 @@ async function prepareRun(directory: string): Promise<readonly number[]> {
       checkpoint,
       config,
       await collectDemonstrations(open, 16, () => undefined, new AbortController().signal),
+      () => undefined,
     )
     await store.runs.publish(run, { version: 0, state: {} })
     const chat = await openChat(checkpoint)

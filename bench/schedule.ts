@@ -77,7 +77,7 @@ function config(): RunConfig {
   const settings = { difficulty: 'easy', tasks: ['place'], objects: { min: 2, max: 2 } }
   return configSchema.parse({
     tasks: [{ task: 'alfworld', turnLimit: 10, settings }],
-    rollout: { groupSize: 8, groupsPerUpdate: 16, maxTokensPerTurn: 24 },
+    rollout: { groupSize: 8, groupsPerUpdate: 16, refill: 0, maxTokensPerTurn: 24 },
     policy: { hiddenSize: 64, layers: 2, intermediateSize: 192, vocabularySize: 512, contextLength: 512 },
     warmStart: {
       demonstrations: 120,
@@ -94,6 +94,7 @@ function config(): RunConfig {
 
 function counting(engine: Engine, turns: Turn[]): Engine {
   return {
+    capabilities: engine.capabilities,
     load: (version, directory) => engine.load(version, directory),
     unload: (version) => engine.unload(version),
     get versions() {

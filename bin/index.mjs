@@ -15,6 +15,7 @@ const entry = await import(
 export const {
   ConfigFault,
   defineEnvironment,
+  EngineFault,
   EnvironmentFault,
   foreignEnvironment,
   isUpdateMetrics,
@@ -22,6 +23,7 @@ export const {
   resolveConfig,
   resume,
   SessionFault,
+  TrainerFault,
   train,
   win,
   z,

@@ -226,7 +226,10 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
       ['train', '--set', 'tasks.0.split=foo'],
       '`tasks.0.split` is "foo": expected a split of alfworld: train',
     ],
-    [['train', '--set', 'tasks.0.settings.difficulty=x'], '`tasks.0.settings` is {"difficulty":"x"}'],
+    [
+      ['train', '--set', 'tasks.0.settings.difficulty=x'],
+      '`tasks.0.settings` is {"difficulty":"x","unseenGoals":0.2}',
+    ],
     [['train', '--set', 'tasks.0.data=none'], 'none": expected a folder with the official data of alfworld'],
     [
       ['train', '--dry-run', '--set', 'policy.from=none'],
@@ -272,6 +275,9 @@ describe.concurrent('reports', { timeout: 60_000 }, () => {
     expect(code).toBe(0)
     expect(stdout).toContain('updates: 5')
     expect(stdout).toMatch(/episodes +640 = 80 groups of 8/)
+    expect(stdout).toMatch(
+      /warm start +[\d,]+ demonstrations; one that was made from the same is taken from .*warm-starts/,
+    )
     expect(stdout).toMatch(/memory +about .* = policy .* \+ KV cache up to .* optimizer/)
     expect(readdirSync(folder)).not.toContain('dry')
   })

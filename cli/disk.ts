@@ -5,11 +5,11 @@
  * - Only looks.
  */
 import { Command } from 'commander'
-import type { RunId } from '../identity/identity.ts'
 import { bytesAt, diskSpace } from '../storage/disk-use.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
-import { openStore, type Store } from '../storage/store.ts'
+import { type RunDisk, runDisk } from '../storage/run-disk.ts'
+import { openStore } from '../storage/store.ts'
 import { type ReportOptions, reporting } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -39,35 +39,16 @@ export function diskCommand(): Command {
   })
 }
 
-/** Bytes of one run by kind. */
-interface RunUse {
+interface RunUse extends RunDisk {
   readonly run: string
-  readonly checkpoints: number
-  readonly batches: number
-  /** In the store, of all episodes that still have theirs. */
-  readonly trajectories: number
-  readonly other: number
 }
 
 async function runsOf(home: Home): Promise<readonly RunUse[]> {
   if (!hasStore(home.storeFile)) return []
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const uses: RunUse[] = []
-  for (const { id } of await store.runs.list()) uses.push(await useOf(home, store, id))
+  for (const { id } of await store.runs.list()) uses.push({ run: id, ...(await runDisk(home, store, id)) })
   return uses
-}
-
-async function useOf(home: Home, store: Store, run: RunId): Promise<RunUse> {
-  const { dir, checkpointsDir, batchesDir } = home.run(run)
-  const [all, checkpoints, batches] = await Promise.all([dir, checkpointsDir, batchesDir].map(bytesAt))
-  const held = await store.holdings.trajectories(run)
-  return {
-    run,
-    checkpoints: checkpoints ?? 0,
-    batches: batches ?? 0,
-    trajectories: held.reduce((sum, holding) => sum + holding.bytes, 0),
-    other: (all ?? 0) - (checkpoints ?? 0) - (batches ?? 0),
-  }
 }
 
 /** Bytes of what all runs share. */

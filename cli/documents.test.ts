@@ -1,11 +1,21 @@
 /** The documents say what the command line takes, and their links lead somewhere. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { loadExperiment } from '../config/experiment.ts'
 import { loadConfig, parseConfig } from '../config/loader.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { JsonObject } from '../messages/message.ts'
@@ -22,7 +32,7 @@ const documents = [
 
 function blocksOf(document: string, language: string): readonly string[] {
   const text = readFileSync(join(root, document), 'utf8')
-  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, found, block = '']) =>
+  return [...text.matchAll(/^```([^\n]*)\n([\s\S]*?)^```/gm)].flatMap(([, found, block = '']) =>
     found === language ? [block] : [],
   )
 }
@@ -47,8 +57,9 @@ function callsOf(document: string): readonly string[][] {
 async function parseCall(words: readonly string[]): Promise<void> {
   const program = createProgram()
   const disarm = (command: Command): void => {
-    // A command with commands of its own acts through them.
-    if (command.commands.length === 0) command.action(() => undefined)
+    // A command with commands of its own mostly acts through them.
+    if (command.commands.length === 0 || command.registeredArguments.length > 0)
+      command.action(() => undefined)
     for (const child of command.commands) disarm(child)
   }
   for (const command of program.commands) disarm(command)
@@ -71,6 +82,21 @@ test.each(calls)('%s: perdure %j is a call that the command line takes', async (
 
 test.each(documents)('%s: its YAML is valid configuration', (document) => {
   for (const block of blocksOf(document, 'yaml')) expect(() => parseConfig(parse(block))).not.toThrow()
+})
+
+test.each(documents)('%s: its experiments are valid, beside the examples', (document) => {
+  for (const block of blocksOf(document, 'yaml experiment')) {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-document-'))
+    try {
+      cpSync(join(root, 'examples/household.yaml'), join(folder, 'household.yaml'))
+      mkdirSync(join(folder, 'experiments'))
+      const file = join(folder, 'experiments/shown.yaml')
+      writeFileSync(file, block)
+      expect(() => loadExperiment(file)).not.toThrow()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
 })
 
 test.each(documents)('%s: its links lead somewhere', (document) => {

@@ -115,7 +115,7 @@ export async function testEnvironment(path: string): Promise<number> {
       'bad_argument',
       `FROM is "${path}": ${folder} has no tests; name them *.test.ts, as \`perdure env new\` does`,
     )
-  const sharing = new URL(`../envs/external/sharing-preload${extname(import.meta.url)}`, import.meta.url).href
+  const sharing = new URL(`../machine/sharing-preload${extname(import.meta.url)}`, import.meta.url).href
   const child = spawn(process.execPath, [...process.execArgv, '--import', sharing, '--test', ...tests], {
     stdio: 'inherit',
   })

@@ -5,6 +5,7 @@
  * - Nothing of the run changes; a run in progress is exported as far as it came.
  */
 import { Command, Option } from 'commander'
+import { createStoredRuns } from '../client/stored-runs.ts'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
@@ -25,7 +26,7 @@ export function exportCommand(): Command {
     new Command('export')
       .summary("write a run's trajectories to a file")
       .description(
-        "Writes the finished episodes of a run, with messages, tokens and rewards, to one file that pandas, DuckDB and Hugging Face's datasets read.",
+        "Writes the finished episodes of a run, with messages, tokens, rewards and advantages, to one file that pandas, DuckDB and Hugging Face's datasets read.",
       )
       .argument('<run>', 'name of the run', runName)
       .addOption(
@@ -40,8 +41,17 @@ export function exportCommand(): Command {
     await findRun(options.home, run)
     const file = options.out ?? `${run}.${options.format}`
     const { exportRun } = await import('../storage/export.ts')
-    await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
-    const result = await exportRun(store, runId(run), { format: options.format, out: file })
+    const { createLearntGroups, learntTokens } = await import('../client/learnt-groups.ts')
+    const home = homeAt(options.home)
+    await using store = await openStore(home.storeFile, { create: false, access: 'read' })
+    const { config } = await createStoredRuns({ store, home }).known(run)
+    const groups = createLearntGroups({ home, store })
+    const learning = { id: runId(run), config, trail: await store.audit.list(runId(run)) }
+    const result = await exportRun(store, learning.id, {
+      format: options.format,
+      out: file,
+      learnt: (trajectory, update) => learntTokens(groups, learning, trajectory, update),
+    })
     const { episodes, tokens, refused } = result
     terminal.report({ run, format: options.format, ...result }, [
       `${count(episodes)} episodes (${count(tokens)} tokens) of ${run} written to ${file}`,

@@ -31,6 +31,8 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   unknown_turn: exitCodes.wrongCall,
   not_replayable: exitCodes.wrongCall,
   schedule_exists: exitCodes.wrongCall,
+  unknown_experiment: exitCodes.wrongCall,
+  experiment_changed: exitCodes.wrongCall,
   not_running: exitCodes.failed,
   no_workers: exitCodes.failed,
   run_failed: exitCodes.failed,

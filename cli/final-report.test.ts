@@ -39,6 +39,12 @@ test('every success has its number of episodes and its 95 % interval, and so doe
   expect(text).toContain('held_out: +20.0 points (+5.2 to +33.4) from warm start (v0) to v60')
 })
 
+test('the expert of a suite stands below what the policy reached', () => {
+  const experts = [{ suite: 'held_out', success: 0.95, n: 80 }]
+  const text = finalReport({ ...end, progress: { ...progress, experts } }, false)
+  expect(text).toMatch(/v60 .*\n.*held_out │ +80 │ the expert +│ 95\.0 % \(87\.8–98\.0\)/)
+})
+
 test('it says what the run cost, where it lies and how to continue', () => {
   const text = finalReport({ ...end, home: '/data/p' }, false)
   for (const part of ['60 of 60', '13 min 32 s', '7,680', '2,000,000', end.directory, end.uiUrl])

@@ -29,19 +29,25 @@ export interface RunEnd {
   readonly home?: string | undefined
 }
 
+type Measured = Pick<RunProgress, 'evaluations' | 'experts'>
+
 function versionWords(evaluation: EvaluationSummary): string {
   return evaluation.version === 0 ? 'warm start (v0)' : `v${evaluation.version}`
 }
 
-function successTable(evaluations: readonly EvaluationSummary[], colours: boolean): Table {
+function successTable({ evaluations, experts = [] }: Measured, colours: boolean): Table {
   const rows = [...bySuite(evaluations)].flatMap(([suite, ordered]) => {
     const [first] = ordered
     const last = ordered.at(-1)
-    return (first === last ? [first] : [first, last]).flatMap((shown) =>
+    const policies = (first === last ? [first] : [first, last]).flatMap((shown) =>
       shown === undefined
         ? []
         : [[suite, count(shown.n), versionWords(shown), shareWithInterval(shown.success, shown.n)]],
     )
+    const expert = experts.find((each) => each.suite === suite)
+    if (expert === undefined) return policies
+    const { n, success } = expert
+    return [...policies, [suite, count(n), 'the expert', shareWithInterval(success, n)]]
   })
   return new Table({
     head: ['suite', 'episodes', 'checkpoint', 'success (95 %)'],
@@ -74,7 +80,7 @@ const purposes = {
   status: 'its progress',
   eval: 'measure a checkpoint',
   export: 'its trajectories as a file',
-  ui: 'its workflows in the browser',
+  ui: 'its curves and episodes in the browser',
 } as const
 
 /** The commands that continue from here, each with what it is for: beside it, or below where that is too wide. */
@@ -123,7 +129,7 @@ export function finalReport(end: RunEnd, colours: boolean, columns = Number.POSI
     '',
     progress.evaluations.length === 0
       ? 'No evaluation finished.'
-      : successTable(progress.evaluations, colours).inWidth(columns),
+      : successTable(progress, colours).inWidth(columns),
     ...differences(progress.evaluations),
     '',
     ...factLines(facts, columns),

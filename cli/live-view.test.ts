@@ -89,6 +89,12 @@ describe('the view', () => {
     expect(text).toMatch(/db {8}25\.0 %$/m)
   })
 
+  test('the page of the run is named by the command that serves it', () => {
+    const page = 'http://127.0.0.1:8450/#/runs/demo'
+    const text = renderLive(stateOf({}, { page }), { columns: 100, colours: false }).join('\n')
+    expect(text).toContain(`perdure ui  ${page}`)
+  })
+
   test('an address that does not fit beside its label is alone and whole', () => {
     const uiUrl = `http://127.0.0.1:8233/namespaces/default/workflows/${'r'.repeat(25)}`
     expect(renderLive(stateOf({}, { uiUrl }), { columns: 80, colours: false })).toContain(` ${uiUrl}`)

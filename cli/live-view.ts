@@ -21,6 +21,8 @@ export interface LiveState extends Pace {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly uiUrl: string | undefined
+  /** Where `perdure ui` shows the run. */
+  readonly page?: string | undefined
   /** What the person should know now, e.g. that the run is being stopped. */
   readonly notice?: string | undefined
 }
@@ -149,15 +151,15 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
 }
 
 // An address that is cut off is of no use: it drops its label first.
-function addressLine(address: string, columns: number): Line {
+function addressLine(label: string, address: string, columns: number): Line {
   const segment: Segment = { text: address, style: 'accent' }
   const fits = 1 + labelWidth + address.length <= columns
-  return fits ? labelled('temporal ui', segment) : [plain(' '), segment]
+  return fits ? labelled(label, segment) : [plain(' '), segment]
 }
 
 /** The view as lines of styled text. */
 function liveLines(state: LiveState, columns: number): readonly Line[] {
-  const { progress, now, tokensPerSecond, uiUrl, notice } = state
+  const { progress, now, tokensPerSecond, page, uiUrl, notice } = state
   const elapsed = duration(runSeconds({ created: progress.startedAt }, now))
   const rate = tokensPerSecond === undefined ? '' : ` · ${count(tokensPerSecond)} tokens/s`
   const lines: Line[] = [
@@ -175,7 +177,8 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
       dim(` · ${elapsed}`),
     ),
   ]
-  if (uiUrl !== undefined) lines.push(addressLine(uiUrl, columns))
+  if (page !== undefined) lines.push(addressLine('perdure ui', page, columns))
+  if (uiUrl !== undefined) lines.push(addressLine('temporal ui', uiUrl, columns))
   if (progress.message !== undefined)
     lines.push(
       labelled('says', { text: progress.message, style: progress.phase === 'failed' ? 'bad' : 'warn' }),

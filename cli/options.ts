@@ -84,6 +84,13 @@ export function metricsPlace({ metricsPort: port, metricsHost: host }: MetricsFl
   return port === undefined ? undefined : { port, host, token: token === '' ? undefined : token }
 }
 
+/** A number above 0, e.g. 4e14. @throws InvalidArgumentError */
+export function positiveNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isFinite(number) && number > 0) return number
+  throw new InvalidArgumentError('Use a number above 0, such as 2000 or 4e14.')
+}
+
 /** A port. @throws InvalidArgumentError */
 export function portNumber(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)

@@ -21,18 +21,23 @@ import { compareCommand } from './compare.ts'
 import { dataCommand } from './data.ts'
 import { diskCommand } from './disk.ts'
 import { doctorCommand } from './doctor.ts'
+import { engineCommand } from './engine.ts'
 import { envCommand } from './env.ts'
 import { evaluateCommand } from './evaluate.ts'
+import { experimentCommand } from './experiment.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { metricsCommand } from './metrics.ts'
 import { type RunVersion, refuseEmptyValues, runName } from './options.ts'
 import { promoteCommand } from './promote.ts'
+import { reportCommand } from './report.ts'
 import { requireRun } from './run-record.ts'
 import { scheduleCommand } from './schedule.ts'
+import { serveCommand } from './serve.ts'
 import { runsCommand, statusCommand } from './status.ts'
 import { steerCommands } from './steer.ts'
 import { resumeCommand, trainCommand } from './train.ts'
+import { trainerCommand } from './trainer.ts'
 import { uiCommand } from './ui.ts'
 import { workerCommand } from './worker.ts'
 
@@ -81,6 +86,7 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     runsCommand(),
     metricsCommand(),
     compareCommand(),
+    experimentCommand(),
     ...steerCommands(),
     evaluateCommand(),
     scheduleCommand(),
@@ -89,8 +95,12 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     exportCommand(),
     envCommand(),
     dataCommand(),
+    engineCommand(),
     workerCommand(),
+    serveCommand(),
+    trainerCommand(),
     uiCommand(),
+    reportCommand(),
     codecServerCommand(),
     diskCommand(),
     cleanCommand(),

@@ -20,11 +20,13 @@ import type {
 import { meantInstead } from '../config/fault.ts'
 import { configSchema } from '../config/schema.ts'
 import { parseWorkflowId, runId } from '../identity/identity.ts'
+import { pageAddress } from '../identity/page-address.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
+import type { RunStatus } from '../learning/run-phase.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
 import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
-import type { RunStatus, StoredRun } from '../storage/runs.ts'
+import type { StoredRun } from '../storage/runs.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import { CallFault } from './failure.ts'
@@ -154,6 +156,17 @@ export async function changeOf(
 ): Promise<RunChange | undefined> {
   if (set.length === 0) return undefined
   return lookUp(directory, name, (store, home, { id }) => runChangeOf({ store, home }, id, set))
+}
+
+/**
+ * Where `perdure ui` shows a run; undefined where its configuration names no such place.
+ * @throws CallFault when the home has no run of that name
+ */
+export async function pageOf(directory: string, name: string): Promise<string | undefined> {
+  return lookUp(directory, name, async (_store, _home, { id, config }) => {
+    const { dashboardUrl } = configSchema.parse(config).orchestration
+    return dashboardUrl === '' ? undefined : `${dashboardUrl.replace(/\/$/, '')}/${pageAddress('runs', id)}`
+  })
 }
 
 /** Every order that a run has taken. @throws CallFault when the home has no run of that name */

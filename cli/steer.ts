@@ -87,8 +87,8 @@ function setCommand(): Command {
   ])
     .summary('change settings of a live run')
     .description(
-      'Changes settings while the run is in progress, all that are given or none: weights of tasks, `rollout.maxStaleness` and\n' +
-        '`rollout.groupsInFlight` at once, those of `learning` from the next update on.',
+      'Changes settings while the run is in progress, all that are given or none: weights of tasks, `rollout.maxStaleness`,\n' +
+        '`rollout.groupsInFlight` and the `drop` of gates at once, those of `learning` from the next update on.',
     )
     .argument('<key=value...>', 'settings by their keys in the configuration', settings)
     .action(async (run: string, change: SettingsChange, options: ReportOptions) => {

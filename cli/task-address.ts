@@ -8,8 +8,9 @@
 import { meantInstead } from '../config/fault.ts'
 import { isPath, moduleAt } from '../config/paths.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import { ExternalFault, loadEnvironment, loadEnvironments } from '../envs/external/loading.ts'
+import { loadEnvironment, loadEnvironments } from '../envs/external/loading.ts'
 import { environments, UnknownTask } from '../envs/registry.ts'
+import { ExternalFault } from '../machine/external-module.ts'
 import { CallFault } from './failure.ts'
 
 /**

@@ -11,6 +11,7 @@ import { recordRun } from '../client/new-run.ts'
 import { checkRun } from '../client/task-check.ts'
 import type { RunProgress, TrainingSession } from '../client/training-session.ts'
 import { loadConfig } from '../config/loader.ts'
+import type { PlanRates } from '../config/plan.ts'
 import { environments } from '../envs/registry.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { runId, runNameAt } from '../identity/identity.ts'
@@ -19,7 +20,7 @@ import { packageRoot } from '../machine/package-root.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
 import { withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
-import { exitCodes } from './failure.ts'
+import { CallFault, exitCodes } from './failure.ts'
 import { finalReport, nextCommands, type RunEnd } from './final-report.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
@@ -31,12 +32,13 @@ import {
   metricsOptions,
   metricsPlace,
   noCacheOption,
+  positiveNumber,
   type ReportOptions,
   runName,
   setOption,
 } from './options.ts'
 import { workWithoutOutput } from './output.ts'
-import { changeOf, findFinished, findRun, refuseTaken } from './run-record.ts'
+import { changeOf, findFinished, findRun, pageOf, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
 import { runSeconds } from './wording.ts'
@@ -49,6 +51,9 @@ interface TrainOptions extends ReportOptions, FollowFlags {
   readonly data?: string
   readonly run?: string
   readonly dryRun?: boolean
+  readonly flops?: number
+  readonly tokensPerSecond?: number
+  readonly price?: number
 }
 
 type FollowFlags = MetricsFlags & CacheFlag
@@ -73,7 +78,14 @@ export function trainCommand(): Command {
       .addOption(setOption())
       .option('--data <dir>', "official data: a folder with a folder of each task's name")
       .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
-      .option('--dry-run', 'print the resolved configuration and the plan, start nothing'),
+      .option('--dry-run', 'print the resolved configuration and the plan, start nothing')
+      .option('--flops <n>', 'with --dry-run: useful operations a second of all that trains', positiveNumber)
+      .option(
+        '--tokens-per-second <n>',
+        'with --dry-run: tokens that all servers sample together',
+        positiveNumber,
+      )
+      .option('--price <n>', 'with --dry-run: an hour of all machines, in any currency', positiveNumber),
   )
     .addHelpText(
       'after',
@@ -83,7 +95,8 @@ Examples:
   $ perdure train examples/smoke.yaml --run first
   $ perdure train --set training.updates=30 --set rollout.groupSize=16
   $ perdure train examples/alfworld.yaml --set tasks.0.data=/data/alfworld --dry-run
-  $ perdure train examples/five-tasks.yaml --data /data`,
+  $ perdure train examples/five-tasks.yaml --data /data
+  $ perdure train --dry-run --flops 4e14 --tokens-per-second 2000 --price 5`,
     )
     .action(async (file: string | undefined, options: TrainOptions) => {
       const given = file ?? defaultConfigFile
@@ -93,8 +106,9 @@ Examples:
         tasks: environments.map(({ name }) => name),
       })
       const terminal = openTerminal(options)
+      const rates = ratesOf(options)
       if (options.dryRun) {
-        await dryRun(config, terminal, { home: options.home, officialData: options.data })
+        await dryRun(config, terminal, { home: options.home, officialData: options.data, rates })
         return
       }
       workWithoutOutput()
@@ -107,6 +121,19 @@ Examples:
         keep: () => recordRun(options.home, run, checked.config),
       })
     })
+}
+
+/** What is known of the machines, for the plan. @throws CallFault */
+function ratesOf({ dryRun: isDry, flops, tokensPerSecond, price }: TrainOptions): PlanRates {
+  const isGiven = [flops, tokensPerSecond, price].some((rate) => rate !== undefined)
+  if (isGiven && !isDry)
+    throw new CallFault(
+      'bad_argument',
+      '--flops, --tokens-per-second and --price are for the plan: add --dry-run',
+    )
+  if (price !== undefined && (flops === undefined || tokensPerSecond === undefined))
+    throw new CallFault('bad_argument', '--price needs --flops and --tokens-per-second, which give the hours')
+  return { operationsPerSecond: flops, tokensPerSecond, pricePerHour: price }
 }
 
 /** `perdure resume RUN`. */
@@ -210,7 +237,13 @@ async function follow(
       await unlessAborted(signal, begin(session))
       isKnown = true
       span = await findRun(options.home, run)
-      watched = await watchRun(session, run, terminal, signal)
+      const at = home === undefined ? '' : ` --home ${home}`
+      const page = await pageOf(options.home, run)
+      const where = page === undefined ? '' : `: ${page}`
+      terminal.say(
+        `\`perdure ui${at}\` shows run ${run} in the browser, while it trains and afterwards${where}`,
+      )
+      watched = await watchRun(session, run, terminal, signal, { page })
       // A live view says so itself.
       if (!watched.ended && (!terminal.interactive || watched.progress === undefined))
         terminal.say(stoppingWords)

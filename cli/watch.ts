@@ -38,6 +38,7 @@ export type WatchResult =
 
 /**
  * @param interrupted aborts when the person wants to leave
+ * @param of.page where `perdure ui` shows the run
  * @throws what `session.result` throws, or a WorkersStopped when no worker is left for the run
  */
 export async function watchRun(
@@ -45,7 +46,7 @@ export async function watchRun(
   run: string,
   terminal: Terminal,
   interrupted: AbortSignal,
-  now: () => number = Date.now,
+  { page, now = Date.now }: { readonly page?: string | undefined; readonly now?: () => number } = {},
 ): Promise<WatchResult> {
   const meter = new PaceMeter()
   const stop = new AbortController()
@@ -54,7 +55,7 @@ export async function watchRun(
 
   function show(progress: RunProgress, notice?: string): void {
     const at = now()
-    const state = { progress, now: at, uiUrl: session.uiUrl, notice, ...meter.observe(progress, at) }
+    const state = { progress, now: at, uiUrl: session.uiUrl, page, notice, ...meter.observe(progress, at) }
     if (terminal.interactive) terminal.draw(renderLive(state, terminal))
     else for (const line of plainLines(last, state)) terminal.say(line)
     last = progress

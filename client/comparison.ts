@@ -8,10 +8,11 @@
  * - Reads the store alone.
  */
 import { type RunId, seedOf } from '../identity/identity.ts'
+import type { Interval } from '../learning/interval.ts'
 import { isRewarded } from '../learning/outcome.ts'
 import { type PairedDifference, pairedDifference } from '../learning/paired-difference.ts'
 import { isSuccess } from '../learning/reward.ts'
-import type { StoredEvaluation } from '../storage/evaluations.ts'
+import type { StoredEvaluation, SuiteFigures } from '../storage/evaluations.ts'
 import type { Store } from '../storage/store.ts'
 
 /** A policy. */
@@ -27,6 +28,8 @@ export interface SideFindings {
   /** Share of its n episodes that succeeded, in [0, 1]. */
   readonly success: number
   readonly n: number
+  /** 95 % interval of the success, where instances have several samples; else it follows from n. */
+  readonly interval?: Interval
 }
 
 export interface SuiteComparison {
@@ -90,12 +93,16 @@ async function compareOn(
   }
 }
 
-function findingsOf({ run, version, result: { success, n } }: Measured): SideFindings {
-  return { run, version, success, n }
+function findingsOf({ run, version, result: { success, n, statistics } }: Measured): SideFindings {
+  const { interval, passAt }: SuiteFigures = statistics
+  return { run, version, success, n, ...(passAt === undefined || interval === undefined ? {} : { interval }) }
 }
 
 /** By task and instance, the share of its samples that succeeded. */
-async function sharesOf(store: Store, { id }: Measured): Promise<ReadonlyMap<string, number>> {
+export async function sharesOf(
+  store: Store,
+  { id }: Pick<StoredEvaluation, 'id'>,
+): Promise<ReadonlyMap<string, number>> {
   const shares = new Map<string, { won: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {
     if (seal === undefined || !isRewarded(seal.outcome)) continue

@@ -12,6 +12,7 @@ import {
   WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client'
+import { TerminatedFailure } from '@temporalio/common'
 import { runId, workflowIdOf } from '../identity/identity.ts'
 import { dataConverter, unread } from '../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
@@ -73,6 +74,21 @@ export async function resultOf<T>(what: string, waiting: Promise<T>): Promise<T>
     if (!(error instanceof WorkflowFailedError)) throw error
     const message = `${what} ended without a result: ${firstReasonOf(error)}; ask for it again, and what was played of it counts`
     throw new SessionFault('no_result', message, { cause: error })
+  }
+}
+
+/** Waits on through restarts: an execution that was given up for a new one is not the end. @param describe says what there is now */
+export async function throughRestarts<T>(
+  result: () => Promise<T>,
+  describe: () => Promise<WorkflowExecutionDescription | undefined>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await result()
+    } catch (error) {
+      const isTerminated = error instanceof WorkflowFailedError && error.cause instanceof TerminatedFailure
+      if (!isTerminated || (await describe())?.status.name === 'TERMINATED') throw error
+    }
   }
 }
 

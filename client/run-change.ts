@@ -22,6 +22,8 @@ import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
 import { isWarm, type TrainingState } from '../workflows/training-state.ts'
 import { forgetWarmStart } from '../workflows/transitions/phase.ts'
+import { checkEngine } from './engine-check.ts'
+import { checkLearning } from './learning-check.ts'
 import type { SessionParts } from './run-calls.ts'
 import { changedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 import { checkRun, checkTasks } from './task-check.ts'
@@ -66,6 +68,8 @@ export async function runChangeOf(
     )
   const check = warm ? checkTasks : checkRun
   const { config, notices } = await check(wanted, { home: home.dir, own })
+  await checkEngine(config)
+  await checkLearning(config)
   const changes = changesBetween(before, config)
   return changes.length === 0 ? undefined : { config, changes, notices }
 }

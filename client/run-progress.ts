@@ -4,17 +4,19 @@
  * Invariants
  * - Looking changes nothing.
  * - Evaluations come from the store, all of them: a run carries the latest alone.
+ * - [RESULT-1] An execution that was given up for a new one is not the end of its run.
  * - A run that was cancelled has stored itself as one that was stopped, and counts as one.
  */
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
 import { runId } from '../identity/identity.ts'
+import type { RunPhase } from '../learning/run-phase.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { diskWarning } from '../workers/disk-watch.ts'
-import { progress, type RunPhase, type RunProgress } from '../workflows/messages.ts'
+import { progress, type RunProgress } from '../workflows/messages.ts'
 import { progressOf } from '../workflows/training-progress.ts'
-import { firstReasonOf, type SessionParts } from './run-calls.ts'
+import { firstReasonOf, type SessionParts, throughRestarts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 import { withEvaluations } from './stored-runs.ts'
 
@@ -34,7 +36,7 @@ const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed']
 export function createRunsProgress(
   parts: Omit<SessionParts, 'goodVersion' | 'log' | 'by'>,
 ): RunsProgress & { readonly ownProgress: OwnProgress } {
-  const { home, store, server, ask, handleOf, untilClosed, known, lastState } = parts
+  const { home, store, server, ask, describe, handleOf, untilClosed, known, lastState } = parts
 
   async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)
@@ -62,7 +64,8 @@ export function createRunsProgress(
 
     async result(run) {
       try {
-        return await evaluated(await untilClosed(() => handleOf(run).result()))
+        const result = () => untilClosed(() => handleOf(run).result())
+        return await evaluated(await throughRestarts(result, () => describe(run)))
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
         if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))

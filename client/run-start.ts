@@ -9,22 +9,27 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity/identity.ts'
-import { lookAround, searchAttributes } from '../workflows/messages.ts'
-import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import type { Relaunch } from '../workers/restart.ts'
+import { lookAround } from '../workflows/messages.ts'
+import { taskQueue } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
+import { trainingStart } from '../workflows/training-start.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { refuseFormerExecution } from './former-execution.ts'
 import { insertRun } from './new-run.ts'
 import type { SessionParts } from './run-calls.ts'
 import { type RunChange, resumeChanged } from './run-change.ts'
-import { stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
+import { relaunchedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 import { runExists, SessionFault } from './session-fault.ts'
 
 export interface RunLaunch {
   /** Starts an execution. @throws WorkflowExecutionAlreadyStartedError where one has not ended */
   launch(state: TrainingState): Promise<void>
-  /** Gives up the run's execution for a new one, from what the store has. A run of another home is left alone. */
-  relaunch(run: RunId): Promise<void>
+  /**
+   * Gives up the run's execution for a new one, from what the store has, and says so in the audit trail. A run of
+   * another home is left alone.
+   */
+  relaunch(run: RunId, relaunch: Relaunch): Promise<void>
 }
 
 export function createRunLaunch(parts: SessionParts): RunLaunch {
@@ -34,19 +39,10 @@ export function createRunLaunch(parts: SessionParts): RunLaunch {
     state: TrainingState,
     workflowIdConflictPolicy: 'FAIL' | 'TERMINATE_EXISTING',
   ): Promise<void> {
-    const workflowId = workflowIdOf(homeName, state.run)
     const execution = {
-      workflowId,
+      ...trainingStart(state, { namespace: client.options.namespace, home: homeName }),
       workflowIdConflictPolicy,
       taskQueue: taskQueue('orchestrator', homeName),
-      workflowTaskTimeout,
-      args: [state] as [TrainingState],
-      staticSummary: `training run ${state.run}`,
-      typedSearchAttributes: [
-        { key: searchAttributes.run, value: workflowId },
-        // As the execution before said it: what it took in is known to this one.
-        ...(state.step > 0 ? [{ key: searchAttributes.version, value: state.version }] : []),
-      ],
     }
     await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
   }
@@ -54,10 +50,12 @@ export function createRunLaunch(parts: SessionParts): RunLaunch {
   return {
     launch: (state) => start(state, 'FAIL'),
 
-    async relaunch(run) {
+    async relaunch(run, relaunch) {
       if ((await store.runs.get(run)) === undefined) return
       const { config } = await known(run)
-      const state = stateToRestartFrom(await lastState(run), config, await store.audit.list(run))
+      const stored = stateToRestartFrom(await lastState(run), config, await store.audit.list(run))
+      const { state, entries } = relaunchedState(stored, relaunch, Date.now())
+      await store.audit.put(run, entries)
       await start(state, 'TERMINATE_EXISTING')
     },
   }
@@ -106,7 +104,7 @@ export function createRunStart(parts: StartParts): RunStart {
       const difference = hasExecution ? older.get(id) : undefined
       if (difference !== undefined && older.delete(id)) {
         log(difference)
-        await relaunch(id)
+        await relaunch(id, { reason: difference, paused: false })
       }
       if (hasExecution && change === undefined) return handleOf(run).signal(lookAround)
       const state = await parts.lastState(run)

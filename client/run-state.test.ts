@@ -3,7 +3,7 @@ import { configSchema } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
-import { stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
+import { relaunchedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 
 const run = runId('state')
 const config = configSchema.parse({
@@ -111,6 +111,25 @@ describe('the state with which a run continues', () => {
       expect(next({ ...stored, step: 5 }, config, []).evaluating).toEqual([])
       const begun = { ...stored, warmStart: { done: 0, total: 1 }, step: 0 }
       expect(next(begun, config, []).evaluating).toEqual([])
+    }
+  })
+
+  it('a restart is in the audit trail, and pauses the run where it happened again and again', () => {
+    const reason = 'its history does not replay'
+    const once = relaunchedState(stored, { reason, paused: false }, 7)
+    expect(once.state).toEqual({ ...stored, orders: 3 })
+    expect(once.entries).toMatchObject([{ number: 2, time: 7, by: 'takeover', what: 'restart', reason }])
+    const often = relaunchedState(stored, { reason, paused: true }, 7)
+    expect(often.state).toMatchObject({ orders: 4, paused: true, phase: 'paused' })
+    expect(often.state.pauseReason).toMatch(reason)
+    expect(often.entries.map(({ number, what }) => [number, what])).toEqual([
+      [2, 'restart'],
+      [3, 'pause'],
+    ])
+    // The process may end before the new execution starts: the next one reads the same from the trail.
+    for (const { entries, state } of [once, often]) {
+      const { orders, paused, weights, learning } = state
+      expect(stateToRestartFrom(stored, config, entries)).toMatchObject({ orders, paused, weights, learning })
     }
   })
 })

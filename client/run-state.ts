@@ -3,13 +3,16 @@
  *
  * Invariants
  * - A batch that was in progress is taken again, and what was in flight is looked for first.
+ * - [RUN-STATE-1] An update that was made and not published counts in the new execution, whatever was ordered.
  * - An order that was taken after the state was stored holds in the new execution too, under its number.
+ * - A restart is in the audit trail under a number of its own, and changes nothing of what was ordered.
  * - Evaluations that were started after it was stored are heard of in the new execution.
  */
 import type { ConfigChange } from '../config/changes.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
 import type { AuditEntry } from '../storage/audit.ts'
+import type { Relaunch } from '../workers/restart.ts'
 import { applySettings } from '../workflows/live-settings.ts'
 import { currentState, isWarm, type TrainingState } from '../workflows/training-state.ts'
 import { enterEvaluation } from '../workflows/transitions/evaluations.ts'
@@ -73,6 +76,37 @@ export function changedState(
   return { state: next, entries }
 }
 
+/**
+ * The state of a run whose execution is given up for a new one, and what is written into the audit trail of it.
+ * @param time milliseconds since the epoch
+ */
+export function relaunchedState(
+  state: TrainingState,
+  { reason, paused }: Relaunch,
+  time: number,
+): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
+  const next = structuredClone(state)
+  const { phase: from, version } = next
+  const entryOf = (what: string, to: AuditEntry['to'], why: string): AuditEntry => ({
+    number: numberOrder(next),
+    time,
+    by: 'takeover',
+    what,
+    from,
+    to,
+    version,
+    effectVersion: version,
+    reason: why,
+  })
+  const entries = [entryOf('restart', `version ${version}`, reason)]
+  if (paused) {
+    const why = `${reason}, again and again: continue it when the cause is found`
+    pauseRun(next, why)
+    entries.push(entryOf('pause', next.phase, why))
+  }
+  return { state: next, entries }
+}
+
 /** Of the published version: the run starts them when its state is stored, so that the state may not know them. */
 function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
   const { config, step, version } = state
@@ -90,6 +124,7 @@ function takeAgain(state: TrainingState, entry: AuditEntry): void {
   // A promotion changes a file and not the run.
   if (what === 'promote') return
   knowOrder(state, number)
+  if (what === 'restart') return
   if (effectVersion === null) awaitEffect(state, entry)
   if (what === 'pause') pauseRun(state, reason)
   else if (what === 'continue') continueRun(state)

@@ -17,6 +17,9 @@ export class SessionFault extends Fault<
   | 'unknown_turn'
   | 'not_replayable'
   | 'schedule_exists'
+  | 'unknown_experiment'
+  /** Its file states something else than when it began. */
+  | 'experiment_changed'
   | 'not_running'
   | 'no_workers'
   /** The run ended without a result; the message says why. */

@@ -1,6 +1,6 @@
 /**
  * What a process with workers does for its home beside its runs: it takes over what other builds left, watches the disk,
- * and applies retention.
+ * counts what runs cost, and applies retention.
  *
  * Invariants
  * - The last that was started is stopped first, and what fails to stop keeps nothing else going.
@@ -9,6 +9,7 @@ import { watchDisk } from '../workers/disk-watch.ts'
 import { startRetentionRounds } from '../workers/retention-rounds.ts'
 import type { Role } from '../workers/role-worker-options.ts'
 import type { RoleWorkers } from '../workers/role-workers.ts'
+import { startCostCount } from '../workers/run-costs.ts'
 import { startTakeover, type Takeover } from '../workers/takeover.ts'
 import type { SessionParts } from './run-calls.ts'
 import type { OwnProgress } from './run-progress.ts'
@@ -53,6 +54,8 @@ export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOp
     pause: (run, reason) => pauseForDisk(steering, run, reason),
   })
   started.defer(() => disk.close())
+  const count = startCostCount({ costs: store.costs, running: parts.running, log })
+  started.defer(() => count.close())
   if (roles.includes('orchestrator')) {
     const rounds = startRetentionRounds({ home, store, client, homeName, log })
     started.defer(() => rounds.close())

@@ -20,7 +20,7 @@ export interface KnownRun {
 export interface StoredRuns {
   /** @throws SessionFault `unknown_run` */
   known(run: string): Promise<KnownRun>
-  /** What a run last stored of itself. @throws SessionFault `unknown_run` */
+  /** What a run last stored of itself, and the update that it made since. @throws SessionFault `unknown_run` */
   lastState(run: string): Promise<TrainingState>
   /** Those that have not ended. */
   running(): Promise<readonly { readonly run: RunId; readonly config: RunConfig }[]>
@@ -42,8 +42,10 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
     known,
     async lastState(run) {
       const { id, record, config } = await known(run)
-      const state = (await store.runs.state(id)) as TrainingState | undefined
-      return currentState(state ?? initialState(id, config, record.created))
+      const stored = (await store.runs.state(id)) as TrainingState | undefined
+      const state = currentState(stored ?? initialState(id, config, record.created))
+      const next = await store.updates.get(id, state.step + 1)
+      return { ...state, made: next?.step ?? null }
     },
     async running() {
       const runs = await store.runs.list()
@@ -54,11 +56,17 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
   }
 }
 
-/** The same progress with all evaluations of the run: it carries the latest alone. */
+/** The same progress with all evaluations of the run, of which it carries the latest alone, and with experts. */
 export async function withEvaluations(store: Store, run: RunId, answer: RunProgress): Promise<RunProgress> {
   const { found, failed } = await store.evaluations.findings(run)
+  const experts = await store.experts.list(run)
   const { failedEvaluations: _, ...others } = answer
-  return { ...others, evaluations: found, ...(failed.length === 0 ? {} : { failedEvaluations: failed }) }
+  return {
+    ...others,
+    evaluations: found,
+    ...(experts.length === 0 ? {} : { experts }),
+    ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
+  }
 }
 
 /** What a run that is done came to; undefined where it is not done. */

@@ -8,14 +8,17 @@
  * - Where official data is offered for all tasks, one that cannot use it plays its built-in problems, and says so.
  */
 import { resolve } from 'node:path'
-import { ConfigFault } from '../config/fault.ts'
 import { taskWords } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
-import { ExternalFault, loadEnvironment } from '../envs/external/loading.ts'
+import { loadEnvironment } from '../envs/external/loading.ts'
 import { environments } from '../envs/registry.ts'
+import { ExternalFault } from '../machine/external-module.ts'
 import { homeAt } from '../storage/home.ts'
+import { badValue } from './bad-value.ts'
+import { checkEngine } from './engine-check.ts'
+import { checkLearning } from './learning-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
 
@@ -79,11 +82,13 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
 }
 
 /**
- * What a run needs before it starts: tasks that can be played, and an expert where it imitates one.
+ * What a run needs before it starts: tasks that can be played, an engine that will do, and an expert where it imitates one.
  * @throws ConfigFault
  */
 export async function checkRun(config: RunConfig, surroundings: TaskSurroundings): Promise<CheckedTasks> {
   const checked = await checkTasks(config, surroundings)
+  await checkEngine(checked.config)
+  await checkLearning(checked.config)
   const notices = [...checked.notices]
   return { ...checked, config: withExperts(checked.config, checked.experts, notices), notices }
 }
@@ -211,10 +216,4 @@ async function openTask(
       cause,
     )
   }
-}
-
-function badValue(key: string, value: unknown, allowed: string, cause?: unknown): ConfigFault {
-  const text = JSON.stringify(value)
-  const message = `\`${key}\` is ${text}: expected ${allowed}`
-  return new ConfigFault('bad_value', [{ key, value: text, allowed, where: '', message }], { cause })
 }

@@ -20,6 +20,7 @@ import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker
 import { type RoleWorkers, startRoleWorkers } from '../workers/role-workers.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
+import { createRunExperiments, type RunExperiments } from './experiments.ts'
 import { createGoodVersion } from './good-version.ts'
 import { createRunPromotions, type RunPromotions } from './promotions.ts'
 import { findOlderWorkflows } from './restored-home.ts'
@@ -33,11 +34,11 @@ import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry
 import { startSessionUpkeep } from './session-upkeep.ts'
 import { createStoredRuns } from './stored-runs.ts'
 
+export type { RunPhase } from '../learning/run-phase.ts'
 export { type Role, roles } from '../workers/role-worker-options.ts'
 export type {
   EvaluationSummary,
   FailedEvaluation,
-  RunPhase,
   RunProgress,
 } from '../workflows/messages.ts'
 export type { BranchFindings, EpisodeRow } from './branches.ts'
@@ -75,6 +76,7 @@ export interface TrainingSession
     RunSchedules,
     RunPromotions,
     RunBranches,
+    RunExperiments,
     AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
@@ -117,6 +119,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const evaluations = createRunEvaluations(parts)
   const schedules = createRunSchedules(parts)
   const promotions = createRunPromotions(parts)
+  const experiments = createRunExperiments({ ...parts, progress: progress.progress, resume: start.resume })
 
   const all = opened.move()
   const endings = [workers?.stopped, place.lost].filter((each) => each !== undefined)
@@ -131,6 +134,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...schedules,
     ...promotions,
     ...branches,
+    ...experiments,
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }

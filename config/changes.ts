@@ -50,7 +50,14 @@ const free: ReadonlySet<string> = new Set([
   'tasks.N.data',
   'tasks.N.weight',
   'tasks.N.turnLimit',
+  'tasks.N.objective',
   'policy.threads',
+  'policy.trainer',
+  'policy.trainerStallSeconds',
+  'policy.engine',
+  'policy.engineUrl',
+  'policy.engineApiKey',
+  'policy.engineTimeoutSeconds',
 ])
 
 /** What differs between two configurations, by key. */
@@ -95,7 +102,8 @@ function objectionTo({ key, to }: ConfigChange, now: RunProgressPoint): string |
   if (key === 'training.updates' && typeof to === 'number' && to < now.step)
     return `${now.step} updates are done: name at least as many`
   const general = key.replaceAll(/\.\d+(?=\.|$)/g, '.N')
-  if (free.has(general)) return undefined
+  // A list of single values may change as a whole.
+  if (free.has(general) || free.has(general.replace(/\.N$/, ''))) return undefined
   const [, rule] =
     Object.entries(rules)
       .filter(([prefix]) => general === prefix || general.startsWith(`${prefix}.`))

@@ -5,7 +5,11 @@
  * - Pure: the same configuration gives the same complaints, in the order of the fields.
  * - Each complaint stands at the key that a user would change, and says what would be allowed.
  */
+import { isAdvantageEstimator } from '../learning/advantage.ts'
+import { imitatesAlone } from '../learning/imitation.ts'
+import { policyLosses } from '../learning/objective.ts'
 import { isPlayable, playableWords } from '../learning/task-mix.ts'
+import { engineNames, hasServers } from './engine-name.ts'
 import type { RunConfig } from './schema.ts'
 
 /** Two fields that do not fit each other. */
@@ -22,6 +26,9 @@ export function contradictions(config: RunConfig): readonly Contradiction[] {
   return [
     ...ofTasks(config),
     ...ofRollout(config),
+    ...ofLearning(config),
+    ...ofEngine(config),
+    ...ofAdapter(config),
     ...ofPolicy(config),
     ...ofSuites(config),
     ...ofGates(config),
@@ -65,6 +72,61 @@ function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
       message: `at most warmStart.demonstrations (${warmStart.demonstrations})`,
     })
   return found
+}
+
+function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
+  const found: Contradiction[] = []
+  if (!isAdvantageEstimator(learning.advantage) && learning.stepGroups.weight > 0)
+    found.push({
+      path: ['learning', 'stepGroups', 'weight'],
+      value: learning.stepGroups.weight,
+      message: '0 beside an advantage of your own, which may give each turn its own',
+    })
+  for (const [index, { objective }] of tasks.entries()) {
+    if (objective === undefined) continue
+    const complain = (message: string) =>
+      found.push({ path: ['tasks', index, 'objective'], value: objective, message })
+    if (imitatesAlone(learning))
+      complain('nothing where `learning.objective` is imitation, which has no policy loss')
+    else if (imitatesAlone({ objective }))
+      complain(
+        `one of ${policyLosses.join(', ')} or a module: a run imitates alone as a whole, by \`learning.objective\``,
+      )
+  }
+  return found
+}
+
+function ofEngine({ policy: { engine, engineUrl } }: RunConfig): Contradiction[] {
+  if (hasServers(engine) && engineUrl === undefined)
+    return [
+      {
+        path: ['policy', 'engineUrl'],
+        value: '',
+        message: `the address of the ${engine} server, e.g. http://127.0.0.1:8080`,
+      },
+    ]
+  if (engine !== 'embedded' || engineUrl === undefined) return []
+  return [
+    {
+      path: ['policy', 'engineUrl'],
+      value: [engineUrl].flat().join(', '),
+      message: `nothing where policy.engine is embedded; set policy.engine to what serves there, ${engineNames.filter(hasServers).join(', ')}`,
+    },
+  ]
+}
+
+function ofAdapter({ policy: { lora } }: RunConfig): Contradiction[] {
+  return (lora?.targets ?? []).flatMap((target, index, targets) =>
+    targets.indexOf(target) === index
+      ? []
+      : [
+          {
+            path: ['policy', 'lora', 'targets', index],
+            value: target,
+            message: 'each matrix only once',
+          },
+        ],
+  )
 }
 
 function ofPolicy({ policy }: RunConfig): Contradiction[] {

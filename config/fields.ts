@@ -37,10 +37,14 @@ const nodeSchema = z.object({
   pattern: z.string().optional(),
   properties: z.record(z.string(), z.unknown()).optional(),
   items: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).optional(),
 })
 type Node = z.output<typeof nodeSchema>
 
 function allowedBy(node: Node): string {
+  if (node.anyOf !== undefined)
+    return node.anyOf.map((each) => allowedBy(nodeSchema.parse(each))).join(', or ')
+  if (node.enum?.length === 1) return String(node.enum[0])
   if (node.enum !== undefined) return `one of ${node.enum.map((value) => String(value)).join(', ')}`
   switch (node.type) {
     case 'integer':

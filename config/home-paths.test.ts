@@ -7,9 +7,11 @@ const config = configSchema.parse({
   tasks: [
     { task: 'alfworld', data: '/old/home/data/alfworld' },
     { task: 'db', data: '/data/db' },
-    { task: 'own', from: '/old/home-made/own' },
+    { task: 'own', from: '/old/home-made/own', objective: '/old/home/loss.ts' },
   ],
   policy: { from: '/old/home/runs/first/checkpoints/3' },
+  trackers: { tensorboard: '/old/home/curves', mlflow: '/data/mlruns' },
+  learning: { advantage: '/old/home/advantage.ts', objective: 'gspo' },
 })
 
 it('what lies in the home moves with it, and what lies elsewhere stays', () => {
@@ -20,6 +22,9 @@ it('what lies in the home moves with it, and what lies elsewhere stays', () => {
     '/old/home-made/own',
   ])
   expect(moved.policy.from).toBe('/new/runs/first/checkpoints/3')
+  expect(moved.trackers).toEqual({ tensorboard: '/new/curves', mlflow: '/data/mlruns' })
+  expect(moved.tasks[2]?.objective).toBe('/new/loss.ts')
+  expect([moved.learning.advantage, moved.learning.objective]).toEqual(['/new/advantage.ts', 'gspo'])
 })
 
 it('in the same home it is as it was', () => {

@@ -6,6 +6,7 @@
  * - Reading back in the same home gives what was stored; in a copy the same place of the copy.
  */
 import { isAbsolute, join, relative, sep } from 'node:path'
+import { mapTrackers } from './paths.ts'
 import type { RunConfig } from './schema.ts'
 
 /** Stands for the home directory, whatever it is called. */
@@ -27,14 +28,26 @@ export function inHome(config: RunConfig, home: string): RunConfig {
 }
 
 function mapPaths(config: RunConfig, change: (path: string) => string): RunConfig {
-  const { tasks, policy } = config
+  const { tasks, policy, learning, trackers } = config
   return {
     ...config,
     tasks: tasks.map((task) => ({
       ...task,
       ...(task.data === undefined ? {} : { data: change(task.data) }),
       ...(task.from === undefined ? {} : { from: change(task.from) }),
+      ...(task.objective === undefined ? {} : { objective: change(task.objective) }),
     })),
-    policy: { ...policy, ...(policy.from === undefined ? {} : { from: change(policy.from) }) },
+    learning: {
+      ...learning,
+      advantage: change(learning.advantage),
+      objective: change(learning.objective),
+    },
+    policy: {
+      ...policy,
+      engine: change(policy.engine),
+      ...(policy.from === undefined ? {} : { from: change(policy.from) }),
+      trainer: Array.isArray(policy.trainer) ? policy.trainer.map(change) : change(policy.trainer),
+    },
+    trackers: mapTrackers(trackers, change),
   }
 }

@@ -5,7 +5,7 @@
  * - Every field has a default, bounds and a description.
  */
 import { z } from 'zod'
-import { amount, count, live, positive, probability, whole } from './bounded-field.ts'
+import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
 
 const decay = z.number().min(0).lt(1)
 
@@ -30,13 +30,62 @@ export const crossPolicySchema = z.strictObject({
     ),
 })
 
+const stepGroupsSchema = z.strictObject({
+  weight: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe(
+      "Weight ω of a step's advantage beside that of its episode; 0: steps are not compared. Only environments that name their exact states have steps to compare.",
+    ),
+  discount: probability
+    .default(0.95)
+    .describe('Discount γ of what is paid later, in the return from a step.'),
+})
+
+const replaySchema = z.strictObject({
+  share: z
+    .number()
+    .min(0)
+    .max(8)
+    .default(0)
+    .describe(
+      'Groups of earlier updates that an update learns from once more, at most this many times `rollout.groupsPerUpdate`; 0: none.',
+    ),
+  maxAge: count(64)
+    .default(4)
+    .describe('Updates that the own update of a replayed group lies behind at most.'),
+  weight: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.5)
+    .describe('What a token of a replayed group counts in the loss, beside 1 for a token of the others.'),
+})
+
+const imitationSchema = z.strictObject({
+  coefficient: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe(
+      'Weight of the negative log-likelihood of the action tokens of won episodes, beside the policy loss (self-imitation); 0: none.',
+    ),
+})
+
 /** Advantages, objective and optimizer. */
 export const learningSchema = z.strictObject({
-  advantage: z
-    .enum(['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'])
+  advantage: text
     .default('grpo')
     .describe(
-      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch.',
+      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch; one of your own is a module by path (`./my-advantage`), or an installed package by name. See [own-learning.md](own-learning.md).',
+    ),
+  negativeWeight: probability
+    .default(1)
+    .describe(
+      'What negative advantages count beside positive ones, after normalization; less than 1 learns more from what won than from what lost.',
     ),
   taskNormalization: z
     .enum(['none', 'per_task', 'per_task_published'])
@@ -54,12 +103,27 @@ export const learningSchema = z.strictObject({
     .enum(['token', 'episode', 'task'])
     .default('token')
     .describe('What counts alike in the loss: all action tokens of the batch, all episodes, or all tasks.'),
-  objective: z
-    .enum(['clipped', 'cispo', 'gspo'])
+  objective: text
     .default('clipped')
     .describe(
-      'Policy loss: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens; `lossAggregation: episode` belongs to it.',
+      'Policy loss of the tasks that name none: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens; `lossAggregation: episode` belongs to it. `imitation` has no policy loss: only the action tokens of won episodes are learnt, by their negative log-likelihood. A loss of your own is a module by path (`./my-loss`), or an installed package by name. See [own-learning.md](own-learning.md).',
     ),
+  proximal: z
+    .enum(['behaviour', 'start'])
+    .default('behaviour')
+    .describe(
+      'Policy that the ratios are to: `behaviour`, the one that sampled a token (as published), or `start`, the one that the update starts from; then a token counts by its ratio to the one that sampled it, up to `importanceLimit` (decoupled PPO; with one optimizer step the truncated importance weight alone).',
+    ),
+  importanceLimit: positive(1000).default(5).describe('Largest weight of a token with `proximal: start`.'),
+  stepGroups: stepGroupsSchema
+    .prefault({})
+    .describe('Credit within an episode: steps of a group in the same state are compared with one another.'),
+  replay: replaySchema
+    .prefault({})
+    .describe(
+      'Learning once more from groups of the last updates, with the log-probabilities of the version that sampled them.',
+    ),
+  imitation: imitationSchema.prefault({}).describe('Learning what was won, beside the policy loss.'),
   minibatches: live('learning.minibatches')
     .default(1)
     .describe(

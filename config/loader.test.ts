@@ -71,9 +71,9 @@ describe('a problem names its key, its value, what is allowed, and where it came
   })
 
   test('a value outside of a choice is answered with the choices', () => {
-    const { message } = faultOf({ set: ['learning.advantage=ppo'] })
+    const { message } = faultOf({ set: ['crossPolicy.weighting=fair'] })
     expect(message).toBe(
-      '--set learning.advantage=ppo: `learning.advantage` is "ppo": expected one of grpo, dr_grpo, rloo, reinforce_pp',
+      '--set crossPolicy.weighting=fair: `crossPolicy.weighting` is "fair": expected one of equal, adaptive',
     )
   })
 

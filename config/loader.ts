@@ -9,19 +9,7 @@
  * - Its paths are absolute: those of the file start at the file's folder, those of the command line where
  *   the command was called.
  */
-import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import {
-  type Document,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  type LineCounter,
-  type Pair,
-  type YAMLMap,
-} from 'yaml'
 import type { z } from 'zod'
 import { shownValue, wrongValueWords } from '../learning/wrong-value.ts'
 import { ConfigFault, type ConfigProblem, meantInstead, nearest } from './fault.ts'
@@ -32,7 +20,7 @@ import { type ConfigInput, configSchema, type RunConfig } from './schema.ts'
 import { plainSecrets } from './secrets.ts'
 import { oversize } from './state-size.ts'
 import { endlessness, type Tree } from './tree.ts'
-import { readYaml, YamlProblem } from './yaml-text.ts'
+import { isPlacedIn, placeIn, readYamlFile, type YamlFile } from './yaml-file.ts'
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -40,6 +28,8 @@ export interface ConfigSource {
   readonly file?: string | undefined
   /** `key=value` texts, later ones win. */
   readonly set?: readonly string[]
+  /** Where paths in `set` start; the working directory by default. */
+  readonly setFolder?: string
   /** Names of the tasks that need no `from`; any name is taken without them. */
   readonly tasks?: readonly string[]
 }
@@ -49,7 +39,7 @@ export interface ConfigSource {
  * @throws ConfigFault with every problem that was found
  * @example loadConfig({ file: 'examples/smoke.yaml', set: ['training.updates=1'] })
  */
-export function loadConfig({ file, set = [], tasks }: ConfigSource): RunConfig {
+export function loadConfig({ file, set = [], setFolder = '', tasks }: ConfigSource): RunConfig {
   const source = file === undefined ? undefined : readSource(file)
   const overrides = set.map(parseOverride)
   let tree: Tree = source?.tree ?? {}
@@ -58,7 +48,7 @@ export function loadConfig({ file, set = [], tasks }: ConfigSource): RunConfig {
   if (tasks !== undefined) refuseUnknownTasks(tree, tasks, whereIs)
   return complete(
     parseConfig(tree, whereIs),
-    (path) => (overrideOf(path, overrides) === undefined && file !== undefined ? dirname(file) : ''),
+    (path) => (overrideOf(path, overrides) === undefined && file !== undefined ? dirname(file) : setFolder),
     whereIs,
   )
 }
@@ -124,10 +114,12 @@ export function taskWords(index: number, task: string, known: readonly string[])
 
 // A run's configuration is kept and shown. One that was stored before is taken as it is.
 function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
-  const secrets = config.tasks.flatMap(({ settings, demonstrationSettings }, index) => [
+  const { engineUrl, engineApiKey } = config.policy
+  const ofTasks = config.tasks.flatMap(({ settings, demonstrationSettings }, index) => [
     ...plainSecrets(settings, ['tasks', index, 'settings']),
     ...plainSecrets(demonstrationSettings, ['tasks', index, 'demonstrationSettings']),
   ])
+  const secrets = [...ofTasks, ...plainSecrets({ engineUrl, engineApiKey }, ['policy'])]
   if (secrets.length === 0) return
   throw new ConfigFault(
     'bad_value',
@@ -181,58 +173,15 @@ function refuseEndless(tree: unknown, whereIs: (path: readonly PropertyKey[]) =>
   throw new ConfigFault('bad_value', [{ key, value: undefined, allowed, where, message }])
 }
 
-interface YamlSource {
-  readonly file: string
-  readonly document: Document
-  readonly lines: LineCounter
-  readonly tree: Tree
-}
-
-interface FilePlace {
-  readonly where: string
-  readonly key?: string
-}
-
-function fileFault(
-  kind: ConfigFault['kind'],
-  { where, key = '' }: FilePlace,
-  allowed: string,
-  cause?: unknown,
-): ConfigFault {
-  const at = key === '' ? where : `${where}: \`${key}\``
-  return new ConfigFault(kind, [{ key, value: undefined, allowed, where, message: `${at}: ${allowed}` }], {
-    cause,
-  })
-}
+/** A file with what it says, without what it leaves empty. */
+type YamlSource = YamlFile & { readonly tree: Tree }
 
 function readSource(file: string): YamlSource {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
-    const hint = reason === 'ENOENT' ? 'no such file' : `cannot be read (${reason})`
-    const allowed = `${hint}; give the path of a YAML configuration`
-    throw fileFault('unreadable_file', { where: file }, allowed, cause)
-  }
-  const { document, lines, value } = parsed(file, text)
-  const source = { file, document, lines, tree: {} }
-  if (value === null || value === undefined) return source
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw fileFault('bad_syntax', { where: `${file}:1` }, 'a configuration is made of keys with values')
-  refuseEndless(value, (path) => origin(path, [], source))
-  return { ...source, tree: withoutEmpty(value as { [key: string]: unknown }) }
-}
-
-function parsed(file: string, text: string): ReturnType<typeof readYaml> {
-  try {
-    return readYaml(text)
-  } catch (error) {
-    if (!(error instanceof YamlProblem)) throw error
-    const { line, column, key } = error
-    const where = `${file}:${line}:${column}`
-    throw fileFault('bad_syntax', { where, key }, `not valid YAML: ${error.message}`, error)
-  }
+  const read = readYamlFile(file)
+  const source = { ...read, tree: {} }
+  if (read.value === null) return source
+  refuseEndless(read.value, (path) => origin(path, [], source))
+  return { ...source, tree: withoutEmpty(read.value as { [key: string]: unknown }) }
 }
 
 // A section whose lines are all commented out is null in YAML and means its defaults. What a task's own
@@ -270,26 +219,8 @@ function origin(
   if (override !== undefined && (startsWith(path, override.path) || source === undefined))
     return overridePlace(override.text)
   if (source === undefined) return ''
-  const line = lineOf(source, path)
-  if (line !== undefined) return `${source.file}:${line}`
-  return override === undefined ? source.file : overridePlace(override.text)
-}
-
-/** Line of the key that ends the path, or of the deepest ancestor that the file holds; of an alias its own. */
-function lineOf({ document, lines }: YamlSource, path: readonly PropertyKey[]): number | undefined {
-  let at: unknown = document.contents
-  let offset: number | undefined
-  for (const part of path) {
-    const place = isMap(at) ? pairIn(at, part) : isSeq(at) ? at.items[Number(part)] : undefined
-    const named = isPair(place) ? place.key : place
-    if (isNode(named)) offset = named.range?.[0] ?? offset
-    at = isPair(place) ? place.value : place
-  }
-  return offset === undefined ? undefined : lines.linePos(offset).line
-}
-
-function pairIn({ items }: YAMLMap, part: PropertyKey): Pair | undefined {
-  return items.find(({ key }) => isScalar(key) && String(key.value) === String(part))
+  if (override === undefined || isPlacedIn(source, path)) return placeIn(source, path)
+  return overridePlace(override.text)
 }
 
 function problemsOf(

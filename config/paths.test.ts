@@ -23,11 +23,12 @@ function fileWith(text: string): string {
 }
 
 const guess =
-  'tasks: [{ task: guess, from: ./guess, data: ../data }]\npolicy: { from: model }\nevaluation: { suites: [] }\n'
+  'tasks: [{ task: guess, from: ./guess, data: ../data }]\npolicy: { from: model }\ntrackers: { wandb: curves, mlflow: http://127.0.0.1:5000 }\nevaluation: { suites: [] }\n'
 
 test("a path of a file starts at the file's folder, one of --set at the working directory", () => {
   const file = fileWith(guess)
-  const { tasks, policy } = loadConfig({ file })
+  const { tasks, policy, trackers } = loadConfig({ file })
+  expect(trackers).toEqual({ wandb: join(folder, 'curves'), mlflow: 'http://127.0.0.1:5000' })
   expect(tasks[0]).toMatchObject({ from: join(folder, 'guess'), data: resolve(folder, '../data') })
   expect(policy.from).toBe(join(folder, 'model'))
   const set = ['tasks.0.from=./mine', 'policy.from=model']
@@ -48,6 +49,43 @@ test('an absolute path stays as it is, so that a resolved configuration resolves
 test("the name of a package is looked up from the file's folder, by what it exports", () => {
   const file = fileWith('tasks: [{ task: dice, from: dice }]\nevaluation: { suites: [] }\n')
   expect(loadConfig({ file }).tasks[0]?.from).toBe(join(folder, 'node_modules/dice/dice.js'))
+})
+
+test('advantages and losses of one’s own are modules, beside the names of those that there are', () => {
+  const file = fileWith(
+    'tasks: [{ task: a, objective: ./loss }, { task: b, objective: dice }, { task: c, objective: gspo }]\n' +
+      'learning: { advantage: ../mine.ts, objective: cispo }\nevaluation: { suites: [] }\n',
+  )
+  const { tasks, learning } = loadConfig({ file })
+  expect(tasks.map(({ objective }) => objective)).toEqual([
+    join(folder, 'loss'),
+    join(folder, 'node_modules/dice/dice.js'),
+    'gspo',
+  ])
+  expect([learning.advantage, learning.objective]).toEqual([resolve(folder, '../mine.ts'), 'cispo'])
+  expect(() => loadConfig({ set: ['learning.objective=gpso'] })).toThrow(
+    /`learning\.objective` is "gpso": expected one of clipped, cispo, gspo, imitation, a package .*; did you mean "gspo"\?/,
+  )
+})
+
+test.each([
+  [
+    'learning.stepGroups.weight=0.5',
+    'learning.advantage=./mine.ts',
+    /stepGroups\.weight` is 0\.5: expected 0 beside an advantage of your own/,
+  ],
+  [
+    'learning.objective=imitation',
+    'tasks.0.objective=gspo',
+    /tasks\.0\.objective` is "gspo": expected nothing where `learning\.objective` is imitation/,
+  ],
+  [
+    'tasks.0.objective=imitation',
+    'seed=1',
+    /tasks\.0\.objective` is "imitation": expected one of clipped, cispo, gspo or a module/,
+  ],
+])('%s beside %s is refused', (one, other, message) => {
+  expect(() => loadConfig({ set: [one, other] })).toThrow(message)
 })
 
 test.each(['no-such-package-here', 'guess/index.ts', 'fs', 'file://host/a'])(

@@ -9,6 +9,11 @@
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
+import { isServerAddress } from '../identity/tracker-place.ts'
+import { advantageEstimators } from '../learning/advantage.ts'
+import { objectiveNames } from '../learning/objective-choice.ts'
+import { engineNames } from './engine-name.ts'
+import { meantInstead } from './fault.ts'
 import type { RunConfig } from './schema.ts'
 
 /** A package that is not installed where the configuration looks for it. */
@@ -28,9 +33,20 @@ export function withAbsolutePaths(
   folderOf: (key: readonly (string | number)[]) => string,
 ): { readonly config: RunConfig; readonly missing: readonly MissingPackage[] } {
   const missing: MissingPackage[] = []
+  /** What names a part that comes with Perdure, or a module. */
+  const partAt = (value: string, path: readonly (string | number)[], names: readonly string[]): string =>
+    names.includes(value)
+      ? value
+      : moduleAt(value, folderOf(path), (allowed) =>
+          missing.push({
+            path,
+            value,
+            message: `one of ${names.join(', ')}, ${allowed}${meantInstead(value, names)}`,
+          }),
+        )
   const tasks = config.tasks.map((task, index) => {
     const at = (key: 'data' | 'from') => folderOf(['tasks', index, key])
-    const { data, from } = task
+    const { data, from, objective } = task
     return {
       ...task,
       ...(data === undefined ? {} : { data: resolve(at('data'), data) }),
@@ -41,14 +57,57 @@ export function withAbsolutePaths(
               missing.push({ path: ['tasks', index, 'from'], value: from, message }),
             ),
           }),
+      ...(objective === undefined
+        ? {}
+        : { objective: partAt(objective, ['tasks', index, 'objective'], objectiveNames) }),
     }
   })
-  const { from } = config.policy
-  const policy =
-    from === undefined
-      ? config.policy
-      : { ...config.policy, from: resolve(folderOf(['policy', 'from']), from) }
-  return { config: { ...config, tasks, policy }, missing }
+  const { from, engine, trainer } = config.policy
+  const policy = {
+    ...config.policy,
+    engine: partAt(engine, ['policy', 'engine'], engineNames),
+    ...(from === undefined ? {} : { from: resolve(folderOf(['policy', 'from']), from) }),
+    trainer: trainerAt(trainer, folderOf(['policy', 'trainer']), (allowed) =>
+      missing.push({
+        path: ['policy', 'trainer'],
+        value: String(trainer),
+        message: `embedded, a list of a command and its arguments, ${allowed}`,
+      }),
+    ),
+  }
+  const trackers = mapTrackers(config.trackers, (folder, name) =>
+    resolve(folderOf(['trackers', name]), folder),
+  )
+  const { advantage, objective } = config.learning
+  const learning = {
+    ...config.learning,
+    advantage: partAt(advantage, ['learning', 'advantage'], advantageEstimators),
+    objective: partAt(objective, ['learning', 'objective'], objectiveNames),
+  }
+  return { config: { ...config, tasks, learning, policy, trackers }, missing }
+}
+
+/** @param onMissing told what is allowed where there is no such package */
+function trainerAt(
+  trainer: RunConfig['policy']['trainer'],
+  folder: string,
+  onMissing: (allowed: string) => void,
+): RunConfig['policy']['trainer'] {
+  if (trainer === 'embedded') return trainer
+  if (typeof trainer === 'string') return moduleAt(trainer, folder, onMissing)
+  return trainer.map((word) => (/^\.{1,2}\//.test(word) ? resolve(folder, word) : word))
+}
+
+/** The trackers with other folders; servers stay. */
+export function mapTrackers(
+  trackers: RunConfig['trackers'],
+  change: (folder: string, name: string) => string,
+): RunConfig['trackers'] {
+  return Object.fromEntries(
+    Object.entries(trackers).flatMap(([name, folder]) =>
+      folder === undefined ? [] : [[name, isServerAddress(folder) ? folder : change(folder, name)]],
+    ),
+  )
 }
 
 /** True for what names a place in the file system; anything else is the name of a package. */

@@ -9,6 +9,7 @@
  * - Fields that must fit each other are checked together, and the complaint names one of them.
  */
 import { z } from 'zod'
+import { adapterTargets } from '../learning/adapter-targets.ts'
 import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
 import { contradictions } from './consistency.ts'
 import { crossPolicySchema, learningSchema } from './learning-schema.ts'
@@ -30,6 +31,11 @@ const taskSchema = z.strictObject({
     .default('train')
     .describe(
       'Split that training instances are drawn from. Several names may be joined by `|`: the first that the data has is used.',
+    ),
+  objective: text
+    .optional()
+    .describe(
+      'Policy loss of this task, as in `learning.objective`, but for `imitation`; that of the run by default.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
@@ -62,10 +68,7 @@ const suiteSchema = z.strictObject({
 
 const gateSchema = z.strictObject({
   suite: text.describe('Name of a suite of this run.'),
-  drop: z
-    .number()
-    .min(0)
-    .lt(1)
+  drop: live('evaluation.gates.N.drop')
     .default(0.1)
     .describe('Largest loss of success that the gate allows, as a share of the episodes.'),
   confidence: z
@@ -90,6 +93,19 @@ const rolloutSchema = z.strictObject({
   maxStaleness: live('rollout.maxStaleness')
     .default(1)
     .describe('Largest staleness of a group, in updates (η); 0 is synchronous.'),
+  refill: z
+    .number()
+    .min(0)
+    .max(16)
+    .default(2)
+    .describe(
+      'Groups whose rewards are all equal teach nothing: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
+    ),
+  wonAgain: probability
+    .default(1)
+    .describe(
+      'Probability that an instance whose last group was won by all of its episodes is played again when its turn comes; 1: each time. Splits without an end repeat no instance.',
+    ),
   groupsInFlight: live('rollout.groupsInFlight')
     .optional()
     .describe(
@@ -109,15 +125,55 @@ const rolloutSchema = z.strictObject({
   invalidActionLimit: count(1000).default(3).describe('Unusable actions in a row that end an episode.'),
 })
 
+const serverAddress = z.string().regex(/^https?:\/\/[^\s/]+\S*$/)
+
+const loraSchema = z.strictObject({
+  rank: count(1024).default(16).describe('Rank of the adapter; servers have a limit of their own.'),
+  alpha: positive(65_536).default(32).describe('What the adapter is scaled by, divided by its rank.'),
+  targets: z
+    .array(z.enum(adapterTargets))
+    .min(1)
+    .max(adapterTargets.length)
+    .default([...adapterTargets])
+    .describe(`Matrices that have an adapter in each layer, of ${adapterTargets.join(', ')}.`),
+})
+
 const policySchema = z.strictObject({
-  engine: z
-    .enum(['embedded'])
+  engine: text
     .default('embedded')
-    .describe('Where actions are sampled: `embedded` is the engine in the policy worker.'),
+    .describe(
+      'Where actions are sampled: `embedded` is the engine in the policy worker; `llama.cpp`, `vllm` and `sglang` are servers of these kinds; an engine of your own is a module by path (`./my-engine`), or an installed package by name. See [engines.md](engines.md).',
+    ),
+  engineUrl: z
+    .union([serverAddress, z.array(serverAddress).min(1).max(64)])
+    .optional()
+    .describe('Address of the server of the engine, or a list of several that serve the same.'),
+  engineApiKey: text
+    .optional()
+    .describe(
+      'What the servers ask for as a bearer token, as a reference to a secret ([keep-secrets.md](keep-secrets.md)).',
+    ),
+  engineTimeoutSeconds: positive(86_400)
+    .default(300)
+    .describe('Seconds that a server, or the engine in the policy worker, may take for one action.'),
+  trainer: z
+    .union([text, z.array(text).min(1).max(64)])
+    .default('embedded')
+    .describe(
+      'What learns: `embedded` is the trainer in the trainer worker, a path or package a [module](trainers.md#a-module) of your own, a list a command with its arguments that trains in its place, e.g. `[python3, -m, perdure_trainer]`. Words that begin with `./` or `../` are paths.',
+    ),
+  trainerStallSeconds: positive(86_400)
+    .default(900)
+    .describe('Seconds of silence in its work after which the command is ended and started again.'),
   from: text
     .optional()
     .describe(
-      'Folder to start from: a checkpoint of a run, or a Hugging Face checkpoint. Its shape and tokenizer replace the settings below.',
+      'Folder to start from: a checkpoint of a run, or a [Hugging Face folder](published-models.md) of a Llama, Mistral, SmolLM2, Qwen2 or Qwen3, which talks by its own chat template. Its shape and tokenizer replace the settings below.',
+    ),
+  lora: loraSchema
+    .optional()
+    .describe(
+      'Where it is given, even empty, updates train a low-rank adapter instead of all weights, and a version is the adapter over a base that is stored once. The warm start trains the base. See [trainers.md](trainers.md#adapters).',
     ),
   hiddenSize: whole(8, 16_384).default(128).describe('Width of the policy; a multiple of `heads`.'),
   layers: count(128).default(4).describe('Decoder layers.'),
@@ -145,6 +201,12 @@ const warmStartSchema = z.strictObject({
   observationWeight: probability
     .default(0)
     .describe('Weight of an observation token in the loss; an action token has weight 1.'),
+  instances: z
+    .enum(['first', 'last'])
+    .default('first')
+    .describe(
+      'Which instances of a split are demonstrated: `first`, those that training plays first, or `last`, counted from the end of the split, so that training plays others as long as the split has them.',
+    ),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
 })
 
@@ -173,6 +235,15 @@ const orchestrationSchema = z.strictObject({
   maxCachedWorkflows: whole(10, 100_000)
     .default(600)
     .describe('Workflows kept in memory by the orchestrator.'),
+  dashboardUrl: z
+    .union([
+      z.literal(''),
+      z.url({ protocol: /^https?$/ }).regex(/^[^\s()[\]|]*$/, 'no blank and no bracket'),
+    ])
+    .default('http://127.0.0.1:8450/')
+    .describe(
+      'Address at which `perdure ui` serves the page of the home: what the Temporal UI says of each workflow links there. Empty: no links.',
+    ),
   historyEvents: whole(100, 20_000)
     .default(2000)
     .describe('Events after which a run continues as new, unless the server suggests it earlier.'),
@@ -218,6 +289,20 @@ const retentionSchema = z.strictObject({
     ),
 })
 
+const trackersSchema = z.strictObject({
+  tensorboard: text
+    .optional()
+    .describe("Folder for TensorBoard's event files, one folder in it for each run; absent: none."),
+  wandb: text
+    .optional()
+    .describe('Folder for offline runs of Weights & Biases, which `wandb sync` uploads; absent: none.'),
+  mlflow: text
+    .optional()
+    .describe(
+      'Address of an MLflow tracking server, e.g. `http://127.0.0.1:5000`, or folder of a file store, e.g. `mlruns`; absent: none.',
+    ),
+})
+
 /** The schema of a configuration file. */
 export const configSchema = z
   .strictObject({
@@ -233,6 +318,11 @@ export const configSchema = z
     retention: retentionSchema
       .prefault({})
       .describe('What is kept for how long, and what happens when the disk is almost full.'),
+    trackers: trackersSchema
+      .prefault({})
+      .describe(
+        'Where experiment trackers find the figures of the run ([observe-a-run.md](observe-a-run.md#experiment-trackers)).',
+      ),
     orchestration: orchestrationSchema.prefault({}).describe('How work is dispatched to workers.'),
   })
   .superRefine((config, context) => {

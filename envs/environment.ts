@@ -2,7 +2,7 @@
  * The contract of an environment: what a task must offer to be played, trained on and replayed.
  *
  * Invariants
- * - [ENVIRONMENT-1] The same instance and the same actions give the same messages, rewards and endings.
+ * - [ENVIRONMENT-1] The same instance and the same actions give the same messages, rewards, endings and states.
  * - [ENVIRONMENT-2] A tool call that names no tool or lacks arguments is answered as a message, never thrown.
  * - [ENVIRONMENT-3] What the environment cannot do (lost container, missing data) is thrown as an EnvironmentFault.
  */
@@ -19,6 +19,11 @@ export interface Observation {
   readonly messages: readonly Message[]
   /** The environment's own facts, per task as the contracts say. */
   readonly info: JsonObject
+  /**
+   * Names the state that the environment is in now, from environments that know it exactly: two turns of an instance with the same
+   * name stand in the same state, so that every action does the same in both. Steps are compared by it (step groups).
+   */
+  readonly state?: string
 }
 
 /** What one action did. */
@@ -72,8 +77,11 @@ export interface Task {
   /** The index-th instance of a split, index taken modulo its size. @throws EnvironmentFault unknown split */
   instanceAt(split: string, index: number): InstanceId
   create(): Promise<Environment>
-  /** What an expert does that knows only what the agent has seen; undefined where there is none. */
-  demonstrate?(instance: InstanceId): Promise<Demonstration | undefined>
+  /**
+   * What an expert does that knows only what the agent has seen; undefined where there is none.
+   * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws, draws anew in each
+   */
+  demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
   /**
    * Lets a person play in a browser, on a page of this machine only.
    * @param instances the first one, and those that follow it

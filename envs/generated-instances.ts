@@ -1,5 +1,6 @@
 /**
- * The instances of a generator: `train` without an end, `validation` and `test`, each named `<split>/<index>`.
+ * The instances of a generator: `train` without an end, `validation` and `test`, and what else a task has, each named
+ * `<split>/<index>`.
  *
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
@@ -13,45 +14,52 @@ export type GeneratedSplit = (typeof generatedSplits)[number]
 
 /** Instances of a split at most, unless a task says otherwise: with three splits every seed fits into 32 bits. */
 export const largestSplit = 2 ** 30
-const heldOut = 2000
+/** Instances of every split but `train`. */
+export const heldOut = 2000
 
 /**
  * @param what the task's word for an instance, such as `game`
  * @param make what an instance is, the same each time
+ * @param others splits of this task beside those of every task
  */
-export function generatedLibrary<Content>(
+export function generatedLibrary<Content, Other extends string = never>(
   task: string,
   what: string,
-  make: (split: GeneratedSplit, index: number, instance: InstanceId) => Content,
-  largest = largestSplit,
+  make: (split: GeneratedSplit | Other, index: number, instance: InstanceId) => Content,
+  {
+    largest = largestSplit,
+    others = [],
+  }: { readonly largest?: number; readonly others?: readonly Other[] } = {},
 ): Library<Content> {
-  const sizes = { train: largest, validation: heldOut, test: heldOut }
+  const names: readonly (GeneratedSplit | Other)[] = [...generatedSplits, ...others]
+  const sizeOf = (name: GeneratedSplit | Other) => (name === 'train' ? largest : heldOut)
+  const bounded = names.flatMap((name) => (name === 'train' ? [] : [`${name}/N`]))
+  const splitOf = (name: string) => names.find((known) => known === name)
   return {
-    splits: generatedSplits.map((name) => ({
+    splits: names.map((name) => ({
       name,
       size: name === 'train' ? Number.POSITIVE_INFINITY : heldOut,
     })),
     warnings: [],
-    instanceAt(split, index) {
-      if (!isSplit(split))
+    instanceAt(name, index) {
+      const split = splitOf(name)
+      if (split === undefined)
         throw new EnvironmentFault(
           'unknown_split',
-          `${task} has no split "${split.slice(0, 80)}": use ${generatedSplits.join(', ')}`,
+          `${task} has no split "${name.slice(0, 80)}": use ${names.join(', ')}`,
         )
-      return `${split}/${((index % sizes[split]) + sizes[split]) % sizes[split]}`
+      const size = sizeOf(split)
+      return `${split}/${((index % size) + size) % size}`
     },
     open(instance) {
-      const [, split = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,12})$/.exec(instance) ?? []
+      const [, name = '', digits = ''] = /^([a-z]+)\/(0|[1-9]\d{0,12})$/.exec(instance) ?? []
+      const split = splitOf(name)
       const index = Number(digits)
-      if (isSplit(split) && digits !== '' && index < sizes[split]) return make(split, index, instance)
+      if (split !== undefined && digits !== '' && index < sizeOf(split)) return make(split, index, instance)
       throw new EnvironmentFault(
         'unknown_instance',
-        `${task} has no ${what} "${instance.slice(0, 80)}": use train/N, or validation/N or test/N with N below ${heldOut}`,
+        `${task} has no ${what} "${instance.slice(0, 80)}": use train/N, or ${bounded.join(' or ')} with N below ${heldOut}`,
       )
     },
   }
-}
-
-function isSplit(name: string): name is GeneratedSplit {
-  return (generatedSplits as readonly string[]).includes(name)
 }

@@ -145,3 +145,22 @@ test('what an instance opened is given back once, at the next reset or at the cl
     message: 'nothing is said here: reset the environment first',
   })
 })
+
+// [TOOL-SESSION-1]
+test('states by calls have equal names exactly after equal usable calls', async () => {
+  const named = new ToolSession<Play>({ ...rules, state: 'calls' })
+  const after = async (...messages: readonly AssistantMessage[]) => {
+    let { state } = await named.reset('first')
+    for (const message of messages) state = (await named.step(message)).state
+    return state
+  }
+  const one = await after(calls(saying('a'), saying('b')))
+  expect(await after(calls(saying('a')), calls(saying('b')))).toBe(one)
+  expect(
+    await after(calls(saying('a')), calls(saying('hush')), calls({ name: 'x' }), calls(saying('b'))),
+  ).toBe(one)
+  expect(await after(calls(saying('b'), saying('a')))).not.toBe(one)
+  expect(await after(calls(saying('a')))).not.toBe(one)
+  expect(await after()).toBe(await after(calls()))
+  expect((await session.step(calls(saying('a')))).state).toBeUndefined()
+})

@@ -7,7 +7,9 @@
  * - A message of which nothing could be used is marked invalid; after the end none is.
  * - After the end nothing runs, and nothing is paid.
  * - What an instance opened is given back once, at the next reset or at the close.
+ * - [TOOL-SESSION-1] States by calls have equal names exactly after equal usable calls; what could not be used changes no name.
  */
+import { createHash } from 'node:crypto'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../messages/message.ts'
 import { type AgentTool, type Answer, calledName, fieldsOf, refused } from './agent-tool.ts'
 import {
@@ -46,6 +48,11 @@ export interface SessionRules<Play> {
   readonly open: (instance: InstanceId) => Opening<Play> | Promise<Opening<Play>>
   /** The facts of a step. @param told those that its answers had, in order; none at the reset */
   readonly facts: (play: Play, told: readonly JsonObject[]) => JsonObject
+  /**
+   * Names the state of the episode; see `Observation`. `calls`: by the usable calls so far, in their order, which lead to one state
+   * wherever the same actions do the same. Absent: it is not named.
+   */
+  readonly state?: ((play: Play) => string) | 'calls' | undefined
   /** Gives back what `open` opened. */
   readonly close?: ((play: Play) => void | Promise<void>) | undefined
 }
@@ -57,6 +64,8 @@ export class ToolSession<Play extends object> implements Environment {
   readonly #byName: ReadonlyMap<unknown, AgentTool<Play>>
   #play: Play | undefined
   #done = false
+  /** Digest of the usable calls so far. */
+  #calls = ''
 
   constructor(rules: SessionRules<Play>) {
     this.#rules = rules
@@ -75,10 +84,12 @@ export class ToolSession<Play extends object> implements Environment {
     const { play, system, prompt } = await this.#rules.open(instance)
     this.#play = play
     this.#done = false
+    this.#calls = ''
     const first: Message[] = system === undefined ? [] : [{ role: 'system', content: system }]
     return {
       messages: [...first, { role: 'user', content: prompt }],
       info: this.#rules.facts(play, []),
+      ...this.#named(play),
     }
   }
 
@@ -93,11 +104,13 @@ export class ToolSession<Play extends object> implements Environment {
     for (const call of calls) {
       const answer = await this.#answer(call, play, answers)
       answers.push(answer)
+      this.#count(call, answer)
       messages.push({ role: 'tool', name: calledName(call, unnamed, nameLimit), content: answer.reply })
     }
     if (calls.length === 0) {
       const answer = await this.#hear(action?.content, play)
       answers.push(answer)
+      this.#count(action?.content, answer)
       messages.push({ role: 'user', content: answer.reply })
     }
     const usable = wasDone || answers.some((answer) => answer.usable !== false)
@@ -110,6 +123,7 @@ export class ToolSession<Play extends object> implements Environment {
         play,
         answers.flatMap(({ info }) => (info === undefined ? [] : [info])),
       ),
+      ...this.#named(play),
     }
   }
 
@@ -117,6 +131,22 @@ export class ToolSession<Play extends object> implements Environment {
     const play = this.#play
     this.#play = undefined
     if (play !== undefined) await this.#rules.close?.(play)
+  }
+
+  #named(play: Play): Pick<Observation, 'state'> {
+    const { state } = this.#rules
+    if (state === undefined) return {}
+    return { state: state === 'calls' ? this.#calls : state(play) }
+  }
+
+  #count(call: unknown, { usable }: Answer): void {
+    if (this.#rules.state !== 'calls' || usable === false) return
+    const { name, arguments: given } = fieldsOf(call)
+    const said = typeof call === 'string' ? call : [name, given]
+    this.#calls = createHash('sha256')
+      .update(JSON.stringify([this.#calls, said]))
+      .digest('base64url')
+      .slice(0, 16)
   }
 
   /** @param before the answers to the earlier calls of the message */

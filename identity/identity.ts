@@ -30,6 +30,10 @@ export type ParentId = GroupId | EvaluationId | BranchId
 export type EpisodeId = Branded<'EpisodeId'>
 /** `<run>/schedule-<name>`: a schedule of evaluations. */
 export type ScheduleId = Branded<'ScheduleId'>
+/** Name of an experiment: lower-case letters, digits, `_`, `-`. */
+export type ExperimentName = Branded<'ExperimentName'>
+/** `<experiment>/experiment`: the workflow that does the runs of an experiment; it belongs to no run. */
+export type ExperimentId = Branded<'ExperimentId'>
 /** Every name that begins with a run's. */
 export type WorkId = RunId | ParentId | EpisodeId | ScheduleId
 
@@ -124,6 +128,25 @@ export function parseScheduleId(id: string): { readonly run: RunId; readonly nam
   return { run: run as RunId, name }
 }
 
+/** @throws RangeError when the text cannot name an experiment */
+export function experimentName(name: string): ExperimentName {
+  if (!/^[a-z0-9][a-z0-9_-]{0,30}$/.test(name))
+    throw new RangeError(
+      `"${name}" cannot name an experiment: use up to 31 lower-case letters, digits, "_" or "-", starting with a letter or digit`,
+    )
+  return name as ExperimentName
+}
+
+/** @example experimentId(experimentName('refill')) // 'refill/experiment' */
+export function experimentId(name: ExperimentName): ExperimentId {
+  return `${name}/experiment` as ExperimentId
+}
+
+/** The run of an arm and a seed; names of experiments and arms have no dot. @example 'refill.with.3' */
+export function experimentRunId(name: ExperimentName, arm: string, seed: number): RunId {
+  return runId(`${name}.${arm}.${seed}`)
+}
+
 /** True for an episode that waits where training wants the engine: of an evaluation or a branch. */
 export function yieldsToTraining(episode: EpisodeId): boolean {
   return !/^[^/]+\/g\d+$/.test(parseEpisodeId(episode).parent)
@@ -153,6 +176,16 @@ export function branchId(episode: EpisodeId, turn: number, version: number): Bra
 /** True for what branchId made, and not for an episode of it. */
 export function isBranchId(id: string): id is BranchId {
   return branchPattern.test(id)
+}
+
+/** Turn and version of a branch of that very episode; undefined for any other id. @example branchPlace('demo/g3/s0/a1/b2-v5', 'demo/g3/s0/a1') */
+export function branchPlace(
+  id: string,
+  episode: string,
+): { readonly turn: number; readonly version: number } | undefined {
+  const [, turn, version] =
+    (id.startsWith(`${episode}/`) && /^b(\d+)-v(\d+)$/.exec(id.slice(episode.length + 1))) || []
+  return turn === undefined ? undefined : { turn: Number(turn), version: Number(version) }
 }
 
 /** What an episode's id tells of its ancestors. */

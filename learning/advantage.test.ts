@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AdvantageEstimator, groupAdvantages } from './advantage.ts'
+import { type AdvantageEstimator, groupAdvantages, weighNegative } from './advantage.ts'
 
 const estimators: readonly AdvantageEstimator[] = ['grpo', 'dr_grpo', 'rloo', 'reinforce_pp']
 const reward = fc.double({ min: -10, max: 10, noNaN: true, noDefaultInfinity: true })
@@ -60,5 +60,26 @@ describe('groupAdvantages', () => {
     expect(() => groupAdvantages([1], 'grpo')).toThrow(RangeError)
     expect(() => groupAdvantages([1, Number.NaN], 'grpo')).toThrow('NaN')
     expect(() => groupAdvantages([1, Number.POSITIVE_INFINITY], 'rloo')).toThrow(RangeError)
+  })
+})
+
+describe('weighNegative', () => {
+  it('weighNegative() halves what is negative and nothing else, and at 1 changes nothing', () => {
+    expect(weighNegative([-2, 0, 3], 0.5)).toEqual([-1, 0, 3])
+    expect(weighNegative([-2, 0, 3], 1)).toEqual([-2, 0, 3])
+  })
+
+  // [ADVANTAGE-3]
+  it('changes no sign and no positive advantage', () => {
+    fc.assert(
+      fc.property(fc.array(reward), fc.double({ min: 0.01, max: 1, noNaN: true }), (advantages, weight) => {
+        for (const [index, weighed] of weighNegative(advantages, weight).entries()) {
+          const before = advantages[index] ?? 0
+          if (before >= 0) expect(weighed).toBe(before)
+          else expect(weighed).toBeCloseTo(weight * before, 12)
+          expect(Math.abs(weighed)).toBeLessThanOrEqual(Math.abs(before))
+        }
+      }),
+    )
   })
 })

@@ -4,10 +4,17 @@
  * Invariants
  * - [ADVANTAGE-1] A group with equal rewards gets advantages of exactly zero.
  * - [ADVANTAGE-2] The group's advantages sum to zero, and keep the order of the rewards.
+ * - [ADVANTAGE-3] Weighing negative advantages changes no sign and no positive advantage.
  */
 
 /** Estimators of the group advantage. */
-export type AdvantageEstimator = 'grpo' | 'dr_grpo' | 'rloo' | 'reinforce_pp'
+export const advantageEstimators = ['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'] as const
+export type AdvantageEstimator = (typeof advantageEstimators)[number]
+
+/** Any other name is that of a module of someone's own (`own-advantage.ts`). */
+export function isAdvantageEstimator(name: string): name is AdvantageEstimator {
+  return (advantageEstimators as readonly string[]).includes(name)
+}
 
 /** Keeps the quotient finite where rewards barely differ; the published value. */
 export const deviationFloor = 1e-6
@@ -45,6 +52,19 @@ export function groupAdvantages(rewards: readonly number[], estimator: Advantage
   }
   const factor = scale[estimator]()
   return centred.map((value) => value * factor)
+}
+
+/**
+ * What is negative counts less: pushing away from an action spreads its probability over all others, most of which are worse in a
+ * policy that knows little, while pushing towards one says what to do.
+ * Source: the two parts of the policy gradient of arXiv 2506.01347, weighed apart.
+ * @param weight of negative advantages beside 1 for positive ones; 1: as they are
+ * @example weighNegative([-2, 3], 0.5) // [-1, 3]
+ */
+export function weighNegative(advantages: readonly number[], weight: number): readonly number[] {
+  return weight === 1
+    ? advantages
+    : advantages.map((advantage) => (advantage < 0 ? weight * advantage : advantage))
 }
 
 /** True when the rewards differ, so that the group says which episode was better. */

@@ -4,14 +4,27 @@ import { groupAdvantages } from './advantage.ts'
 import { type BatchPlan, planBatch } from './batch-plan.ts'
 import { tokenMoments } from './task-normalization.ts'
 
-const rules = { taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1, os: 1 } } as const
+const rules = {
+  negativeWeight: 1,
+  taskWeighting: 'none',
+  lossAggregation: 'token',
+  taskWeights: { db: 1, os: 1 },
+  objective: 'clipped',
+  imitation: { coefficient: 0 },
+  stepGroups: { weight: 0, discount: 1 },
+} as const
 const winner = { task: 'db', rewards: [0, 1], actionTokens: [3, 1] }
 const draw = { task: 'db', rewards: [0, 0], actionTokens: [7, 7] }
 
 describe('planBatch', () => {
   it('a group with equal rewards contributes nothing to the loss', () => {
     const plan = planBatch([winner, draw], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
-    expect(plan.groups[1]).toEqual({ advantages: [0, 0], tokenWeights: [0, 0], inLoss: false })
+    expect(plan.groups[1]).toEqual({
+      advantages: [[0], [0]],
+      tokenWeights: [0, 0],
+      imitationWeights: [0, 0],
+      inBatch: [false, false],
+    })
     expect(plan.groups[0]).toEqual(
       planBatch([winner], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' }).groups[0],
     )
@@ -25,9 +38,91 @@ describe('planBatch', () => {
       advantage: 'grpo',
       taskNormalization: 'per_task_published',
     })
-    expect(plan.groups[1]?.inLoss).toBe(true)
-    expect(plan.groups[1]?.advantages[0]).toBeGreaterThan(0)
+    expect(plan.groups[1]?.inBatch).toEqual([true, true])
+    expect(plan.groups[1]?.advantages[0]?.[0]).toBeGreaterThan(0)
     expect(plan.actionTokens).toBe(18)
+  })
+
+  it('what was won is imitated beside the policy loss, also where a group has no preference', () => {
+    const won = { task: 'os', rewards: [1, 1], actionTokens: [2, 4] }
+    const plan = planBatch([winner, draw, won], {
+      ...rules,
+      advantage: 'dr_grpo',
+      taskNormalization: 'none',
+      imitation: { coefficient: 0.7 },
+    })
+    // Policy loss: 3 + 1 tokens of the winner's group. Imitation: 0.7 over 1 + 2 + 4 tokens.
+    expect(plan.groups).toEqual([
+      {
+        advantages: [[-0.5], [0.5]],
+        tokenWeights: [0.25, 0.25],
+        imitationWeights: [0, expect.closeTo(0.1, 12)],
+        inBatch: [true, true],
+      },
+      { advantages: [[0], [0]], tokenWeights: [0, 0], imitationWeights: [0, 0], inBatch: [false, false] },
+      {
+        advantages: [[0], [0]],
+        tokenWeights: [0, 0],
+        imitationWeights: [expect.closeTo(0.1, 12), expect.closeTo(0.1, 12)],
+        inBatch: [true, true],
+      },
+    ])
+    expect(plan.actionTokens).toBe(10)
+  })
+
+  // [IMITATION-2]
+  it('alone, imitation has an advantage of 1 for what was won and nothing else in the batch', () => {
+    const plan = planBatch([winner, draw], {
+      ...rules,
+      advantage: 'grpo',
+      taskNormalization: 'per_task',
+      objective: 'imitation',
+    })
+    expect(plan.groups[0]).toEqual({
+      advantages: [[0], [1]],
+      tokenWeights: [0, 0],
+      imitationWeights: [0, 1],
+      inBatch: [false, true],
+    })
+    expect(plan).toMatchObject({ actionTokens: 1, withPreference: 1 })
+    expect(plan.tasks.get('db')?.gradientShare).toBe(1)
+  })
+
+  it('where steps are compared each turn has its own advantage, and tasks are weighed over the tokens of turns', () => {
+    // Both episodes begin in state a: returns 0 and γ·1 = 0.5, so −0.25 and 0.25; what follows stands alone.
+    const episodes = [
+      {
+        completed: true,
+        turnTokens: [2, 1],
+        steps: [
+          { state: 'a', paid: 0 },
+          { state: 'b', paid: 0 },
+        ],
+      },
+      {
+        completed: true,
+        turnTokens: [1, 4],
+        steps: [
+          { state: 'a', paid: 0 },
+          { state: 'c', paid: 1 },
+        ],
+      },
+    ]
+    const group = { task: 'db', rewards: [0, 1], actionTokens: [3, 5], episodes }
+    const stepGroups = { weight: 2, discount: 0.5 }
+    const rule = { ...rules, advantage: 'dr_grpo', taskNormalization: 'none', stepGroups } as const
+    const plan = planBatch([group], rule)
+    expect(plan.groups[0]?.advantages).toEqual([
+      [-0.5 - 2 * 0.25, -0.5],
+      [0.5 + 2 * 0.25, 0.5],
+    ])
+    expect(plan.groups[0]?.tokenWeights).toEqual([1 / 8, 1 / 8])
+    // Σ|A| over tokens is 2·1 + 1·0.5 + 1·1 + 4·0.5 = 5.5, the other task's 4·0.5 = 2; both become half of the sum.
+    const other = { task: 'os', rewards: [0, 1], actionTokens: [2, 2] }
+    const equal = planBatch([group, other], { ...rule, taskWeighting: 'equal' })
+    expect(equal.tasks.get('db')?.gradientShare).toBeCloseTo(0.5, 12)
+    expect(equal.groups[0]?.advantages[1]?.[1]).toBeCloseTo((0.5 * 3.75) / 5.5, 12)
+    expect(planBatch([{ ...group, rewards: [1, 1] }], rule).groups[0]?.advantages).toEqual([[0], [0]])
   })
 
   it('a batch of draws has no token to learn from', () => {
@@ -40,7 +135,7 @@ describe('planBatch', () => {
     const plan = planBatch(batch, { ...rules, advantage: 'reinforce_pp', taskNormalization: 'none' })
     const moments = tokenMoments(
       plan.groups.map((group, index) => ({
-        advantages: group.advantages,
+        advantages: group.advantages.flat(),
         actionTokens: batch[index]?.actionTokens ?? [],
       })),
     )
@@ -63,8 +158,12 @@ describe('planBatch', () => {
       advantage: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
       taskNormalization: fc.constantFrom('none', 'per_task', 'per_task_published'),
       taskWeighting: fc.constantFrom('none', 'equal'),
+      negativeWeight: fc.constantFrom(0, 0.3, 1),
       lossAggregation: fc.constantFrom('token', 'episode', 'task'),
       taskWeights: fc.record({ a: fc.nat(3), b: fc.nat(3) }),
+      objective: fc.constantFrom('clipped', 'imitation'),
+      imitation: fc.record({ coefficient: fc.constantFrom(0, 0.3) }),
+      stepGroups: fc.constant({ weight: 0, discount: 1 }),
     })
     fc.assert(
       fc.property(groups, arbitraryRules, (batch, rule) => {
@@ -72,7 +171,7 @@ describe('planBatch', () => {
         expect(plan.groups.map((group) => group.advantages.length)).toEqual(
           batch.map((one) => one.rewards.length),
         )
-        expect(plan.groups.flatMap((group) => group.advantages).every(Number.isFinite)).toBe(true)
+        expect(plan.groups.flatMap((group) => group.advantages.flat()).every(Number.isFinite)).toBe(true)
       }),
     )
   })
@@ -84,7 +183,7 @@ describe('planBatch', () => {
     const plan = planBatch([one, two], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
     for (const [index, { rewards }] of [one, two].entries())
       for (const [sample, advantage] of groupAdvantages(rewards, 'grpo').entries())
-        expect(plan.groups[index]?.advantages[sample]).toBeCloseTo(advantage / Math.sqrt(70 / 79), 5)
+        expect(plan.groups[index]?.advantages[sample]?.[0]).toBeCloseTo(advantage / Math.sqrt(70 / 79), 5)
   })
 
   it('lengths of 30 and 300 leave shares of 9 and 91 % of the gradient to per_task, and 50 each to equal weights', () => {

@@ -24,9 +24,21 @@ export function bootstrapInterval(
   figureOf: (draw: () => number) => number,
   { instances, seed }: { readonly instances: number; readonly seed: number },
 ): Interval {
+  return percentileInterval(measured, (uniform) => figureOf(() => Math.floor(uniform() * instances)), seed)
+}
+
+/**
+ * The same of a figure that draws from more than one set.
+ * @param figureOf the figure over what is drawn; `uniform` gives the next number in [0, 1)
+ * @param seed 32 bits, of the draws
+ */
+export function percentileInterval(
+  measured: number,
+  figureOf: (uniform: () => number) => number,
+  seed: number,
+): Interval {
   const uniform = uniforms(seed)
-  const draw = () => Math.floor(uniform() * instances)
-  const drawn = Array.from({ length: resamples }, () => figureOf(draw)).sort((a, b) => a - b)
+  const drawn = Array.from({ length: resamples }, () => figureOf(uniform)).sort((a, b) => a - b)
   const at = (share: number) => drawn[Math.round(share * (resamples - 1))] ?? measured
   return { low: Math.min(measured, at(0.025)), high: Math.max(measured, at(0.975)) }
 }

@@ -17,7 +17,7 @@ export interface Bounds {
   readonly below?: number | undefined
 }
 
-/** By key; `N` is the number of a task. */
+/** By key; `N` is the number of a task or of a gate. */
 export const liveBounds = {
   'tasks.N.weight': { atLeast: 0, atMost: 1_000_000 },
   'rollout.maxStaleness': { whole: true, atLeast: 0, atMost: 64 },
@@ -33,6 +33,7 @@ export const liveBounds = {
   'learning.minibatches': { whole: true, atLeast: 1, atMost: 4096 },
   'learning.passes': { whole: true, atLeast: 1, atMost: 64 },
   'learning.weightDecay': { atLeast: 0, atMost: 10 },
+  'evaluation.gates.N.drop': { atLeast: 0, below: 1 },
 } as const satisfies Readonly<Record<string, Bounds>>
 
 /** True for a finite number within the bounds. */

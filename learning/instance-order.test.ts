@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { instanceOrder } from './instance-order.ts'
+import { instanceOrder, positionFromEnd } from './instance-order.ts'
 
 it('every window of size positions visits each instance exactly once', () => {
   fc.assert(
@@ -21,4 +21,20 @@ it('the first instances of a split that is sorted by kind are of every kind in p
 it('generated instances keep their order and a split without instances is refused', () => {
   expect(instanceOrder(Number.POSITIVE_INFINITY, 7)).toBe(7)
   expect(() => instanceOrder(0, 0)).toThrow(RangeError)
+})
+
+it('what is taken from the end and what is taken from the beginning are different instances, as long as there are enough', () => {
+  const sizes = fc.oneof(fc.integer({ min: 2, max: 300 }), fc.constant(Number.POSITIVE_INFINITY))
+  fc.assert(
+    fc.property(sizes, fc.integer({ min: 1, max: 150 }), (size, wanted) => {
+      const half = Math.min(wanted, Math.floor(size / 2))
+      const taken = (place: (position: number) => number) =>
+        Array.from({ length: half }, (_, position) => instanceOrder(size, place(position)))
+      const [front, back] = [
+        taken((position) => position),
+        taken((position) => positionFromEnd(size, position)),
+      ]
+      expect(new Set([...front, ...back]).size).toBe(2 * half)
+    }),
+  )
 })

@@ -21,6 +21,19 @@ export function instanceOrder(size: number, position: number): number {
   return Number((BigInt(position % size) * BigInt(stride) + BigInt(Math.floor(size / 3))) % BigInt(size))
 }
 
+/** Where the last instances of an endless split begin: so far that no run comes there from the first. */
+const endless = 2 ** 28
+
+/**
+ * The position of an instance counted from the end of the order, so that what is taken from there and what is taken from the
+ * beginning are different instances as long as the split has enough.
+ * @param back integer from 0
+ * @example [0, 1, 4].map((back) => positionFromEnd(3, back)) // [2, 1, 1]
+ */
+export function positionFromEnd(size: number, back: number): number {
+  return size === Number.POSITIVE_INFINITY ? endless + back : size - 1 - (back % size)
+}
+
 /** A stride near the golden section of the size, coprime to it: successive positions lie far apart. */
 function strideOf(size: number): number {
   let stride = Math.max(1, Math.round(size * 0.6180339887498949))

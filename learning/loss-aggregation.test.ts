@@ -27,6 +27,23 @@ it('tokens, episodes or tasks count alike', () => {
   ])
 })
 
+it('a group of weight 1/2 counts as half a group', () => {
+  // 4 + 4/2 tokens: of the second group each counts 1/12.
+  const groups = [
+    { task: 'db', actionTokens: [1, 3], inLoss: true },
+    { task: 'db', actionTokens: [2, 2], inLoss: true, weight: 0.5 },
+  ]
+  expect(tokenWeights(groups, 'token')).toEqual([
+    [1 / 6, 1 / 6],
+    [1 / 12, 1 / 12],
+  ])
+  // Two episodes and two halves: 1/3 and 1/6 an episode.
+  expect(tokenWeights(groups, 'episode')).toEqual([
+    [1 / 3, expect.closeTo(1 / 9, 12)],
+    [expect.closeTo(1 / 12, 12), expect.closeTo(1 / 12, 12)],
+  ])
+})
+
 // [AGGREGATION-1] [AGGREGATION-2]
 it('the weights of all counted tokens add up to 1, those of each episode and of each task as they should', () => {
   const group = fc.record({

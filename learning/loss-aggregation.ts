@@ -20,6 +20,8 @@ interface CountedGroup {
   readonly actionTokens: readonly number[]
   /** False: its tokens count nothing. */
   readonly inLoss: boolean
+  /** How much it counts beside others: as if there were so many of it; absent: 1. */
+  readonly weight?: number | undefined
 }
 
 /**
@@ -29,10 +31,14 @@ interface CountedGroup {
  */
 export function tokenWeights(groups: readonly CountedGroup[], aggregation: LossAggregation): number[][] {
   const counted = groups.filter(({ inLoss }) => inLoss)
-  const episodes = sum(counted.map(({ actionTokens }) => actionTokens.filter((length) => length > 0).length))
+  const episodes = sum(
+    counted.map(
+      ({ actionTokens, weight = 1 }) => weight * actionTokens.filter((length) => length > 0).length,
+    ),
+  )
   const tokensOf = new Map<string, number>()
-  for (const { task, actionTokens } of counted)
-    tokensOf.set(task, (tokensOf.get(task) ?? 0) + sum(actionTokens))
+  for (const { task, actionTokens, weight = 1 } of counted)
+    tokensOf.set(task, (tokensOf.get(task) ?? 0) + weight * sum(actionTokens))
   const tasks = [...tokensOf.values()].filter((tokens) => tokens > 0).length
   const tokens = sum([...tokensOf.values()])
   const weightOf: Record<LossAggregation, (task: string, length: number) => number> = {
@@ -40,8 +46,10 @@ export function tokenWeights(groups: readonly CountedGroup[], aggregation: LossA
     episode: (_, length) => 1 / (episodes * length),
     task: (task) => 1 / (tasks * (tokensOf.get(task) ?? 0)),
   }
-  return groups.map(({ task, actionTokens, inLoss }) =>
-    actionTokens.map((length) => (inLoss && length > 0 ? weightOf[aggregation](task, length) : 0)),
+  return groups.map(({ task, actionTokens, inLoss, weight = 1 }) =>
+    actionTokens.map((length) =>
+      inLoss && weight > 0 && length > 0 ? weight * weightOf[aggregation](task, length) : 0,
+    ),
   )
 }
 

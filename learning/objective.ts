@@ -14,7 +14,8 @@
  */
 
 /** Policy losses by name: of each token clipped (PPO), its ratio a clipped weight (CISPO), one ratio for a sequence (GSPO). */
-export type PolicyLoss = 'clipped' | 'cispo' | 'gspo'
+export const policyLosses = ['clipped', 'cispo', 'gspo'] as const
+export type PolicyLoss = (typeof policyLosses)[number]
 
 /** Settings of the token objective; names as in the configuration. */
 export interface TokenObjective {
@@ -58,7 +59,11 @@ export function tokenLoss(token: SampledToken, objective: TokenObjective): Token
   return regularized(clippedLoss(token, objective), token, objective)
 }
 
-function clippedLoss({ advantage, ...token }: SampledToken, objective: TokenObjective): TokenLoss {
+/** The policy part of `tokenLoss`. */
+export function clippedLoss(
+  { advantage, ...token }: SampledToken,
+  objective: Pick<TokenObjective, 'clipLow' | 'clipHigh' | 'dualClip'>,
+): TokenLoss {
   const ratio = Math.exp(token.logprob - token.behaviourLogprob)
   const clippedRatio = clip(ratio, objective)
   const free = -advantage * ratio
@@ -105,6 +110,19 @@ export function cispoLoss(
     ratio,
     clipped: weight !== ratio,
   }
+}
+
+/**
+ * Weight of a token under the decoupled objective: min(π_proximal / π_behaviour, limit), a constant.
+ * Source: arXiv 2110.00641, arXiv 2505.24298.
+ * @example truncatedImportance(Math.log(0.9), Math.log(0.1), 5) // 5
+ */
+export function truncatedImportance(
+  proximalLogprob: number,
+  behaviourLogprob: number,
+  limit: number,
+): number {
+  return Math.min(Math.exp(proximalLogprob - behaviourLogprob), limit)
 }
 
 /** Loss of one sequence, [time] derivatives. */

@@ -27,11 +27,19 @@ export function finalReward(
   return environmentReward
 }
 
+/** Reward of a task that is solved. */
+const fullReward = 1
+
+/** Whether a final reward is that of a success: the penalty of an episode that did not complete is at most 0. */
+export function isFullReward(reward: number): boolean {
+  return reward >= fullReward
+}
+
 /**
  * Whether an episode counts as a success: it completed with full reward.
  * @param reward the final reward; null where the outcome carries none
  * @example isSuccess('completed', 0.5) // false
  */
 export function isSuccess(outcome: Outcome, reward: number | null): boolean {
-  return outcome === 'completed' && reward !== null && reward >= 1
+  return outcome === 'completed' && reward !== null && isFullReward(reward)
 }

@@ -5,6 +5,8 @@
  * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.
  * - What a configuration may lead to is reckoned from above: with long numbers, and every list full.
  */
+import { mostSkipped } from './refill.ts'
+import { mostFollowed, noneWon } from './won-instances.ts'
 
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
 export const mostStateBytes = 65_536
@@ -62,10 +64,15 @@ export interface StateSize {
     readonly groupsPerUpdate: number
     readonly maxStaleness: number
     readonly groupsInFlight?: number | null | undefined
+    readonly refill?: number | undefined
+    readonly wonAgain?: number | undefined
   }
   readonly crossPolicy: { readonly poolSize: number }
   readonly training: { readonly updates: number }
-  readonly evaluation: { readonly suites: readonly { readonly name: string }[] }
+  readonly evaluation: {
+    readonly suites: readonly { readonly name: string }[]
+    readonly gates?: readonly object[] | undefined
+  }
 }
 
 /** Bytes of a state at most, by what asks for them. */
@@ -80,12 +87,17 @@ export interface StateShares {
 // What stands around the numbers and names.
 const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":},'.length
 const readyFields = '{"number":,"version":},'.length
+const courseFields = '{"size":,"passed":,"won":""},'.length
+const judgedFields = '{"number":,"taskIndex":12,"position":,"won":false},'.length
+const skippedFields = '{"step":,"numbers":[]},'.length
 const summaryFields = '{"suite":,"version":,"success":,"n":123456},'.length
 const runningFields = '{"suite":,"version":,"lost":2},'.length
 const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
 /** A number with all its digits. */
 const figure = 24
+/** What was ordered of a gate. */
+const gateFields = '"12":,'.length + figure
 const orderBytes = 250 + nameBytes + shortTextBytes
 /** Learning settings and a roll-back: of each the latest order may wait. */
 const waitingOrders = 9
@@ -101,9 +113,10 @@ export function stateShares(config: StateSize): StateShares {
   const longest = Math.max(0, ...suites)
   const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 2 * (figure + 1))
   return {
-    tasks: jsonBytes(tasks) + sum(perTask),
+    tasks: jsonBytes(tasks) + sum(perTask) + followedBytes(config),
     suites:
       jsonBytes(evaluation) +
+      (evaluation.gates?.length ?? 0) * gateFields +
       sum(suites.map((name) => (latestEvaluations + 1) * (summaryFields + name + version + figure))) +
       otherEvaluations * (summaryFields + otherSuiteBytes + version + figure) +
       mostEvaluations(suites.length) * (runningFields + longest + version) +
@@ -135,12 +148,40 @@ function groupBytes(config: StateSize): number {
   const { group, version } = digitsOf(config)
   const outstanding = (maxStaleness + 1) * groupsPerUpdate
   const inFlight = Math.min(outstanding, groupsInFlight ?? outstanding)
-  return inFlight * groupInFlightBytes(config) + (outstanding - inFlight) * (readyFields + group + version)
+  return (
+    inFlight * groupInFlightBytes(config) +
+    (outstanding - inFlight) * (readyFields + group + version) +
+    skippedBytes(config, groupsPerUpdate) +
+    judgedBytes(config, outstanding)
+  )
+}
+
+/** What is remembered of instances that were won, where they are played less often. */
+function followedBytes({ tasks, rollout }: StateSize): number {
+  const { wonAgain = 1 } = rollout
+  return wonAgain === 1
+    ? 0
+    : tasks.length * (courseFields + 2 * figure + noneWon(mostFollowed(tasks.length)).length)
+}
+
+/** Groups skipped for the update in progress, and for the next one. */
+function skippedBytes(config: StateSize, groupsPerUpdate: number): number {
+  const { refill = 0 } = config.rollout
+  const { group, version } = digitsOf(config)
+  return 2 * (skippedFields + version + mostSkipped({ groupsPerUpdate, refill }) * (group + 1))
 }
 
 function groupInFlightBytes(config: StateSize): number {
   const { group, version } = digitsOf(config)
   return groupFields + 2 * group + version + config.crossPolicy.poolSize * (version + 1)
+}
+
+/** Groups that have ended and that no update has consumed: of those ready, in training and skipped. */
+function judgedBytes(config: StateSize, outstanding: number): number {
+  const { refill = 0, wonAgain = 1, groupsPerUpdate } = config.rollout
+  if (wonAgain === 1) return 0
+  const { group } = digitsOf(config)
+  return (outstanding + 2 * mostSkipped({ groupsPerUpdate, refill })) * (judgedFields + group + figure)
 }
 
 /** Bytes of a state at most. */
@@ -152,7 +193,10 @@ export function largestState(config: StateSize): number {
 /** Groups that may be outstanding beside everything else, were all of them in flight. */
 export function mostOutstanding(config: StateSize): number {
   const left = mostStateBytes - largestState(config) + groupBytes(config)
-  return Math.max(0, Math.floor(left / groupInFlightBytes(config)))
+  const { maxStaleness, refill = 0 } = config.rollout
+  const { group } = digitsOf(config)
+  const skipped = (2 * refill * (group + 1)) / (maxStaleness + 1)
+  return Math.max(0, Math.floor((left - skippedBytes(config, 0)) / (groupInFlightBytes(config) + skipped)))
 }
 
 function sum(numbers: readonly number[]): number {

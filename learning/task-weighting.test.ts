@@ -56,6 +56,7 @@ describe('weighTasks', () => {
     const rules = fc.record({
       advantage: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
       taskNormalization: fc.constantFrom('none', 'per_task', 'per_task_published'),
+      negativeWeight: fc.constantFrom(0.3, 1),
       lossAggregation: fc.constantFrom('token', 'episode', 'task'),
       taskWeights: fc.record({
         a: fc.double({ min: 0.1, max: 9, noNaN: true }),
@@ -71,13 +72,18 @@ describe('weighTasks', () => {
           actionTokens: episodes.map(([, length]) => length),
         }))
         const spoken = (weighting: 'none' | 'equal') => {
-          const plan = planBatch(batch, { ...rule, taskWeighting: weighting })
+          const policy = {
+            objective: 'clipped',
+            imitation: { coefficient: 0 },
+            stepGroups: { weight: 0, discount: 1 },
+          } as const
+          const plan = planBatch(batch, { ...rule, ...policy, taskWeighting: weighting })
           // As the trainer reads them.
           const inFile = plan.groups.map((planned, index) => ({
             ...planned,
             task: batch[index]?.task ?? '',
             actionTokens: batch[index]?.actionTokens ?? [],
-            advantages: [...Float32Array.from(planned.advantages)],
+            advantages: [...Float32Array.from(planned.advantages.flat())],
           }))
           return masses(inFile)
         }

@@ -16,6 +16,7 @@ import { episodeId, groupId, runId } from '../identity/identity.ts'
 import { createEchoTask } from '../test/echo-task.ts'
 import { type Execution, fetchHistories } from '../test/executions.ts'
 import { eventually } from '../test/perdure-process.ts'
+import { tinyExperiment } from '../test/tiny-experiment.ts'
 import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from '../test/tiny-run.ts'
 
 const packageSchema = z.object({ version: z.string() })
@@ -49,6 +50,8 @@ async function playEverything(home: string): Promise<void> {
     await session.branch(episodeId(groupId(run, 0), 1, 0), { turn: 1, samples: 2 })
     await eventually('the schedule to fire', async () => (await session.schedules(run))[0]?.last)
     await session.deleteSchedule(run, 'few')
+    await session.beginExperiment(tinyExperiment('recorded', { seeds: [1, 2] }), { parallel: 1 })
+    await session.experimentResult('recorded')
   } finally {
     await session.close()
   }

@@ -7,20 +7,23 @@
  * - A run that ends without a report counts as a failure.
  *
  * With arguments (`npm test -- learning`) only those tests run. `npm test -- --chaos` is what CI runs: the long
- * tests too (`*.long.test.ts`), and five faults of each kind after all the rest.
+ * tests too (`*.long.test.ts`), and five faults of each kind after all the rest. `npm test -- --vllm` installs vLLM
+ * where it is missing (3.4 GB) and runs the tests that need it, or those that are named.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { vllmPython } from './vllm-environment.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = join(root, 'node_modules', '.bin')
-const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` }
+const [isChaotic, withVllm] = ['--chaos', '--vllm'].map((flag) => process.argv.includes(flag))
+const named = process.argv.slice(2).filter((argument) => argument !== '--chaos' && argument !== '--vllm')
+const filters = withVllm && !isChaotic && named.length === 0 ? ['vllm-'] : named
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`, ...(withVllm && vllm()) }
 
-const isChaotic = process.argv.includes('--chaos')
-const filters = process.argv.slice(2).filter((argument) => argument !== '--chaos')
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
 // Once more at the end, for readers who see only the end.
@@ -30,6 +33,11 @@ if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
 console.log(`${tests.passed + checks.passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
+/** The tests with vLLM must run, then. */
+function vllm() {
+  return { PERDURE_VLLM_PYTHON: vllmPython(), PERDURE_REQUIRE_VLLM: '1' }
+}
+
 function runTests() {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-test-'))
   const report = join(folder, 'report.json')
@@ -37,6 +45,8 @@ function runTests() {
     const status = run('vitest', [
       'run',
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+      // A server of vLLM keeps two cores busy by itself.
+      ...(withVllm ? ['--no-file-parallelism'] : []),
       ...leftOut(),
       ...filters,
     ])

@@ -13,6 +13,7 @@ import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } fro
 import { StorageFault } from './fault.ts'
 import type { ActionsTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
+import type { TurnTime } from './turn-time.ts'
 
 export interface StoredAction {
   readonly episode: EpisodeId
@@ -32,8 +33,8 @@ export interface StoredAction {
 }
 
 export interface Actions {
-  /** @throws RangeError tokens and logprobs of different lengths */
-  put(action: StoredAction): Promise<Precedence>
+  /** @param took what sampling it took @throws RangeError tokens and logprobs of different lengths */
+  put(action: StoredAction, took?: TurnTime): Promise<Precedence>
   get(episode: EpisodeId, turn: number): Promise<StoredAction | undefined>
   /** In the order of turns. */
   list(episode: EpisodeId): Promise<StoredAction[]>
@@ -66,6 +67,8 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
       finish: '',
       message: '',
       problems: '',
+      seconds: null,
+      attempt: null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .compile()
@@ -79,7 +82,7 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
     .compile()
 
   return {
-    async put({ episode, turn, prompt, tokens, logprobs, version, finish, message, problems }) {
+    async put({ episode, turn, prompt, tokens, logprobs, version, finish, message, problems }, took) {
       if (tokens.length !== logprobs.length)
         throw new RangeError(
           `action ${turn} of episode ${episode}: ${logprobs.length} logprobs, expected one for each of its ${tokens.length} tokens`,
@@ -94,6 +97,8 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
         finish,
         JSON.stringify(message),
         JSON.stringify(problems),
+        took?.seconds ?? null,
+        took?.attempt ?? null,
       ]
       return precedenceOf(await statements.write(insert, parameters))
     },

@@ -22,7 +22,7 @@ export interface AuditEntry {
   readonly time: number
   /** A person, a gate or a program. */
   readonly by: string
-  /** `pause`, `continue`, `stop`, `evaluate`, `checkpoint`, `rollback`, `promote`, or the key of a setting. */
+  /** `pause`, `continue`, `stop`, `evaluate`, `checkpoint`, `rollback`, `promote`, `restart`, or the key of a setting. */
   readonly what: string
   readonly from: AuditValue
   readonly to: AuditValue

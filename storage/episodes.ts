@@ -39,6 +39,16 @@ export interface Episodes {
   trajectory(id: EpisodeId): Promise<Trajectory>
   /** Episodes by outcome, of a run; the unsealed ones under `running`. */
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
+  /** Turns of all sealed episodes of these parents. */
+  turns(parents: readonly ParentId[]): Promise<number>
+  /** What all episodes of a run have played, those of evaluations too. */
+  totals(run: RunId): Promise<EpisodeTotals>
+}
+
+export interface EpisodeTotals {
+  readonly episodes: number
+  /** Sampled by the policy. */
+  readonly actionTokens: number
 }
 
 /** Where an episode and its turns are kept. */
@@ -102,6 +112,28 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
         .groupBy('outcome')
         .execute()
       return Object.fromEntries(rows.map((row) => [row.outcome ?? 'running', Number(row.episodes)]))
+    },
+
+    async turns(parents) {
+      if (parents.length === 0) return 0
+      const row = await db
+        .selectFrom('episodes')
+        .select((select) => select.fn.sum<number | null>('turns').as('turns'))
+        .where('parent', 'in', parents)
+        .executeTakeFirst()
+      return Number(row?.turns ?? 0)
+    },
+
+    async totals(run) {
+      const row = await db
+        .selectFrom('episodes')
+        .select((select) => [
+          select.fn.countAll<number>().as('episodes'),
+          select.fn.sum<number | null>('action_tokens').as('actionTokens'),
+        ])
+        .where('run', '=', run)
+        .executeTakeFirst()
+      return { episodes: Number(row?.episodes ?? 0), actionTokens: Number(row?.actionTokens ?? 0) }
     },
   }
 }

@@ -75,6 +75,14 @@ function findingsOf(figures: EvaluationFindings, { interval, passAt }: SuiteFigu
   return passAt === undefined || interval === undefined ? figures : { ...figures, interval, passAt }
 }
 
+export interface EvaluationCounts {
+  readonly begun: number
+  /** With a result. */
+  readonly ended: number
+  /** Given up, and not begun again. */
+  readonly failed: number
+}
+
 export interface Evaluations {
   /** One that was given up is begun again. */
   insert(evaluation: NewEvaluation): Promise<Precedence>
@@ -87,6 +95,8 @@ export interface Evaluations {
   unfinished(run: RunId, since: number): Promise<number[]>
   /** What all evaluations of a run have come to, without their episodes. */
   findings(run: RunId): Promise<RunFindings>
+  /** How many evaluations each run has, by what came of them; a run without any is left out. */
+  counts(): Promise<ReadonlyMap<RunId, EvaluationCounts>>
   /** In the order in which they started. */
   list(run: RunId): Promise<StoredEvaluation[]>
 }
@@ -140,6 +150,25 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
     },
 
     findings: (run) => findingsIn(db, run),
+
+    async counts() {
+      const rows = await db
+        .selectFrom('evaluations')
+        .select((select) => [
+          'run',
+          select.fn.countAll<number>().as('begun'),
+          select.fn.count<number>('ended').as('ended'),
+          select.fn.count<number>('failure').as('failed'),
+        ])
+        .groupBy('run')
+        .execute()
+      return new Map(
+        rows.map(({ run, begun, ended, failed }) => [
+          run as RunId,
+          { begun: Number(begun), ended: Number(ended), failed: Number(failed) },
+        ]),
+      )
+    },
 
     async list(run) {
       const rows = await db

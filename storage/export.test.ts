@@ -121,6 +121,8 @@ describe('exportRun', () => {
         Number(Math.fround(value).toPrecision(9)),
       ),
       versions: [-1, -1, 0, 0, -1, -1, 1, 1],
+      advantages: [],
+      advantages_from: null,
     })
     expect(empty).toMatchObject({ outcome: 'infrastructure_error', reward: null, tokens: [] })
 

@@ -13,9 +13,23 @@ import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import type { Store } from './store.ts'
-import { type TrajectoryRow, trajectoryColumns, trajectoryRow, trajectorySchema } from './trajectory-row.ts'
+import type { Trajectory } from './trajectory.ts'
+import {
+  type Learnt,
+  type TrajectoryRow,
+  trajectoryColumns,
+  trajectoryRow,
+  trajectorySchema,
+} from './trajectory-row.ts'
 
 export type ExportFormat = 'jsonl' | 'parquet'
+
+export interface ExportOptions {
+  readonly format: ExportFormat
+  readonly out: string
+  /** What an update made of an episode; by default nothing is known of it. */
+  readonly learnt?: (trajectory: Trajectory, update: number) => Promise<Learnt | undefined>
+}
 
 export interface ExportResult {
   readonly file: string
@@ -47,7 +61,7 @@ interface RowSink {
 export async function exportRun(
   store: Store,
   run: RunId,
-  { format, out }: { readonly format: ExportFormat; readonly out: string },
+  { format, out, learnt = async () => undefined }: ExportOptions,
   onProgress?: (episodes: number) => void,
 ): Promise<ExportResult> {
   if ((await store.runs.get(run)) === undefined)
@@ -66,7 +80,10 @@ export async function exportRun(
       const page = await store.episodes.page(run, after, pageSize)
       for (const { id, parent } of page) {
         try {
-          const row = trajectoryRow(await store.episodes.trajectory(id), updates.get(parent) ?? null)
+          const trajectory = await store.episodes.trajectory(id)
+          const update = updates.get(parent)
+          const lesson = update === undefined ? undefined : await learnt(trajectory, update)
+          const row = trajectoryRow(trajectory, update ?? null, lesson)
           sink.write(row)
           episodes += 1
           tokens += row.tokens.length
@@ -100,7 +117,11 @@ function openJsonLines(file: string): RowSink {
   return {
     write(row) {
       const bytes = Buffer.from(
-        `${JSON.stringify({ ...row, logprobs: row.logprobs.map(shortestFloat32) })}\n`,
+        `${JSON.stringify({
+          ...row,
+          logprobs: row.logprobs.map(shortestFloat32),
+          advantages: row.advantages.map(shortestFloat32),
+        })}\n`,
       )
       for (let done = 0; done < bytes.byteLength; ) done += writeSync(descriptor, bytes, done)
     },

@@ -25,6 +25,7 @@ describe('home', () => {
       run.metricsFile,
       run.checkpointDir(3),
       run.batchFile(7),
+      run.tokenFile(7),
     ]
     for (const path of paths) expect(path.startsWith(`${join(dir, 'h')}/`)).toBe(true)
     expect(existsSync(home.dir)).toBe(false)

@@ -10,7 +10,9 @@
  *   aside/                                          what `doctor --repair` found damaged and moved away
  *   runs/<run>/metrics.jsonl
  *   runs/<run>/checkpoints/<version>/
+ *   runs/<run>/checkpoints/base/                    what versions that are adapters change
  *   runs/<run>/batches/<step>.safetensors
+ *   runs/<run>/batches/<step>.tokens.safetensors    what the update found of each token
  *
  * Invariants
  * - Every path in a home is built here and nowhere else.
@@ -28,9 +30,13 @@ export interface RunDirectory {
   readonly checkpointsDir: string
   /** The directory of one version, whether it exists or not. */
   checkpointDir(version: number): string
+  /** Of a policy that is trained as an adapter. */
+  readonly baseDir: string
   readonly batchesDir: string
   /** The batch of one update. */
   batchFile(step: number): string
+  /** What the update found of each token of the batch. */
+  tokenFile(step: number): string
 }
 
 /** The paths of a home directory, absolute. */
@@ -74,8 +80,10 @@ export function homeAt(directory: string): Home {
         metricsFile: join(runDir, 'metrics.jsonl'),
         checkpointsDir,
         checkpointDir: (version) => join(checkpointsDir, String(version)),
+        baseDir: join(checkpointsDir, 'base'),
         batchesDir,
         batchFile: (step) => join(batchesDir, `${step}.safetensors`),
+        tokenFile: (step) => join(batchesDir, `${step}.tokens.safetensors`),
       }
     },
   }

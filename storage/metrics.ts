@@ -41,6 +41,8 @@ const updateSchema = z.looseObject({
   staleness: z.object({ mean: z.number().min(0), max: z.number().min(0) }),
   /** Share of turns that were drawn from the pool of older versions. */
   stale_share: share,
+  /** Share of turns in a state in which another turn of their group stands; absent in files of older versions. */
+  compared_share: share.optional(),
   /** Of the other turns, and of those from the pool; absent without a token to learn from, and in files of older versions. */
   fresh: ratiosSchema.optional(),
   stale: ratiosSchema.optional(),
@@ -60,11 +62,29 @@ const updateSchema = z.looseObject({
       }),
     )
     .optional(),
+  /** Played for the update and not trained on, because their rewards are equal; absent in files of older versions. */
+  skipped: z
+    .object({
+      groups: count,
+      won: count,
+      lost: count,
+      episodes: count,
+      tokens: count,
+    })
+    .optional(),
+  /** Groups of earlier updates that were learnt from once more; absent without any. */
+  replayed: count.optional(),
   kl: z.number(),
   entropy: z.number(),
   clip_fraction: share,
   grad_norm: z.number().min(0),
-  seconds: z.object({ wait: z.number().min(0), train: z.number().min(0), publish: z.number().min(0) }),
+  seconds: z.object({
+    wait: z.number().min(0),
+    train: z.number().min(0),
+    publish: z.number().min(0),
+    /** That the episodes of skipped groups took, each by itself; absent in files of older versions. */
+    skipped: z.number().min(0).optional(),
+  }),
 })
 
 const evaluationSchema = z.looseObject({

@@ -98,6 +98,21 @@ const migrations: Readonly<Record<string, Migration>> = {
     sql`create index metrics_of_run on metrics (run, version, rank, number, key)`,
   ),
   '0006_failed_evaluations': executing(sql`alter table evaluations add column failure text`),
+  '0007_experiments': executing(
+    sql`create table experiments (id text primary key, statement text not null, created bigint not null, ended bigint)`,
+    sql`create table run_costs (run text primary key, cpu_seconds double precision not null)`,
+  ),
+  '0008_experts': executing(sql`create table experts (
+      run text not null, suite text not null,
+      success double precision not null, n integer not null,
+      constraint experts_key primary key (run, suite)
+    )`),
+  '0009_turn_times': executing(
+    ...['actions', 'observations'].flatMap((table) => [
+      sql`alter table ${sql.table(table)} add column seconds double precision`,
+      sql`alter table ${sql.table(table)} add column attempt integer`,
+    ]),
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -11,6 +11,10 @@ import type { JsonObject, Message, ToolSpec } from '../messages/message.ts'
 import { jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { ObservationsTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
+import type { TurnTime } from './turn-time.ts'
+
+/** Of `info`: names the state that the environment was in, where it said so. */
+export const stateKey = 'exactState'
 
 export interface StoredObservation {
   readonly episode: EpisodeId
@@ -26,7 +30,8 @@ export interface StoredObservation {
 }
 
 export interface Observations {
-  put(observation: StoredObservation): Promise<Precedence>
+  /** @param took what the environment's step took, or its reset */
+  put(observation: StoredObservation, took?: TurnTime): Promise<Precedence>
   get(episode: EpisodeId, turn: number): Promise<StoredObservation | undefined>
   /** In the order of turns. */
   list(episode: EpisodeId): Promise<StoredObservation[]>
@@ -37,7 +42,18 @@ export interface Observations {
 export function createObservations(db: Kysely<Schema>, statements: Statements): Observations {
   const insert = db
     .insertInto('observations')
-    .values({ episode: '', turn: 0, messages: '', reward: 0, done: 0, outcome: '', info: '', tools: '' })
+    .values({
+      episode: '',
+      turn: 0,
+      messages: '',
+      reward: 0,
+      done: 0,
+      outcome: '',
+      info: '',
+      tools: '',
+      seconds: null,
+      attempt: null,
+    })
     .onConflict((conflict) => conflict.doNothing())
     .compile()
   const one = db
@@ -49,7 +65,7 @@ export function createObservations(db: Kysely<Schema>, statements: Statements): 
   const rows = db.selectFrom('observations').selectAll().where('episode', '=', '').orderBy('turn').compile()
 
   return {
-    async put({ episode, turn, messages, reward, done, outcome, info, tools }) {
+    async put({ episode, turn, messages, reward, done, outcome, info, tools }, took) {
       const parameters = [
         episode,
         turn,
@@ -59,6 +75,8 @@ export function createObservations(db: Kysely<Schema>, statements: Statements): 
         outcome ?? null,
         JSON.stringify(info),
         tools === undefined ? null : JSON.stringify(tools),
+        took?.seconds ?? null,
+        took?.attempt ?? null,
       ]
       return precedenceOf(await statements.write(insert, parameters))
     },

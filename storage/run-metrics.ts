@@ -8,23 +8,14 @@
  *   makes all of it whatever it was before. What a killed process left torn is completed by the next one.
  * - [METRICS-3] A line that readers could not understand is never kept.
  */
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { copyFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
 import { insertOnce, type Precedence } from './codec.ts'
-import { StorageFault, storageFaultOf } from './fault.ts'
+import { StorageFault } from './fault.ts'
+import { contentOf, growFile } from './grown-file.ts'
 import { checkMetrics, type MetricsLine, parseMetrics, placeOf } from './metrics.ts'
+import { type StoredRun, storedRun } from './runs.ts'
 import type { Schema } from './schema.ts'
 
 /** Lines that came after a mark. */
@@ -41,8 +32,12 @@ export interface RunMetrics {
   list(run: RunId): Promise<MetricsLine[]>
   /** In the order in which they came; all of them for mark 0. */
   after(run: RunId, mark: number): Promise<NewMetrics>
+  /** Mean success over the tasks of each update, in the order of steps, without reading the lines. */
+  successes(run: RunId): Promise<readonly number[]>
   /** Makes the file hold what the store does. @throws StorageFault */
   write(run: RunId, file: string): Promise<void>
+  /** Calls with the run and its lines in the order in which they came; meanwhile no process changes either. */
+  whileAlone(run: RunId, use: (run: StoredRun, lines: readonly MetricsLine[]) => void): Promise<void>
   /** Whether the file holds those lines and nothing else. */
   isWritten(run: RunId, file: string): Promise<boolean>
 }
@@ -55,28 +50,43 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
       return (await texts(db, run)).map((text) => lineOf(text, run))
     },
 
-    async after(run, mark) {
+    after: (run, mark) => after(db, run, mark),
+
+    async successes(run) {
       const rows = await db
         .selectFrom('metrics')
-        .select(['line', sql<number>`rowid`.as('mark')])
+        .select(sql<number | null>`(select avg(value) from json_each(line, '$.success'))`.as('success'))
         .where('run', '=', run)
-        .where(sql<number>`rowid`, '>', mark)
-        .orderBy(sql`rowid`)
+        .where('key', 'like', 'step %')
+        .orderBy('number')
         .execute()
-      return { lines: rows.map(({ line }) => lineOf(line, run)), mark: rows.at(-1)?.mark ?? mark }
+      return rows.flatMap(({ success }) => success ?? [])
     },
 
     async write(run, file) {
       // A transaction holds the store for itself, among all processes: no one else writes the file meanwhile.
       await db.transaction().execute(async (alone) => {
-        const [found, wanted] = [contentOf(file), await contentFor(alone, run)]
-        if (!addMissing(file, found, wanted)) replace(file, found, wanted)
+        const wanted = await contentFor(alone, run)
+        growFile(file, wanted, {
+          what: `metrics ${file}`,
+          // A file with lines that are lost by it is kept under another name.
+          beforeReplacing: (found) => {
+            if (losesLines(found, wanted)) copyFileSync(file, `${file}.replaced`)
+          },
+        })
+      })
+    },
+
+    async whileAlone(run, use) {
+      await db.transaction().execute(async (alone) => {
+        const stored = await storedRun(alone, run)
+        if (stored !== undefined) use(stored, (await after(alone, run, 0)).lines)
       })
     },
 
     async isWritten(run, file) {
       const wanted = await contentFor(db, run)
-      return contentOf(file)?.equals(wanted) ?? wanted.byteLength === 0
+      return contentOf(file, `metrics ${file}`)?.equals(wanted) ?? wanted.byteLength === 0
     },
   }
 }
@@ -84,6 +94,17 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
 async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<Precedence> {
   checkMetrics(line)
   return insertOnce(db.insertInto('metrics').values({ run, ...placeOf(line), line: JSON.stringify(line) }))
+}
+
+async function after(db: Kysely<Schema>, run: RunId, mark: number): Promise<NewMetrics> {
+  const rows = await db
+    .selectFrom('metrics')
+    .select(['line', sql<number>`rowid`.as('mark')])
+    .where('run', '=', run)
+    .where(sql<number>`rowid`, '>', mark)
+    .orderBy(sql`rowid`)
+    .execute()
+  return { lines: rows.map(({ line }) => lineOf(line, run)), mark: rows.at(-1)?.mark ?? mark }
 }
 
 async function texts(db: Kysely<Schema>, run: RunId): Promise<string[]> {
@@ -108,48 +129,6 @@ function lineOf(text: string, run: RunId): MetricsLine {
 /** What the file of a run should hold. */
 async function contentFor(db: Kysely<Schema>, run: RunId): Promise<Buffer> {
   return Buffer.from((await texts(db, run)).map((line) => `${line}\n`).join(''))
-}
-
-/** Undefined where there is no file. */
-function contentOf(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    const fault = storageFaultOf(error, `metrics ${file}`)
-    if (fault.kind === 'missing') return undefined
-    throw fault
-  }
-}
-
-/** Readers that follow the file see it grow. @returns false where it does not begin with what it should hold */
-function addMissing(file: string, found: Buffer | undefined, wanted: Buffer): boolean {
-  if (found === undefined || !wanted.subarray(0, found.byteLength).equals(found)) return false
-  if (found.byteLength === wanted.byteLength) return true
-  try {
-    const descriptor = openSync(file, constants.O_WRONLY)
-    try {
-      for (let done = found.byteLength; done < wanted.byteLength; )
-        done += writeSync(descriptor, wanted, done, wanted.byteLength - done, done)
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-  } catch (error) {
-    throw storageFaultOf(error, `metrics ${file}`)
-  }
-  return true
-}
-
-/** Writes beside and renames; a file with lines that are lost by it is kept under another name. */
-function replace(file: string, found: Buffer | undefined, wanted: Buffer): void {
-  const beside = join(dirname(file), `.${basename(file)}.partial`)
-  try {
-    if (found !== undefined && losesLines(found, wanted)) copyFileSync(file, `${file}.replaced`)
-    writeFileSync(beside, wanted, { flush: true })
-    renameSync(beside, file)
-  } catch (error) {
-    throw storageFaultOf(error, `metrics ${file}`)
-  }
 }
 
 function losesLines(found: Buffer, wanted: Buffer): boolean {

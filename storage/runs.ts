@@ -8,12 +8,10 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
+import type { RunStatus } from '../learning/run-phase.ts'
 import { insertOnce, jsonOf, type Precedence } from './codec.ts'
 import type { RunsTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
-
-/** `running` until the run's workflow ends. */
-export type RunStatus = 'running' | 'done' | 'stopped' | 'failed'
 
 export interface StoredRun {
   readonly id: RunId
@@ -98,16 +96,18 @@ export function createRuns(db: Kysely<Schema>, statements: Statements): Runs {
       return row?.state == null ? undefined : jsonOf(row.state, `run ${id}: state`)
     },
 
-    async get(id) {
-      const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
-      return row === undefined ? undefined : runOf(row)
-    },
+    get: (id) => storedRun(db, id),
 
     async list() {
       const rows = await db.selectFrom('runs').selectAll().orderBy('created', 'desc').orderBy('id').execute()
       return rows.map(runOf)
     },
   }
+}
+
+export async function storedRun(db: Kysely<Schema>, id: RunId): Promise<StoredRun | undefined> {
+  const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
+  return row === undefined ? undefined : runOf(row)
 }
 
 function runOf(row: Selectable<RunsTable>): StoredRun {

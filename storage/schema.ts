@@ -75,6 +75,9 @@ export interface ObservationsTable {
   info: string
   /** JSON, where the tools differ from the turn before. */
   tools: string | null
+  /** What it took, where that is known; as is the next. */
+  seconds: number | null
+  attempt: number | null
 }
 
 export interface ActionsTable {
@@ -87,6 +90,9 @@ export interface ActionsTable {
   finish: string
   message: string
   problems: string
+  /** What it took, where that is known; as is the next. */
+  seconds: number | null
+  attempt: number | null
 }
 
 export interface UpdatesTable {
@@ -146,9 +152,30 @@ export interface LeasesTable {
   expires: number
 }
 
+export interface ExperimentsTable {
+  id: string
+  /** JSON. */
+  statement: string
+  created: number
+  ended: number | null
+}
+
+/** What processes have spent on a run. */
+export interface RunCostsTable {
+  run: string
+  cpu_seconds: number
+}
+
 /** One row: the name of this store among those who lease from the same backends. */
 export interface LeaseScopeTable {
   scope: string
+}
+
+export interface ExpertsTable {
+  run: string
+  suite: string
+  success: number
+  n: number
 }
 
 export interface Schema {
@@ -162,5 +189,8 @@ export interface Schema {
   metrics: MetricsTable
   audit: AuditTable
   leases: LeasesTable
+  experiments: ExperimentsTable
+  run_costs: RunCostsTable
+  experts: ExpertsTable
   lease_scope: LeaseScopeTable
 }

@@ -7,7 +7,7 @@
  *   same file share one connection: a second one would wait for the first with its thread blocked.
  * - [STORE-3] Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
  * - [STORE-4] Those who only read can do so where nothing can be written; a store of an earlier release is then read
- *   in a copy.
+ *   in a copy. Those who look never write, and wait for no one's write.
  *
  * @example
  * await using store = await openStore('.perdure/store.db')
@@ -20,8 +20,11 @@ import { Kysely, SqliteDialect } from 'kysely'
 import type { LeaseStore } from '../machine/lease.ts'
 import { type Actions, createActions } from './actions.ts'
 import { type Audit, createAudit } from './audit.ts'
+import { createEpisodeFeed, type EpisodeFeed } from './episode-feed.ts'
 import { createEpisodes, type Episodes } from './episodes.ts'
 import { createEvaluations, type Evaluations } from './evaluations.ts'
+import { createExperiments, type Experiments } from './experiments.ts'
+import { createExperts, type Experts } from './experts.ts'
 import { StorageFault } from './fault.ts'
 import { createGroups, type Groups } from './groups.ts'
 import { createHoldings, type Holdings } from './holdings.ts'
@@ -30,6 +33,7 @@ import { lostStore } from './lost-store.ts'
 import { isCurrent, migrate } from './migrations.ts'
 import { createObservations, type Observations } from './observations.ts'
 import { isWritable, openCopy, openForReading } from './read-only.ts'
+import { createRunCosts, type RunCosts } from './run-costs.ts'
 import { createRunMetrics, type RunMetrics } from './run-metrics.ts'
 import { createRuns, type Runs } from './runs.ts'
 import type { Schema } from './schema.ts'
@@ -42,6 +46,7 @@ export interface Store extends AsyncDisposable {
   readonly runs: Runs
   readonly groups: Groups
   readonly episodes: Episodes
+  readonly feed: EpisodeFeed
   readonly observations: Observations
   readonly actions: Actions
   readonly updates: Updates
@@ -49,6 +54,9 @@ export interface Store extends AsyncDisposable {
   readonly metrics: RunMetrics
   readonly audit: Audit
   readonly leases: LeaseStore
+  readonly experiments: Experiments
+  readonly experts: Experts
+  readonly costs: RunCosts
   readonly holdings: Holdings
   close(): Promise<void>
 }
@@ -65,8 +73,11 @@ interface Connection {
 export interface StoreOptions {
   /** False refuses a file that does not exist; true by default. */
   readonly create?: boolean
-  /** `read` opens for reading where nothing can be written; `write` by default. */
-  readonly access?: 'write' | 'read'
+  /**
+   * `read` opens for reading where nothing can be written; `look` always does, over a connection beside the one that
+   * others of this process may have. `write` by default.
+   */
+  readonly access?: 'write' | 'read' | 'look'
 }
 
 /** Connections of this process by file, with the number of stores that use them. */
@@ -82,7 +93,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
   if (lost !== undefined) throw lost
   if (options.create === false && !existsSync(path))
     throw new StorageFault('missing', `store ${file} does not exist; check --home, or start a run there`)
-  const isForReading = options.access === 'read' && !isWritable(path)
+  const isForReading = options.access === 'look' || (options.access === 'read' && !isWritable(path))
   const key = isForReading ? `${path} (read-only)` : path
   const shared = connections.get(key) ?? {
     opening: isForReading ? connectForReading(path) : connect(path),
@@ -114,6 +125,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     runs: createRuns(db, statements),
     groups: createGroups(db),
     episodes: createEpisodes({ db, statements, observations, actions }),
+    feed: createEpisodeFeed(db, statements),
     observations,
     actions,
     updates: createUpdates(db),
@@ -121,6 +133,9 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     metrics: createRunMetrics(db),
     audit: createAudit(db),
     leases,
+    experiments: createExperiments(db),
+    experts: createExperts(db),
+    costs: createRunCosts(db),
     holdings: createHoldings(db, connection.database),
     close,
     [Symbol.asyncDispose]: close,

@@ -45,10 +45,21 @@ export interface TrajectoryRow {
   readonly loss_mask: readonly number[]
   readonly logprobs: readonly number[]
   readonly versions: readonly number[]
+  /** 0 where the mask is 0; empty where no update has learnt from the episode. */
+  readonly advantages: readonly number[]
+  /** The update's batch file, or the rules by which it learnt where that is gone. */
+  readonly advantages_from: Learnt['from'] | null
+}
+
+/** What an update made of an episode. */
+export interface Learnt {
+  /** [time] */
+  readonly advantages: Float32Array
+  readonly from: 'batch' | 'rules'
 }
 
 /** @param update step of the update that consumed the episode's group, null for none */
-export function trajectoryRow(trajectory: Trajectory, update: number | null): TrajectoryRow {
+export function trajectoryRow(trajectory: Trajectory, update: number | null, learnt?: Learnt): TrajectoryRow {
   const { episode, messages, tokens, lossMask, logprobs, versions } = trajectory
   return {
     episode: episode.id,
@@ -70,6 +81,8 @@ export function trajectoryRow(trajectory: Trajectory, update: number | null): Tr
     loss_mask: Array.from(lossMask),
     logprobs: Array.from(logprobs),
     versions: Array.from(versions),
+    advantages: Array.from(learnt?.advantages ?? []),
+    advantages_from: learnt?.from ?? null,
   }
 }
 
@@ -88,7 +101,7 @@ function messageRow(message: Message): MessageRow {
 
 /** The columns in Parquet's terms: lists in the three-level form that all readers know. */
 export const trajectorySchema: readonly SchemaElement[] = [
-  { name: 'root', num_children: 19 },
+  { name: 'root', num_children: 21 },
   text('episode'),
   text('run'),
   text('parent'),
@@ -120,6 +133,8 @@ export const trajectorySchema: readonly SchemaElement[] = [
   ...list('loss_mask', [int32('element')]),
   ...list('logprobs', [{ name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }]),
   ...list('versions', [int32('element')]),
+  ...list('advantages', [{ name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }]),
+  { ...text('advantages_from'), repetition_type: 'OPTIONAL' },
 ]
 
 /** Column names in the order of the schema. */
@@ -143,6 +158,8 @@ export const trajectoryColumns = [
   'loss_mask',
   'logprobs',
   'versions',
+  'advantages',
+  'advantages_from',
 ] as const satisfies readonly (keyof TrajectoryRow)[]
 
 function text(name: string): SchemaElement {

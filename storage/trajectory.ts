@@ -13,7 +13,7 @@ import type { Message } from '../messages/message.ts'
 import { actionOf } from './actions.ts'
 import type { EpisodeEnding, SealedEpisode } from './episode.ts'
 import { StorageFault } from './fault.ts'
-import { observationOf } from './observations.ts'
+import { observationOf, type StoredObservation, stateKey } from './observations.ts'
 import type { ActionsTable, ObservationsTable } from './schema.ts'
 
 /** Which version sampled a turn, and where its tokens stand. */
@@ -22,6 +22,10 @@ export interface SampledTurn {
   /** Of the episode's tokens, those from `begin` to before `end`. */
   readonly begin: number
   readonly end: number
+  /** What the environment paid for its action. */
+  readonly paid: number
+  /** Names the state that the action was taken in, where the environment knows it. */
+  readonly state?: string
 }
 
 /** Arrays are [time], over all tokens of the episode. */
@@ -113,6 +117,7 @@ export function trajectoryOf(
     )
 
   const actions = countedActions.map(actionOf)
+  const observations = countedObservations.map(observationOf)
   const time = actions.reduce((sum, action) => sum + action.prompt.length + action.tokens.length, 0)
   const tokens = new Int32Array(time)
   const lossMask = new Uint8Array(time)
@@ -120,7 +125,10 @@ export function trajectoryOf(
   const versions = new Int32Array(time).fill(-1)
   const turns: SampledTurn[] = []
   let at = 0
-  for (const action of actions) {
+  let state: string | undefined
+  for (const [turn, action] of actions.entries()) {
+    state = stateIn(observations[turn]) ?? state
+    const paid = observations[turn + 1]?.reward ?? 0
     tokens.set(action.prompt, at)
     at += action.prompt.length
     const end = at + action.tokens.length
@@ -128,12 +136,11 @@ export function trajectoryOf(
     logprobs.set(action.logprobs, at)
     lossMask.fill(1, at, end)
     versions.fill(action.version, at, end)
-    turns.push({ version: action.version, begin: at, end })
+    turns.push({ version: action.version, begin: at, end, paid, ...(state === undefined ? {} : { state }) })
     at = end
   }
 
   const messages: Message[] = []
-  const observations = countedObservations.map(observationOf)
   for (let turn = 0; turn < Math.max(observations.length, actions.length); turn++) {
     messages.push(...(observations[turn]?.messages ?? []))
     const action = actions[turn]
@@ -143,4 +150,10 @@ export function trajectoryOf(
   const unusable = observations.filter(({ info }) => info.invalid === true).length
   const cutOff = actions.filter(({ finish }) => finish === 'length').length
   return { episode, tokens, lossMask, logprobs, versions, turns, paid, unusable, cutOff, messages }
+}
+
+/** The state that an observation names; an action that could not be read is answered without the environment, which stays as it was. */
+function stateIn(observation: StoredObservation | undefined): string | undefined {
+  const state = observation?.info[stateKey]
+  return typeof state === 'string' ? state : undefined
 }

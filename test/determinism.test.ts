@@ -10,7 +10,7 @@ import { loadConfig } from '../config/loader.ts'
 import { type Environment, type EnvironmentDefinition, EnvironmentFault } from '../envs/environment.ts'
 import { findEnvironment } from '../envs/registry.ts'
 import { parseEpisodeId, runId, yieldsToTraining } from '../identity/identity.ts'
-import { manifestFile } from '../policy/checkpoints/checkpoint.ts'
+import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import { homeAt } from '../storage/home.ts'
 import { readMetrics } from '../storage/metrics.testing.ts'
 import { openStore } from '../storage/store.ts'
@@ -23,6 +23,7 @@ const disturbed = { home: temporaryHome(), run: runId('other-20260101-120000') }
 beforeAll(async () => {
   const set = [
     'rollout.maxStaleness=0',
+    'rollout.refill=1',
     `training.updates=${updates}`,
     'evaluation.suites.0.episodes=4',
     'evaluation.suites.0.samples=2',

@@ -1,13 +1,15 @@
 /** The whole pipeline on the real server, and the replay of every execution it made. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
+import { readUpdateBatch } from '../policy/trainer/batch-file.ts'
 import { homeAt } from '../storage/home.ts'
 import { readMetrics } from '../storage/metrics.testing.ts'
 import { isUpdateMetrics } from '../storage/metrics.ts'
 import { openStore } from '../storage/store.ts'
+import type { TrajectoryRow } from '../storage/trajectory-row.ts'
 import { fetchHistories, replay } from './executions.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
@@ -29,6 +31,7 @@ describe('a training run from start to end', () => {
     for (const command of [`status ${run}`, `eval ${run}`, `export ${run}`, 'ui'])
       expect(training.stdout).toContain(`perdure ${command}`)
     expect(training.stdout).not.toContain('perdure resume') // it is done
+    expect(training.stdout).toContain(`http://127.0.0.1:8450/#/runs/${run}`)
   })
 
   it('writes one metrics line per update and one per evaluation', () => {
@@ -38,7 +41,8 @@ describe('a training run from start to end', () => {
   })
 
   it('leaves no server behind, and no address of one', () => {
-    expect(training.stdout).not.toContain('http://')
+    // The page is served by a command of its own.
+    expect(training.stdout).not.toMatch(/http:\/\/(?!127\.0\.0\.1:8450\/#)/)
     expect(JSON.parse(readFileSync(join(home, 'temporal.json'), 'utf8'))).not.toHaveProperty('pid')
   })
 
@@ -52,6 +56,38 @@ describe('a training run from start to end', () => {
     const rows = await parquetReadObjects({ file: asyncBuffer(out) })
     await using store = await openStore(homeAt(home).storeFile, { create: false })
     expect(rows).toHaveLength((await store.episodes.page(run, '', 10_000)).length)
+  })
+
+  it('is exported with the advantages that its updates have learnt with', async () => {
+    const out = join(home, 'trajectories.jsonl')
+    expect((await startPerdure(home, 'export', run, '--out', out).ended).code).toBe(0)
+    const rows = readFileSync(out, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as TrajectoryRow)
+    const { batchFile, metricsFile } = homeAt(home).run(run)
+    for (const { step, groups_with_preference } of readMetrics(metricsFile).filter(isUpdateMetrics)) {
+      // An update that had nothing to learn from has no batch.
+      expect(existsSync(batchFile(step))).toBe(groups_with_preference !== 0)
+      if (groups_with_preference === 0) continue
+      const { tokens, advantages } = await readUpdateBatch(batchFile(step))
+      const learnt = rows.filter(
+        ({ update, advantages_from }) => update === step && advantages_from === 'batch',
+      )
+      const inBatch = (row: TrajectoryRow, of: ArrayLike<number>, at: number) =>
+        row.tokens.map((_, index) => of[at + index])
+      // The episodes of a batch stand one after another: each is there once, with the advantages of its row.
+      const places = learnt.map((row) =>
+        [...tokens.keys()].filter(
+          (at) =>
+            isEqual(inBatch(row, tokens, at), row.tokens) &&
+            isEqual(inBatch(row, advantages, at), row.advantages.map(Math.fround)),
+        ),
+      )
+      expect(places.every((found) => found.length > 0)).toBe(true)
+      expect(learnt.reduce((sum, row) => sum + row.tokens.length, 0)).toBe(tokens.length)
+    }
+    for (const { update, advantages } of rows) if (update === null) expect(advantages).toEqual([])
   })
 
   it('has its figures as a table, and as CSV with each update once', async () => {
@@ -102,4 +138,8 @@ function asyncBuffer(file: string) {
   const bytes = readFileSync(file)
   const whole = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
   return { byteLength: whole.byteLength, slice: (start: number, end?: number) => whole.slice(start, end) }
+}
+
+function isEqual(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index])
 }

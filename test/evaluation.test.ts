@@ -206,6 +206,25 @@ describe('gates', () => {
     await session.result('worse')
   })
 
+  it('allow what they are ordered to allow', async () => {
+    badVersions.set('spared', [1])
+    const evaluation = { every: 1, suites: [words], gates: [{ ...gate, action: 'pause' }] }
+    const first = updateGates.hold('spared')
+    await session.start('spared', tinyConfig({ evaluation, training: { updates: 3 } }))
+    await untilUpdating('spared', 1)
+    await evaluated('spared', 0)
+    // The same loss closes the gate of the run above. Of 6 instances none is certain to be above 99 points.
+    await session.change('spared', { 'evaluation.gates.0.drop': 0.99 })
+    const second = updateGates.hold('spared')
+    first.open()
+    await evaluated('spared', 1)
+    second.open()
+    expect(await session.result('spared')).toMatchObject({ phase: 'done', step: 3 })
+    expect(await session.audit('spared')).toMatchObject([
+      { by: 'ada', what: 'evaluation.gates.0.drop', from: 0.1, to: 0.99 },
+    ])
+  })
+
   it('roll back to the best version, and the run continues from there', async () => {
     badVersions.set('saved', [1])
     const evaluation = { every: 1, suites: [words], gates: [{ ...gate, action: 'rollback' }] }

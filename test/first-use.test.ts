@@ -68,6 +68,7 @@ describe('an environment that was made by `env new`', () => {
     const small = set(
       'training.updates=1',
       'rollout.groupsPerUpdate=2',
+      'rollout.refill=0',
       'rollout.groupSize=2',
       'warmStart.demonstrations=20',
       'warmStart.epochs=1',

@@ -1,10 +1,12 @@
 /** A Temporal server that is stopped in the middle of a run: it is said, and the run continues. */
+
 import { existsSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { readMetrics } from '../storage/metrics.testing.ts'
 import { isUpdateMetrics } from '../storage/metrics.ts'
+import { freeze } from './frozen-process.ts'
 import { eventually, removeHome, serverPid, startPerdure, temporaryHome } from './perdure-process.ts'
 
 const run = runId('still')
@@ -28,7 +30,7 @@ it('a frozen server is named within seconds, started again, and every update is 
   try {
     await eventually('the first update', () => (updatesDone().length > 0 ? true : undefined))
     const frozen = serverPid(home) ?? 0
-    process.kill(frozen, 'SIGSTOP')
+    await freeze(frozen)
     const status = await startPerdure(home, 'status', run, '--json').ended
     expect(status.code).toBe(0)
     expect(JSON.parse(status.stdout)).toMatchObject({

@@ -2,12 +2,15 @@
  * The Temporal UI as the inspector: what a person finds there of a run, in a real browser on the real server.
  * With PERDURE_PICTURES=DIR the pages are kept as pictures.
  */
+
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
 import type { RunConfig } from '../config/schema.ts'
+import { pageFolder } from '../dashboard/page-folder.ts'
+import { type Dashboard, serveDashboard } from '../dashboard/server.ts'
 import { findEnvironment } from '../envs/registry.ts'
 import {
   type EpisodeId,
@@ -19,6 +22,7 @@ import {
   seedOf,
   uniforms,
 } from '../identity/identity.ts'
+import { type PagePlace, pageAddress } from '../identity/page-address.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
@@ -27,6 +31,7 @@ import { listQuery } from '../workflows/links.ts'
 import { browserMissing, startBrowser } from './browser.ts'
 import { createEchoTask } from './echo-task.ts'
 import { fetchHistories } from './executions.ts'
+import { freeze } from './frozen-process.ts'
 import {
   eventually,
   type PerdureProcess,
@@ -56,6 +61,7 @@ const reached = createGate()
 const looked = createGate()
 let session: TrainingSession
 let store: Store
+let dashboard: Dashboard
 let browser: Browser
 let context: BrowserContext
 let page: Page
@@ -102,6 +108,7 @@ function config(): RunConfig {
         contextLength: 16_384,
       },
       evaluation: { every: 0, suites },
+      orchestration: { dashboardUrl: dashboard.url },
     },
     'alfworld',
   )
@@ -119,6 +126,13 @@ beforeAll(async () => {
     createTrainer: () => createCopyingTrainer(),
   })
   ui = session.uiUrl ?? ''
+  dashboard = await serveDashboard({
+    home,
+    port: 0,
+    page: await pageFolder(),
+    cache: join(home, 'cache'),
+    temporal: () => ({ url: ui, namespace: 'default', isOwn: true }),
+  })
   browser = await startBrowser()
   context = await browser.newContext({ viewport: { width: 1440, height: 900 }, timezoneId: 'UTC' })
   page = await context.newPage()
@@ -129,6 +143,7 @@ beforeAll(async () => {
 afterAll(async () => {
   looked.open()
   await browser?.close()
+  await dashboard?.close()
   await session?.close()
   await store?.close()
   removeHome(home)
@@ -179,16 +194,21 @@ async function reads(...expected: readonly (string | RegExp)[]): Promise<void> {
 
 /** Follows a link in the details, which opens a page of its own. */
 async function follow(link: string): Promise<string> {
+  const opened = await openLink(link)
+  await opened.waitForURL(/namespaces/)
+  const url = opened.url()
+  await opened.close()
+  return decodeURIComponent(url)
+}
+
+async function openLink(link: string): Promise<Page> {
   for (const frame of page.frames()) {
     const found =
       frame === page.mainFrame() ? [] : await frame.getByRole('link', { name: link, exact: true }).all()
     const [first] = found
     if (first === undefined) continue
     const [opened] = await Promise.all([context.waitForEvent('page'), first.click()])
-    await opened.waitForURL(/namespaces/)
-    const url = opened.url()
-    await opened.close()
-    return decodeURIComponent(url)
+    return opened
   }
   throw new Error(`no link ${link}`)
 }
@@ -235,6 +255,28 @@ describe.skipIf(missing !== undefined)('the Temporal UI', () => {
     )
     await keepPicture('run')
   })
+
+  it('leads from each workflow to its page of the dashboard, which leads back', async () => {
+    const evaluated = evaluationId(run, 'held_out', 0, 1)
+    const works: readonly (readonly [PagePlace, string])[] = [
+      ['runs', run],
+      ['groups', groupId(run, 4)],
+      ['groups', evaluated],
+      ['episodes', live],
+    ]
+    for (const [place, id] of works) {
+      await openWorkflow(id, 'User Metadata')
+      const address = dashboard.url + pageAddress(place, id)
+      await reads(address)
+      const opened = await openLink(address)
+      const back = opened.getByRole('link', { name: 'Workflow' })
+      await back.waitFor()
+      expect(await back.getAttribute('href')).toBe(
+        `${ui}/namespaces/default/workflows/${encodeURIComponent(id)}`,
+      )
+      await opened.close()
+    }
+  }, 120_000)
 
   it('shows a group that has ended', async () => {
     looked.open()
@@ -324,7 +366,7 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
       await playing.close()
     }
     serving = startPerdure(finishedHome, 'ui')
-    ui = await eventually('the UI', () => /http:\/\/\S+/.exec(serving.output())?.[0])
+    ui = await eventually('the UI', () => /Temporal UI: (http:\/\/\S+)/.exec(serving.output())?.[1])
   }, 240_000)
 
   afterAll(async () => {
@@ -355,9 +397,9 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
     await reads('few · version 5 · 2 episodes', '50 % succeed: 1 of 2', '2 of 2 episodes have ended')
   })
 
-  it('a second `perdure ui` that waits for the server is ended by Ctrl-C', async () => {
+  it('a second `perdure ui` serves its page while it waits for the server, and is ended by Ctrl-C', async () => {
     const server = serverPid(finishedHome) ?? 0
-    process.kill(server, 'SIGSTOP')
+    await freeze(server)
     try {
       const waiting = startPerdure(finishedHome, 'ui')
       await eventually(
@@ -366,8 +408,9 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
       )
       waiting.child.kill('SIGINT')
       const { code, stdout } = await waiting.ended
-      expect(code).toBe(130)
-      expect(stdout).not.toContain('http://')
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^Page of .*: http:/m)
+      expect(stdout).not.toContain('Temporal UI:')
       expect(serverPid(finishedHome)).toBe(server)
     } finally {
       process.kill(server, 'SIGCONT')

@@ -4,7 +4,16 @@
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, connect as connectTo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +21,17 @@ import { createServer as createTlsServer, type Server } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSession } from '../client/training-session.ts'
 import { resolveConfig } from '../config/loader.ts'
+import {
+  curvesRoute,
+  episodesRoute,
+  groupRoute,
+  homeRoute,
+  runRoute,
+  runsRoute,
+  trajectoryRoute,
+} from '../dashboard/contract/routes.ts'
+import { writeReport } from '../dashboard/report.ts'
+import { serveDashboard } from '../dashboard/server.ts'
 import { EnvironmentFault } from '../envs/environment.ts'
 import { parseWorkflowId, runId } from '../identity/identity.ts'
 import { serveCodec } from '../temporal/codec-server.ts'
@@ -130,6 +150,29 @@ describe('secrets', () => {
     expect(found).toEqual([])
     const histories = JSON.stringify(executions)
     for (const secret of Object.values(planted)) expect(histories).not.toContain(secret)
+  })
+
+  it('are in no answer of the page and in no report', async () => {
+    const page = join(folder, 'page')
+    mkdirSync(page)
+    writeFileSync(join(page, 'index.html'), '<!doctype html><head></head>')
+    const dashboard = await serveDashboard({ home, port: 0, page, cache: join(folder, 'cache') })
+    const ask = async (route: string) => (await fetch(dashboard.url + route)).text()
+    try {
+      const { rows } = JSON.parse(await ask(episodesRoute({})))
+      const [{ episode, parent }] = rows
+      const routes = [
+        ...[homeRoute(), runsRoute(), runRoute(run), curvesRoute(run), episodesRoute({})],
+        ...[groupRoute(parent), trajectoryRoute(episode)],
+      ]
+      const out = join(folder, 'report')
+      const { file } = await writeReport({ home, run, out, page, release: '1', groups: 10 })
+      const told = [readFileSync(file, 'utf8'), ...(await Promise.all(routes.map(ask)))].join('\n')
+      expect(told).toContain('{PLANTED_PASSWORD}')
+      for (const [name, secret] of Object.entries(planted)) expect(told.includes(secret), name).toBe(false)
+    } finally {
+      await dashboard.close()
+    }
   })
 })
 

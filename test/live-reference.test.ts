@@ -19,7 +19,7 @@ it('klCoefficient goes from 0 to 0.01 and back while the run trains, and each up
     roles: 'all',
     log: () => undefined,
     createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
-    createTrainer: (threads) => {
+    createTrainer: ({ threads }) => {
       const trainer = createTrainer({ threads })
       const train = trainer.update.bind(trainer)
       trainer.update = async (request, onProgress) => {

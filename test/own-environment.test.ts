@@ -20,6 +20,7 @@ const home = temporaryHome()
 const miniature = [
   'rollout.groupSize=4',
   'rollout.groupsPerUpdate=2',
+  'rollout.refill=0',
   'warmStart.demonstrations=40',
   'warmStart.epochs=4',
   'training.updates=2',

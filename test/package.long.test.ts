@@ -76,6 +76,8 @@ describe('the package', { timeout: 300_000 }, () => {
       'dist/cli/main.js',
       'dist/index.d.ts',
       'dist/envs/db/embedded/database-worker.js',
+      'dist/dashboard/page/dist/index.html',
+      'dist/dashboard/page/dist/page.js',
       'NOTICE',
     ])
       expect(existsSync(join(installed, file)), file).toBe(true)

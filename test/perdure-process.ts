@@ -35,10 +35,19 @@ export interface PerdureProcess {
 
 /** Starts a command in a process group of its own. */
 export function startPerdure(home: string, ...words: string[]): PerdureProcess {
+  return startPerdureIn({}, home, ...words)
+}
+
+/** The same with variables of its own beside those of this process. */
+export function startPerdureIn(
+  env: Readonly<Record<string, string>>,
+  home: string,
+  ...words: string[]
+): PerdureProcess {
   const child = spawn(process.execPath, [program, ...words, '--home', home], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', ...env },
   })
   let stdout = ''
   let stderr = ''

@@ -1,4 +1,5 @@
 /** A run that continues with another configuration: what may change, and that it is in the trail. */
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import { type RunChange, runChangeOf } from '../client/run-change.ts'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
@@ -61,6 +62,21 @@ it('a run that is done continues with more updates, and its trail and metrics co
   // Resumed once more it is left as it is.
   await training.resume('longer')
   expect(await training.progress('longer')).toMatchObject({ phase: 'done', step: 4 })
+})
+
+// [PUBLISHED-1]
+it('a run that was killed between a publication and its metrics line has the line once it continues', async () => {
+  const killed = await session()
+  await killed.start('holed', tinyConfig({ training: { updates: 2 } }))
+  await killed.result('holed')
+  await killed.close()
+  const database = new DatabaseSync(homeAt(home).storeFile)
+  database.prepare("delete from metrics where run = 'holed' and key = 'step 2'").run()
+  database.close()
+  const training = await session()
+  await training.resume('holed', await changeOf('holed', 'training.updates=3'))
+  await training.result('holed')
+  expect(stepsOf('holed')).toEqual([1, 2, 3])
 })
 
 it('a run that failed at its warm start continues without one', async () => {

@@ -201,6 +201,24 @@ describe('a run that ended badly', () => {
     await audit('terminated', 3)
     expect(sessions.length - before).toBe(6 * 2)
   })
+
+  // [RUN-STATE-1]
+  it('counts the update that was made and not published, though it is told to stop at once', async () => {
+    const updating = updateGates.hold('made')
+    await session.start('made', tinyConfig())
+    await eventually('the first update', () => (updatesOf('made') === 1 ? true : undefined))
+    await client.workflow.getHandle('made').terminate()
+    const next = updateGates.hold('made')
+    updating.open()
+    await eventually('the update to be stored', () => store.updates.get(runId('made'), 1))
+    await session.resume('made')
+    await session.stop('made')
+    next.open()
+    const { step } = await session.result('made')
+    expect(await store.updates.list(runId('made'))).toHaveLength(step)
+    const lines = readMetrics(homeAt(home).run(runId('made')).metricsFile).filter(isUpdateMetrics)
+    expect(lines.map((line) => line.step)).toEqual(Array.from({ length: step }, (_, i) => i + 1))
+  })
 })
 
 describe('an update that the trainer refuses', () => {
@@ -287,16 +305,37 @@ describe('a message that cannot be obeyed', () => {
   })
 })
 
-it('is shown by the UI of its server, whose address `ui --json` says as one document until a signal ends it', async () => {
-  const serving = startPerdure(home, 'ui', '--json')
-  await eventually('the address', () => (serving.output().endsWith('\n') ? true : undefined))
-  serving.child.kill('SIGINT')
+it('is shown by a page and by the UI of its server, whose addresses `ui --json` says until a signal ends it', async () => {
+  await session.start('shown', tinyConfig({ training: { updates: 1 } }))
+  await session.result('shown')
+  const serving = startPerdure(home, 'ui', '--json', '--port', '0', '--steer')
+  const said = await eventually('the addresses', () => /^\{.*\}$/m.exec(serving.output())?.[0])
+  const { url, temporal } = JSON.parse(said) as { url: string; temporal: string }
+  try {
+    expect(temporal).toBe(connection.uiUrl)
+    expect((await fetch(temporal)).status).toBe(200)
+    expect(await (await fetch(url)).text()).toContain('<title>Perdure</title>')
+    const runs = (await (await fetch(`${url}api/runs`)).json()) as { runs: readonly { run: string }[] }
+    expect(runs.runs.map(({ run }) => run)).toContain('shown')
+    // [STEERING-1] What the command line refuses, the page refuses in the same words.
+    const post = (run: string, order: object) =>
+      fetch(`${url}api/runs/${run}/orders`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(order),
+      })
+    const refused = await post('shown', { order: 'set', settings: { 'learning.clipLow': 0.1 } })
+    const { stderr } = await startPerdure(home, 'set', 'shown', 'learning.clipLow=0.1').ended
+    // Commands are named there as they were typed.
+    const words = stderr.replaceAll('npx perdure', 'perdure')
+    const { error } = (await refused.json()) as { error: { kind: string; message: string } }
+    expect([refused.status, error.kind, `error: ${error.message}\n`]).toEqual([409, 'refused', words])
+    expect((await post('unheard-of', { order: 'pause' })).status).toBe(404)
+  } finally {
+    serving.child.kill('SIGINT')
+  }
   const { code, stdout } = await serving.ended
-  expect(code).toBe(0)
-  const { uiUrl, address, namespace } = connection
-  const { url, temporal, ...rest } = JSON.parse(stdout)
-  expect({ url, temporal, ...rest }).toEqual({ url: uiUrl, temporal: address, namespace, home })
-  expect((await fetch(url)).status).toBe(200)
+  expect([code, JSON.parse(stdout)]).toEqual([0, { url, temporal, home }])
 })
 
 describe('a run of a name that is taken', () => {

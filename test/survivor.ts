@@ -14,8 +14,12 @@ import { eventually, type PerdureProcess, startPerdure } from './perdure-process
 export const survivor = runId('survivor')
 const updates = 5
 
-export function trainSurvivor(home: string): PerdureProcess {
-  const set = [`training.updates=${updates}`, 'evaluation.suites=[]'].flatMap((each) => ['--set', each])
+/** @param settings `key=value` texts, beside those that every survivor has */
+export function trainSurvivor(home: string, settings: readonly string[] = []): PerdureProcess {
+  const set = [`training.updates=${updates}`, 'evaluation.suites=[]', ...settings].flatMap((each) => [
+    '--set',
+    each,
+  ])
   return startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', survivor, ...set)
 }
 

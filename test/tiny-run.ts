@@ -15,10 +15,10 @@ import type { Trainer, UpdateRequest } from '../policy/trainer/trainer.ts'
 
 type Section = Readonly<Record<string, unknown>>
 
-/** Three updates of two groups of two on the echo task; sections given replace single values. */
+/** Three updates of two groups of two on the echo task, whatever they teach; sections given replace single values. */
 export function tinyConfig(sections: Readonly<Record<string, Section>> = {}, task = 'echo'): RunConfig {
   const base: Record<string, Section> = {
-    rollout: { groupSize: 2, groupsPerUpdate: 2, maxTokensPerTurn: 64 },
+    rollout: { groupSize: 2, groupsPerUpdate: 2, maxTokensPerTurn: 64, refill: 0 },
     policy: {
       hiddenSize: 8,
       layers: 1,

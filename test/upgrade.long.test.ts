@@ -1,6 +1,6 @@
 /**
  * Upgrade in mid-run, on the real server with real workers: builds of the workflows side by side, and one that takes
- * over from another that is gone.
+ * over from another that is gone; and histories that do not replay on the build that wrote them.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
@@ -18,13 +18,14 @@ import {
   sayYesOrNo,
   tinyConfig,
 } from './tiny-run.ts'
-import { compatible, incompatible, workflowCopies } from './workflow-builds.ts'
+import { breaking, compatible, incompatible, workflowCopies } from './workflow-builds.ts'
 
 const home = temporaryHome()
 const copies = workflowCopies()
 const folders = {
   compatible: copies.changed('compatible', compatible),
   incompatible: copies.changed('incompatible', incompatible),
+  breaking: copies.changed('breaking', breaking),
 }
 const updates = 3
 /** Episodes of the groups of the next two updates: two groups of two for each. */
@@ -234,5 +235,29 @@ describe('a build that is gone', () => {
     expect(own.map((execution) => new Set(buildsOf(execution)).size)).toEqual([1, 1])
     await expectWhole('changed', before)
     expect(learningRates.get('changed')?.slice(1)).toEqual([0.25, 0.25])
+  }, 300_000)
+})
+
+describe('a history that does not replay on the build that wrote it', () => {
+  // [TAKEOVER-1] [RESULT-1]
+  it('heals itself: the run continues from its last publication, does nothing twice, and the audit trail says so', async () => {
+    const options = { shared: false, workflows: folders.breaking, takeoverLookMs: 500 }
+    const first = await start(options)
+    const gate = await startHeld(first.session, 'broken')
+    await first.session.change('broken', { 'learning.learningRate': 0.25 })
+    await first.end()
+    const before = [...sampled]
+    const next = await start(options)
+    const ended = next.session.result('broken')
+    gate.open()
+    await says(next, /broken.*: its history does not replay on the build that wrote it/)
+    expect(await ended).toMatchObject({ phase: 'done', step: updates })
+    const { executions } = await tasksOf('broken')
+    const own = executions.filter(({ workflowId }) => workflowId === 'broken')
+    expect(own.flatMap(({ history }) => eventsOf(history)).some(isFailedTask)).toBe(true)
+    await expectWhole('broken', before)
+    expect(learningRates.get('broken')?.slice(1)).toEqual([0.25, 0.25])
+    const restarts = (await next.session.audit('broken')).filter(({ what }) => what === 'restart')
+    expect(restarts).toMatchObject([{ by: 'takeover', reason: expect.stringContaining('does not replay') }])
   }, 300_000)
 })

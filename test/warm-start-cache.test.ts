@@ -68,6 +68,8 @@ it('a warm start is made once, found to the byte, and made again with --no-cache
   const kept = join(cache, 'perdure', 'warm-starts')
   const entries = readdirSync(kept)
   expect(entries).toHaveLength(1)
+  const doctor = await startPerdure(home, 'doctor').ended
+  expect(doctor.stdout).toMatch(/warm starts +1 kept, .* in .*warm-starts/)
   writeFileSync(join(kept, entries[0] ?? '', 'model.safetensors'), 'damaged')
   const repaired = await warmStart('repaired')
   expect(repaired.output).not.toContain(taken)

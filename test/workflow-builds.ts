@@ -55,3 +55,22 @@ export const incompatible: CodeChange = [
   ['episode.ts', '  CancellationScope,\n', '  CancellationScope,\n  sleep,\n'],
   ['episode.ts', '    ending = await playTurns', '    await sleep(1)\n    ending = await playTurns'],
 ]
+
+/**
+ * A timer that only a live execution starts, at the beginning of run and group: what runs with it does not replay with it,
+ * as where an execution missed what its history holds.
+ */
+export const breaking: CodeChange = [
+  ['training-run.ts', 'CancellationScope, condition,', 'CancellationScope, condition, sleep, workflowInfo,'],
+  [
+    'training-run.ts',
+    '  await warmStart(state)\n',
+    '  if (!workflowInfo().unsafe.isReplaying) await sleep(1)\n  await warmStart(state)\n',
+  ],
+  ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n  workflowInfo,\n'],
+  [
+    'rollout-group.ts',
+    '    const results = await',
+    '    if (!workflowInfo().unsafe.isReplaying) await sleep(1)\n    const results = await',
+  ],
+]

@@ -58,13 +58,16 @@ test('a home finds its place again, and one that is not used makes room for the 
 
 test('where others use all places, a home works without one and says so', async () => {
   const { workflowService } = connection
-  for (const deploymentName of await deployments())
-    await workflowService.deleteWorkerDeployment({ namespace, deploymentName: deploymentName ?? '' })
-  for (const deploymentName of ['a team of its own', 'another team'])
-    await vi.waitFor(
-      () => workflowService.createWorkerDeployment({ namespace, deploymentName, requestId: deploymentName }),
-      { timeout: 60_000, interval: 500 },
-    )
+  const teams = ['a team of its own', 'another team']
+  // The list follows what was created and deleted with a delay.
+  const takePlaces = async () => {
+    for (const name of await deployments())
+      if (!teams.includes(name ?? ''))
+        await workflowService.deleteWorkerDeployment({ namespace, deploymentName: name ?? '' })
+    for (const deploymentName of teams)
+      await workflowService.createWorkerDeployment({ namespace, deploymentName, requestId: deploymentName })
+  }
+  await vi.waitFor(takePlaces, { timeout: 60_000, interval: 500 })
   await vi.waitFor(async () => expect(await deployments()).toHaveLength(2), {
     timeout: 60_000,
     interval: 100,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { afterEach, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
-import type { RunPhase } from '../workflows/messages.ts'
+import type { RunPhase } from '../learning/run-phase.ts'
 import { type DiskWatch, diskWarning, watchDisk } from './disk-watch.ts'
 
 const run = runId('demo')

@@ -11,8 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import { percent } from '../learning/percent.ts'
+import type { RunPhase } from '../learning/run-phase.ts'
 import { type DiskSpace, diskSpace, type FreeLimit, isShort } from '../storage/disk-use.ts'
-import type { RunPhase } from '../workflows/messages.ts'
 
 /** A disk fills at some hundred megabytes a second at most. */
 const lookEveryMs = 5_000

@@ -6,12 +6,13 @@
  *   tasks. What fails on the way keeps nothing after it from being closed.
  * - The store is the caller's.
  */
-import { join } from 'node:path'
 import { createAuditActivities } from '../activities/audit.ts'
 import { createBranchActivities } from '../activities/branches.ts'
 import { createChildrenActivities } from '../activities/children.ts'
+import { openEngine } from '../activities/engines.ts'
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
+import { createExperimentActivities } from '../activities/experiments.ts'
 import { createOpenRuns } from '../activities/open-runs.ts'
 import { createRunActivities } from '../activities/run.ts'
 import { createSamplingActivities } from '../activities/sampling.ts'
@@ -21,13 +22,8 @@ import { createTrainingActivities } from '../activities/training.ts'
 import { createTrajectoryActivities } from '../activities/trajectory.ts'
 import { type AroundPart, createTurnActivities } from '../activities/turns.ts'
 import { type Activities, heartbeating } from '../activities/wrapping.ts'
-import type { RunConfig } from '../config/schema.ts'
-import { isSynchronous } from '../learning/admission.ts'
-import { cacheFolder, isCacheOff } from '../machine/cache-folder.ts'
+import { isCacheOff, warmStartsFolder } from '../machine/cache-folder.ts'
 import { checkpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
-import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
-import type { Engine } from '../policy/engines/engine.ts'
-import { createTrainer } from '../policy/trainer/embedded.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
 import type { Role, RoleWorkerOptions } from './role-worker-options.ts'
@@ -51,10 +47,11 @@ interface Dependencies
 }
 
 export function openRoleActivities(dependencies: Dependencies): RoleActivities {
-  const { home, store, log, findEnvironment, createEngine = embeddedEngine } = dependencies
+  const { home, store, log, findEnvironment } = dependencies
+  const { createEngine = (config, run) => openEngine(config, run, log) } = dependencies
   const runs = createOpenRuns({ home, store, findEnvironment })
   const serving = createServing({ runs, createEngine, log })
-  const trainers = createTrainers(dependencies.createTrainer ?? ((threads) => createTrainer({ threads })))
+  const trainers = createTrainers(dependencies.createTrainer)
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
@@ -81,6 +78,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
           ...createEvaluationActivities({ store, runs }),
           ...createAuditActivities({ store }),
           ...createChildrenActivities(),
+          ...createExperimentActivities({ store }),
         }),
       ),
       trainer: heartbeating(
@@ -96,15 +94,5 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
 
 /** Warm starts in the user's cache; none where another trainer makes them, whose code is in no key. */
 function warmStartsOf({ cache = !isCacheOff(), createTrainer: other, log }: Dependencies) {
-  return cache && other === undefined
-    ? checkpointCache(join(cacheFolder(), 'warm-starts'), { log })
-    : undefined
-}
-
-/** The engine of a run whose configuration names no other. */
-export function embeddedEngine(config: RunConfig): Promise<Engine> {
-  const { threads, contextLength } = config.policy
-  // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
-  const exact = isSynchronous(config.rollout)
-  return createEmbeddedEngine({ threads, contextLength, maxBatch: 64, exact })
+  return cache && other === undefined ? checkpointCache(warmStartsFolder(), { log }) : undefined
 }

@@ -7,7 +7,7 @@
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import type { HomeName } from '../identity/identity.ts'
+import type { HomeName, RunId } from '../identity/identity.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { TemporalConnection } from '../temporal/connection.ts'
@@ -24,9 +24,9 @@ export interface RoleWorkerOptions {
   readonly home: string
   readonly roles: readonly Role[]
   readonly log: (line: string) => void
-  /** The engine of a run; the embedded one by default. */
-  readonly createEngine?: (config: RunConfig) => Promise<Engine>
-  /** The process's trainer for runs that ask for so many threads; the embedded one by default. */
+  /** The engine of a run; the one that its configuration names by default. */
+  readonly createEngine?: (config: RunConfig, run: RunId) => Promise<Engine>
+  /** The process's trainer for runs of such settings; by default the one that they name. */
   readonly createTrainer?: CreateTrainer
   /** Whether warm starts are taken from the user's cache and kept there; true unless `PERDURE_NO_CACHE` is set. */
   readonly cache?: boolean | undefined

@@ -1,46 +1,58 @@
 /**
- * Takeover: continues the workflows of another build once it has no workers.
+ * Takeover: continues the workflows of another build once it has no workers, and those of its own build whose history does
+ * not replay.
+ *
+ * A history does not replay on the build that wrote it where an execution missed what the history holds, as on a machine
+ * that stood still while its server was killed. The server then gives its task to workers again and again, forever.
  *
  * Invariants
  * - What a build began stays with its workers while there are any.
  * - What replays continues at its last step. What does not starts again, and finds its finished work under its identity.
  * - A run that does not replay continues from its last publication, with every order that it has taken.
+ * - [TAKEOVER-1] What does not replay on its own build starts again without a person, once its task has failed five times
+ *   in a row, and no more often than `restart.ts` allows.
+ * - A task that fails for another reason, as for a missing key, is left to who can repair that.
  */
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
+import { DeterminismViolationError } from '@temporalio/workflow'
 import { reasonOf } from '../faults/reason.ts'
-import { type HomeName, parseWorkflowId, type RunId, runId } from '../identity/identity.ts'
-import { isNotFound } from '../temporal/call-status.ts'
-import { searchAttributes } from '../workflows/messages.ts'
+import type { HomeName } from '../identity/identity.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import type { Deployment } from './deployment.ts'
 import { listedBuild } from './deployment-calls.ts'
-import { type RecordedExecution, replayFaults } from './replay.ts'
+import { replayFaults } from './replay.ts'
+import {
+  countRestarts,
+  inParallel,
+  type Left,
+  type Recorded,
+  type RestartOptions,
+  recorded,
+  remedyOf,
+  restart,
+  unlessEnded,
+  withDescendants,
+} from './restart.ts'
 import type { BuiltWorkflows } from './workflow-bundle.ts'
 
 /** Workers that come back after a restart are back by the next round. */
 const usuallyEveryMs = 60_000
 /** A caller that wants to continue a run waits no longer than this for the rest. */
 const lookedWithinMs = 60_000
-const atOnce = 16
 /** At most so many names of a list are printed. */
 const shown = 5
 
-/** Numbers of Temporal's API. */
-const allowDuplicate = 1
-const terminateExisting = 3
+/** The server says so of an execution whose task has failed or timed out five times in a row, until one is completed. */
+const failing = 'TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")'
 
-export interface TakeoverOptions {
-  readonly client: Client
+export interface TakeoverOptions extends RestartOptions {
   /** Whose work is taken over. */
   readonly home: HomeName
   readonly deployment: Deployment
   readonly workflows: BuiltWorkflows
   /** Whether processes of other builds may come back: what they left is then left to them for a while. */
   readonly shared: boolean
-  /** Ends the run's execution and continues from its last publication in a new one. */
-  readonly relaunch: (run: RunId) => Promise<void>
   readonly log: (line: string) => void
   /** Milliseconds between two rounds; a minute by default. */
   readonly everyMs?: number | undefined
@@ -52,31 +64,6 @@ export interface Takeover {
   close(): Promise<void>
 }
 
-/** An execution that this build is to continue. */
-interface Left {
-  readonly workflowId: string
-  readonly runId: string
-  readonly type: string
-  readonly taskQueue: string
-  readonly build: string
-  readonly parent: string | undefined
-}
-
-type Recorded = Left & RecordedExecution
-
-/** What is done with an execution that does not replay. */
-type Remedy = 'relaunch' | 'begin again' | 'terminate'
-
-const remedies: Readonly<Record<string, Remedy>> = {
-  trainingRun: 'relaunch',
-  rolloutGroup: 'begin again',
-  evaluation: 'begin again',
-  branch: 'begin again',
-  // Who waits for an episode plays another attempt, and a schedule fires again.
-  episode: 'terminate',
-  scheduledEvaluation: 'terminate',
-}
-
 /** Takes over until it is closed, from when new workflows start on this build. */
 export function startTakeover(options: TakeoverOptions): Takeover {
   const { client, deployment, shared, log, everyMs = usuallyEveryMs } = options
@@ -85,6 +72,8 @@ export function startTakeover(options: TakeoverOptions): Takeover {
   const { promise: looked, resolve: settle } = Promise.withResolvers<void>()
   /** Builds that were found without workers in the round before. */
   let alone: ReadonlySet<string> = new Set()
+  /** What was reported as left to a person. */
+  const reported = new Set<string>()
 
   async function round(patient: boolean): Promise<void> {
     const found = new Set<string>()
@@ -96,6 +85,7 @@ export function startTakeover(options: TakeoverOptions): Takeover {
       else await takeOver(options, build, left)
     }
     alone = found
+    if (!signal.aborted) await restartBroken(options, reported)
   }
 
   async function work(): Promise<void> {
@@ -104,7 +94,7 @@ export function startTakeover(options: TakeoverOptions): Takeover {
       try {
         await client.withAbortSignal(signal, () => round(patient))
       } catch (error) {
-        if (!signal.aborted) log(`what other builds left is looked for later: ${reasonOf(error)}`)
+        if (!signal.aborted) log(`what is left to take over is looked for later: ${reasonOf(error)}`)
       }
       settle()
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
@@ -125,8 +115,17 @@ export function startTakeover(options: TakeoverOptions): Takeover {
   }
 }
 
-async function listLeft({ client, deployment }: TakeoverOptions): Promise<readonly Left[]> {
-  const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${deployment.name}" AND TemporalWorkerDeploymentVersion != "${listedBuild(deployment.name, deployment.build)}"`
+/** Executions in progress of builds other than this one. */
+function listLeft(options: TakeoverOptions): Promise<readonly Left[]> {
+  const { name, build } = options.deployment
+  return listRunning(options, `TemporalWorkerDeploymentVersion != "${listedBuild(name, build)}"`)
+}
+
+async function listRunning(
+  { client, deployment }: TakeoverOptions,
+  condition: string,
+): Promise<readonly Left[]> {
+  const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${deployment.name}" AND ${condition}`
   const prefix = listedBuild(deployment.name, '')
   const left: Left[] = []
   for await (const execution of client.workflow.list({ query })) {
@@ -142,27 +141,21 @@ async function listLeft({ client, deployment }: TakeoverOptions): Promise<readon
 
 async function takeOver(options: TakeoverOptions, from: string, left: readonly Left[]): Promise<void> {
   const { client, deployment, workflows, log } = options
-  const recorded: Recorded[] = []
-  await inParallel(left, async (each) => {
-    const handle = client.workflow.getHandle(each.workflowId, each.runId)
-    recorded.push({ ...each, history: await handle.fetchHistory() })
-  })
+  const executions = await recorded(client, left)
   // What has not done anything yet fits any build.
-  const faults = await replayFaults(recorded.filter(hasDoneSomething), workflows)
-  const again = withDescendants(recorded, new Set(faults.keys()))
-  const moved = recorded.filter(({ workflowId }) => !again.has(workflowId))
+  const faults = await replayFaults(executions.filter(hasDoneSomething), workflows)
+  const again = withDescendants(executions, new Set(faults.keys()))
+  const moved = executions.filter(({ workflowId }) => !again.has(workflowId))
+  const reason = `build ${deployment.build} cannot replay what build ${from} began`
   if (faults.size > 0)
     log(
-      `build ${deployment.build} cannot replay what build ${from} began: ${listed([...faults.keys()])}; ${again.size} begin again from what they have stored (${[...faults.values()][0]?.message})`,
+      `${reason}: ${listed([...faults.keys()])}; ${again.size} begin again from what they have stored (${firstOf(faults)})`,
     )
-  for (const remedy of ['terminate', 'begin again', 'relaunch'] as const)
-    await inParallel(
-      recorded.filter(({ workflowId, type }) => again.has(workflowId) && remedies[type] === remedy),
-      (each) =>
-        remedy === 'relaunch'
-          ? options.relaunch(runId(parseWorkflowId(each.workflowId).id))
-          : end(client, each, remedy),
-    )
+  await restart(
+    options,
+    executions.filter(({ workflowId }) => again.has(workflowId)),
+    { remedyFor: ({ type }) => remedyOf(type, 0), reason },
+  )
   await inParallel(moved, (each) => move(client, each, deployment))
   if (moved.length > 0)
     log(
@@ -170,22 +163,45 @@ async function takeOver(options: TakeoverOptions, from: string, left: readonly L
     )
 }
 
+/** Restarts what this build began and does not replay. @param reported what is left to a person, each said once */
+async function restartBroken(options: TakeoverOptions, reported: Set<string>): Promise<void> {
+  const { client, deployment, workflows, log } = options
+  const own = `TemporalWorkerDeploymentVersion = "${listedBuild(deployment.name, deployment.build)}"`
+  const suspects = await listRunning(options, `${own} AND ${failing}`)
+  if (suspects.length === 0) return
+  const failed = await replayFaults(await recorded(client, suspects), workflows)
+  const faults = new Map([...failed].filter(([, error]) => error instanceof DeterminismViolationError))
+  if (faults.size === 0) return
+  const running = await listRunning(options, own)
+  const again = withDescendants(running, new Set(faults.keys()))
+  const restarts = new Map<string, number>()
+  await inParallel([...faults.keys()], async (workflowId) => {
+    restarts.set(workflowId, await countRestarts(client, workflowId))
+  })
+  const remedyFor = ({ type, workflowId }: Left) => remedyOf(type, restarts.get(workflowId) ?? 0)
+  const executions = running.filter(({ workflowId }) => again.has(workflowId))
+  const left = executions.filter((each) => remedyFor(each) === 'leave').map(({ workflowId }) => workflowId)
+  const restarted = executions.filter((each) => remedyFor(each) !== 'leave')
+  const reason = 'its history does not replay on the build that wrote it'
+  if (restarted.length > 0)
+    log(
+      `${listed([...faults.keys()])}: ${reason}; ${restarted.length} begin again from what they have stored (${firstOf(faults)})`,
+    )
+  for (const workflowId of left.filter((each) => !reported.has(each))) {
+    reported.add(workflowId)
+    log(
+      `${workflowId}: ${reason}, again and again: it is tried anew in an hour, or by \`perdure resume\` after an upgrade`,
+    )
+  }
+  await restart(options, await recorded(client, restarted), { remedyFor, reason })
+}
+
 function hasDoneSomething({ history }: Recorded): boolean {
   return (history.events ?? []).some((event) => event.workflowTaskCompletedEventAttributes != null)
 }
 
-/** What ends with its parent begins again with it; a run's children are on their own. */
-function withDescendants(recorded: readonly Recorded[], faulty: ReadonlySet<string>): ReadonlySet<string> {
-  const again = new Set(faulty)
-  const types = new Map(recorded.map(({ workflowId, type }) => [workflowId, type]))
-  const follows = ({ workflowId, parent }: Recorded) =>
-    parent !== undefined &&
-    again.has(parent) &&
-    remedies[types.get(parent) ?? ''] !== 'relaunch' &&
-    !again.has(workflowId)
-  for (let next = recorded.find(follows); next !== undefined; next = recorded.find(follows))
-    again.add(next.workflowId)
-  return again
+function firstOf(faults: ReadonlyMap<string, Error>): string {
+  return [...faults.values()][0]?.message ?? ''
 }
 
 /** Its next task goes to this build, which it belongs to from then on. */
@@ -202,53 +218,6 @@ async function move(client: Client, { workflowId, runId }: Left, to: Deployment)
       updateMask: { paths: ['versioning_override'] },
     }),
   )
-}
-
-async function end(client: Client, execution: Recorded, remedy: 'begin again' | 'terminate'): Promise<void> {
-  const { workflowId, runId, history } = execution
-  if (remedy === 'terminate') {
-    const reason = 'another build of the workflows, which cannot replay it, took over'
-    await unlessEnded(() => client.workflow.getHandle(workflowId, runId).terminate(reason))
-    return
-  }
-  const [first] = history.events ?? []
-  const begun = first?.workflowExecutionStartedEventAttributes
-  if (begun == null) throw new RangeError(`the history of ${workflowId} does not begin with its start`)
-  const ours = new Set<string>(Object.values(searchAttributes).map(({ name }) => name))
-  const attributes = Object.entries(begun.searchAttributes?.indexedFields ?? {})
-  await client.workflowService.startWorkflowExecution({
-    namespace: client.options.namespace,
-    requestId: randomUUID(),
-    workflowId,
-    workflowType: begun.workflowType ?? null,
-    taskQueue: { name: execution.taskQueue },
-    input: begun.input ?? null,
-    header: begun.header ?? null,
-    memo: begun.memo ?? null,
-    searchAttributes: { indexedFields: Object.fromEntries(attributes.filter(([name]) => ours.has(name))) },
-    workflowTaskTimeout: begun.workflowTaskTimeout ?? null,
-    priority: begun.priority ?? null,
-    userMetadata: first?.userMetadata ?? null,
-    workflowIdReusePolicy: allowDuplicate,
-    // In one step: a caller would wait forever for an identity without an execution.
-    workflowIdConflictPolicy: terminateExisting,
-  })
-}
-
-async function unlessEnded(work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (!isNotFound(error)) throw error
-  }
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = [...items]
-  const workOff = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await work(next)
-  }
-  await Promise.all(Array.from({ length: atOnce }, workOff))
 }
 
 function listed(names: readonly string[]): string {

@@ -1,24 +1,31 @@
 import { expect, test } from 'vitest'
 import { createTrainer } from '../policy/trainer/embedded.ts'
-import { createTrainers } from './trainers.ts'
+import { createTrainers, type TrainerSettings } from './trainers.ts'
+
+const embedded = (threads: number): TrainerSettings => ({
+  threads,
+  trainer: 'embedded',
+  trainerStallSeconds: 900,
+})
 
 test('runs that ask for the same number of threads share a trainer, others have their own', async () => {
   const asked: number[] = []
-  const trainers = createTrainers((threads) => {
+  const trainers = createTrainers(({ threads }) => {
     asked.push(threads)
     return createTrainer({ threads })
   })
   expect(asked).toEqual([])
-  const two = trainers.of(2)
-  expect(trainers.of(2)).toBe(two)
-  expect(trainers.of(16)).not.toBe(two)
-  expect(asked).toEqual([2, 16])
+  const two = trainers.of(embedded(2))
+  expect(trainers.of(embedded(2))).toBe(two)
+  expect(trainers.of(embedded(16))).not.toBe(two)
+  expect(trainers.of({ ...embedded(2), trainer: ['python3'] })).not.toBe(two)
+  expect(asked).toEqual([2, 16, 2])
   await trainers.closeAll()
 })
 
 test('closing closes those that were made', async () => {
-  const trainers = createTrainers((threads) => createTrainer({ threads }))
-  const trainer = trainers.of(1)
+  const trainers = createTrainers()
+  const trainer = trainers.of(embedded(1))
   await trainers.closeAll()
   const read = { tokens: new Int32Array(), offsets: new Int32Array(), lossMask: new Uint8Array() }
   await expect(

@@ -1,29 +1,38 @@
 /**
- * The trainers of a process, one for each number of threads that its runs ask for.
+ * The trainers of a process, one for each way in which its runs want to be trained.
  *
  * Invariants
- * - Runs that ask for the same number of threads share a trainer.
+ * - Runs that ask for the same trainer and number of threads share a trainer.
  * - A trainer is made when a run first needs it; `closeAll` closes those that were made.
  */
+import type { RunConfig } from '../config/schema.ts'
+import { createTrainer } from '../policy/trainer/embedded.ts'
+import { createModuleTrainer } from '../policy/trainer/module-trainer.ts'
+import { createProcessTrainer } from '../policy/trainer/process-trainer.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 
-/** Makes a trainer whose steps take so many threads. */
-export type CreateTrainer = (threads: number) => Trainer
+/** What a run says of its trainer. */
+export type TrainerSettings = Pick<RunConfig['policy'], 'threads' | 'trainer' | 'trainerStallSeconds'>
+
+/** Makes the trainer of such settings. */
+export type CreateTrainer = (settings: TrainerSettings) => Trainer
 
 export interface Trainers {
-  of(threads: number): Trainer
+  of(settings: TrainerSettings): Trainer
   closeAll(): Promise<void>
 }
 
-export function createTrainers(create: CreateTrainer): Trainers {
-  const made = new Map<number, Trainer>()
+/** @param create makes a trainer; by default the embedded one, or that of the module or command which the run names */
+export function createTrainers(create: CreateTrainer = configuredTrainer): Trainers {
+  const made = new Map<string, Trainer>()
   return {
-    of(threads) {
-      const known = made.get(threads)
+    of({ threads, trainer, trainerStallSeconds }) {
+      const key = JSON.stringify([threads, trainer, trainer === 'embedded' ? 0 : trainerStallSeconds])
+      const known = made.get(key)
       if (known !== undefined) return known
-      const trainer = create(threads)
-      made.set(threads, trainer)
-      return trainer
+      const found = create({ threads, trainer, trainerStallSeconds })
+      made.set(key, found)
+      return found
     },
     async closeAll() {
       const all = [...made.values()]
@@ -31,4 +40,13 @@ export function createTrainers(create: CreateTrainer): Trainers {
       await Promise.all(all.map((trainer) => trainer.close()))
     },
   }
+}
+
+function configuredTrainer({ threads, trainer, trainerStallSeconds }: TrainerSettings): Trainer {
+  const embedded = createTrainer({ threads })
+  if (trainer === 'embedded') return embedded
+  const watched = { threads, stallMs: trainerStallSeconds * 1000 }
+  return typeof trainer === 'string'
+    ? createModuleTrainer({ path: trainer, ...watched }, embedded)
+    : createProcessTrainer({ command: trainer, ...watched }, embedded)
 }

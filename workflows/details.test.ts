@@ -18,7 +18,7 @@ import {
   episodeSummary,
 } from './details.ts'
 import { lastDetails, lastDetailsBytes } from './last-details.ts'
-import { listLink, listQuery, table, verbatim, workflowLink } from './links.ts'
+import { dashboardLink, listLink, listQuery, plainLines, table, verbatim, workflowLink } from './links.ts'
 import type { BranchPlan, EpisodePlan, EpisodeResult, EvaluationPlan } from './messages.ts'
 
 const run = runId('demo')
@@ -56,6 +56,20 @@ describe('details', () => {
     expect(episodeFacts({ ...plan, episode, from }, place)).toMatch(
       /branch.*b5-v9.*turn 5 of \[demo\/g3\/s2/s,
     )
+  })
+
+  it('lead to the page of the dashboard where its address is known, with the address as their text', () => {
+    expect(episodeFacts(plan, place)).not.toContain('dashboard')
+    const url = 'http://127.0.0.1:8450/#/episodes/demo/g3/s2/a1'
+    expect(episodeFacts({ ...plan, dashboardUrl: 'http://127.0.0.1:8450/' }, place)).toContain(
+      `[${url}](${url})`,
+    )
+    // Also where the page lies below a path, and where a run has a name to encode.
+    const below = 'https://runs.example/perdure/#/runs/a%20b'
+    expect(dashboardLink('https://runs.example/perdure', 'runs', 'a b')).toBe(`[${below}](${below})`)
+    expect(plainLines(`Dashboard: ${dashboardLink('https://runs.example/perdure', 'runs', 'a b')}`)).toEqual([
+      `Dashboard: ${below}`,
+    ])
   })
 
   it('of an episode tell the latest turns, and how many there were before', () => {

@@ -7,8 +7,9 @@
  * - This module is pure and safe inside workflows.
  */
 import { isBranchId, type ParentId, parseEpisodeId } from '../identity/identity.ts'
+import type { PagePlace } from '../identity/page-address.ts'
 import type { Outcome } from '../learning/outcome.ts'
-import { figure, listLink, type Place, table, verbatim, workflowLink } from './links.ts'
+import { dashboardLink, figure, listLink, type Place, table, verbatim, workflowLink } from './links.ts'
 import type {
   BranchPlan,
   EpisodePlan,
@@ -46,8 +47,18 @@ export function episodeFacts(plan: EpisodePlan, place: Place): string {
         : ['plays on from', `turn ${from.turn} of ${workflowLink(place, from.episode)}`],
       ['sample', `${sample}, attempt ${attempt}`],
       ['policy', `${policyOf(plan.versions)}, temperature ${figure(temperature)}`],
+      ...dashboardRow(plan, 'episodes', episode),
     ],
   )
+}
+
+/** Of a table of facts: where curves, messages and tokens are seen; none where that is not known. */
+function dashboardRow(
+  { dashboardUrl }: Pick<EpisodePlan, 'dashboardUrl'>,
+  place: PagePlace,
+  id: string,
+): readonly (readonly string[])[] {
+  return dashboardUrl === undefined ? [] : [['dashboard', dashboardLink(dashboardUrl, place, id)]]
 }
 
 function kindOf(parent: ParentId): string {
@@ -120,6 +131,7 @@ export function groupFacts(
       ['admitted at', `version ${version}`],
       ['episodes', quorum === groupSize ? `${groupSize}` : `${groupSize}, ${quorum} suffice`],
       ['policy', `${policyOf(episode.versions)}, temperature ${figure(episode.temperature)}`],
+      ...dashboardRow(episode, 'groups', group),
     ],
   )
 }
@@ -157,6 +169,7 @@ export function branchFacts({ branch, run, version, episode }: BranchPlan, place
       ['run', workflowLink(place, run)],
       ['plays on from', `turn ${episode.from.turn} of ${workflowLink(place, episode.from.episode)}`],
       ['policy', `version ${version}, temperature ${figure(episode.temperature)}`],
+      ...dashboardRow(episode, 'groups', branch),
     ],
   )
 }
@@ -202,6 +215,7 @@ export function evaluationFacts(plan: EvaluationPlan, place: Place): string {
       ['suite', `${suite}: ${episode.task}, split ${episode.split}`],
       ['version', `${version}, temperature ${figure(episode.temperature)}`],
       ['episodes', samples === 1 ? `${episodes}` : `${episodes} instances of ${samples} samples`],
+      ...dashboardRow(episode, 'groups', evaluation),
     ],
   )
 }

@@ -21,6 +21,7 @@ import type { BranchActivities } from '../activities/branches.ts'
 import type { ChildrenActivities } from '../activities/children.ts'
 import type { EnvironmentActivities } from '../activities/environment.ts'
 import type { EvaluationActivities } from '../activities/evaluation.ts'
+import type { ExperimentActivities } from '../activities/experiments.ts'
 import type { RunActivities } from '../activities/run.ts'
 import type { SamplingActivities } from '../activities/sampling.ts'
 import type { TrainingActivities } from '../activities/training.ts'
@@ -49,6 +50,32 @@ const yieldingLimits = {
   startToCloseTimeout: '2 hours', // the time in which a slow engine collects the groups of an update
   scheduleToCloseTimeout: '12 hours', // beyond a night something is wrong
 } as const
+
+/** How long a turn may be waited for. */
+interface TurnWait {
+  /** Whether it yields to training. */
+  readonly yields: boolean
+  /** What the engine may take for one action. */
+  readonly answerSeconds?: number
+}
+
+/** Time for what a turn is beside its action. */
+const besideSeconds = 60
+
+/** The limits of a turn; longer than usual where the configuration gives the engine longer. */
+function turnLimits({ yields, answerSeconds = 0 }: TurnWait) {
+  const own = yields ? yieldingLimits : limits
+  if (answerSeconds <= 300) return own // what all of them allow
+  const longest = answerSeconds + besideSeconds
+  const several = 4 * longest // tries, as many as fit into the usual limits
+  return yields && several <= 2 * 3600
+    ? own
+    : ({
+        ...own,
+        startToCloseTimeout: `${longest} seconds`,
+        scheduleToCloseTimeout: `${several} seconds`,
+      } as const)
+}
 
 /** Small writes that must not be given up: a full disk or a locked store may need a person. */
 const writeLimits = {
@@ -84,9 +111,9 @@ function onQueue<Activities>(
 /** Activities of one turn that any worker of the role may do. */
 export function samplingActivities(
   dispatch: Dispatch,
-  { yields }: { readonly yields: boolean },
+  wait: TurnWait,
 ): ActivityInterfaceFor<SamplingActivities> {
-  const own = yields ? yieldingLimits : limits
+  const own = turnLimits(wait)
   return dispatch === 'local'
     ? (proxyLocalActivities<SamplingActivities>({
         ...own,
@@ -96,8 +123,8 @@ export function samplingActivities(
 }
 
 /** Blocks of turns, of an episode that plays where both its environment and the engine are. */
-export function blockActivities({ yields }: { readonly yields: boolean }) {
-  return proxyLocalActivities<TurnActivities>({ ...(yields ? yieldingLimits : limits), ...local })
+export function blockActivities(wait: TurnWait) {
+  return proxyLocalActivities<TurnActivities>({ ...turnLimits(wait), ...local })
 }
 
 /** The queue on which an episode plays; undefined: its parent's. */
@@ -148,6 +175,13 @@ export const runActivities = onQueue<RunActivities>('policy', {
 
 /** Results of evaluations: small writes to the store. */
 export const evaluationActivities = onQueue<EvaluationActivities>('policy', writeLimits)
+
+/** Runs of an experiment: small writes, and waits that end by themselves and are begun anew. */
+export const experimentActivities = onQueue<ExperimentActivities>('policy', {
+  startToCloseTimeout: '1 hour', // twice the longest wait
+  scheduleToCloseTimeout: '30 days', // the machine of an experiment may be needed for something else
+  retry,
+})
 
 /** How children of a run have ended; a wait for that ends by itself and is begun anew. */
 export const childrenActivities = onQueue<ChildrenActivities>('policy', {

@@ -84,7 +84,7 @@ function openingOf(plan: EpisodePlan) {
 /** As many turns as fit into a block in one activity, which also opens the session, and seals the episode. */
 async function playInBlocks(plan: EpisodePlan, tally: Tally, blockMs: number): Promise<Ending> {
   const { temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
-  const { playTurns } = blockActivities({ yields: yieldsToTraining(plan.episode) })
+  const { playTurns } = blockActivities(waitOf(plan))
   const drawOf = drawsOf(plan)
   let { turnLimit } = plan
   for (let opens = true; ; opens = false) {
@@ -109,7 +109,7 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
   const { episode, run, temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
   const opening = openingOf(plan)
   const drawOf = drawsOf(plan)
-  const { sampleAction } = samplingActivities(plan.dispatch, { yields: yieldsToTraining(episode) })
+  const { sampleAction } = samplingActivities(plan.dispatch, waitOf(plan))
   const { openEnvironment, stepEnvironment } = environmentActivities
   const session = await openEnvironment(opening)
   if (session.sealedAs !== undefined) return { outcome: session.sealedAs }
@@ -132,6 +132,11 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
     if (outcome !== null) return { outcome }
   }
   return { outcome: 'turn_limit' }
+}
+
+/** How long its turns may be waited for. */
+function waitOf({ episode, answerSeconds }: EpisodePlan) {
+  return { yields: yieldsToTraining(episode), ...(answerSeconds === undefined ? {} : { answerSeconds }) }
 }
 
 /** Bounds what an activity is given; more do not fit into a block's time anyway. */

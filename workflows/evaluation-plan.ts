@@ -27,7 +27,7 @@ type Suite = RunConfig['evaluation']['suites'][number]
 /** What all episodes of a task have in common. */
 export function episodeRules(
   run: RunId,
-  { rollout, orchestration, seed, tasks }: RunConfig,
+  { rollout, orchestration, policy, seed, tasks }: RunConfig,
   taskIndex: number,
 ): Omit<EpisodePlan, 'episode' | 'split' | 'position' | 'versions' | 'temperature'> {
   return {
@@ -43,6 +43,9 @@ export function episodeRules(
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
     ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
+    // Runs of an earlier release have no such setting.
+    ...(policy.engineTimeoutSeconds === undefined ? {} : { answerSeconds: policy.engineTimeoutSeconds }),
+    ...(orchestration.dashboardUrl ? { dashboardUrl: orchestration.dashboardUrl } : {}),
   }
 }
 

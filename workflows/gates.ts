@@ -11,6 +11,7 @@ import { bestOf } from '../learning/best-version.ts'
 import { hasFallen, type Trials } from '../learning/gate.ts'
 import { percent } from '../learning/percent.ts'
 import { enterOrders } from './audit-trail.ts'
+import { gatesInForce } from './gate-settings.ts'
 import type { EvaluationSummary } from './messages.ts'
 import type { TrainingState } from './training-state.ts'
 import { receiveEvaluation } from './transitions/evaluations.ts'
@@ -22,17 +23,12 @@ type Gate = TrainingState['config']['evaluation']['gates'][number]
 /** Takes in a finished evaluation, and judges it by the gates of its suite. */
 export async function judgeEvaluation(state: TrainingState, summary: EvaluationSummary): Promise<void> {
   if (!receiveEvaluation(state, summary) || summary.version < state.lineStart) return
-  for (const gate of gatesOf(state)) {
+  for (const gate of gatesInForce(state)) {
     const reference = referenceOf(state, gate, summary)
     if (gate.suite !== summary.suite || reference === undefined) continue
     if (hasFallen(trialsOf(state, reference), trialsOf(state, summary), gate))
       await close(state, gate, { before: reference, after: summary })
   }
-}
-
-/** A run that an earlier release started has none. */
-function gatesOf(state: TrainingState): readonly Gate[] {
-  return state.config.evaluation.gates ?? []
 }
 
 /** What a version is compared with, of those before it; undefined for the first. */

@@ -1,5 +1,5 @@
 /**
- * Links of the Temporal UI, in Markdown.
+ * Links of the Temporal UI, in Markdown: to workflows, to lists of them, and to the page of `perdure ui`.
  *
  * Invariants
  * - A link leads to the latest execution of a workflow id, whatever the id is made of.
@@ -7,6 +7,7 @@
  * - This module is pure and safe inside workflows.
  */
 import { type HomeName, workflowIdOf } from '../identity/identity.ts'
+import { type PagePlace, pageAddress } from '../identity/page-address.ts'
 import { searchAttributes } from './messages.ts'
 
 type Attribute = keyof typeof searchAttributes
@@ -23,6 +24,15 @@ export type Condition = readonly [Attribute, '=' | '!=' | '<' | '>', string | nu
 /** @param id the work's own, without its home. @example workflowLink(place, 'demo/g3') // '[demo/g3](/namespaces/…)' */
 export function workflowLink({ namespace, home }: Place, id: string, text: string = id): string {
   return `[${text}](/namespaces/${namespace}/workflows/${encodeURIComponent(workflowIdOf(home, id))})`
+}
+
+/**
+ * The page of `perdure ui` about a piece of work. Its text is its address, which so stays where links are not kept.
+ * @param dashboardUrl where the page is served
+ */
+export function dashboardLink(dashboardUrl: string, place: PagePlace, id: string): string {
+  const url = `${dashboardUrl.replace(/\/$/, '')}/${pageAddress(place, id)}`
+  return `[${url}](${url})`
 }
 
 /** Attributes that name work: they hold workflow ids. */

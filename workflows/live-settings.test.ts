@@ -10,9 +10,13 @@ import { initialState } from './training-state.ts'
 
 const state = initialState(
   runId('probe'),
-  resolveConfig({ tasks: [{ task: 'kg' }, { task: 'os' }], evaluation: { suites: [] } }),
+  resolveConfig({ tasks: [{ task: 'kg' }, { task: 'os' }], evaluation: evaluationWith({}) }),
   0,
 )
+
+function evaluationWith(gate: { readonly [field: string]: number }) {
+  return { suites: [{ name: 'few', task: 'kg' }], gates: [{ suite: 'few', ...gate }] }
+}
 
 /** The next number that a double can hold, upwards or downwards. */
 function beside(value: number, up: boolean): number {
@@ -35,7 +39,9 @@ function probesOf({ whole, atLeast, above, atMost, below }: Bounds): readonly nu
 }
 
 function configWith(key: string, value: number): ConfigInput {
-  const [section = '', name = '', field = ''] = key.split('.')
+  const [section = '', name = '', field = '', part = ''] = key.split('.')
+  const tasks = [{ task: 'kg' }, { task: 'os' }]
+  if (section === 'evaluation') return { tasks, evaluation: evaluationWith({ [part]: value }) }
   const evaluation = { suites: [] }
   if (section === 'tasks') return { tasks: [{ task: 'kg', [field]: value }, { task: 'os' }], evaluation }
   return { evaluation, [section]: { [name]: value } }

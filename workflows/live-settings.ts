@@ -10,10 +10,11 @@ import { settingsInForce } from '../learning/settings-in-force.ts'
 import { largestState, mostOutstanding, mostStateBytes, type StateSize } from '../learning/state-bounds.ts'
 import { isPlayable, playableWords } from '../learning/task-mix.ts'
 import { shownValue, wrongValueWords } from '../learning/wrong-value.ts'
+import { gatesInForce } from './gate-settings.ts'
 import type { LearningChange, RolloutChange, SettingsChange } from './messages.ts'
 import { rolloutSettings } from './rollout-settings.ts'
 import type { TrainingState } from './training-state.ts'
-import { changeLearning, changeRollout, changeWeight } from './transitions/settings.ts'
+import { changeGateDrop, changeLearning, changeRollout, changeWeight } from './transitions/settings.ts'
 
 type LiveKey = keyof typeof liveBounds
 
@@ -61,7 +62,17 @@ function weight(task: number): Setting {
   }
 }
 
-const settingsOfAll: Readonly<Record<Exclude<LiveKey, 'tasks.N.weight'>, Setting>> = {
+function gateDrop(gate: number): Setting {
+  return {
+    bounds: liveBounds['evaluation.gates.N.drop'],
+    nullable: false,
+    holds: 'now',
+    read: (state) => gatesInForce(state)[gate]?.drop ?? null,
+    write: (state, value) => changeGateDrop(state, gate, value ?? 0),
+  }
+}
+
+const settingsOfAll: Readonly<Record<Exclude<LiveKey, `${string}.N.${string}`>, Setting>> = {
   'rollout.maxStaleness': rollout('maxStaleness'),
   'rollout.groupsInFlight': rollout('groupsInFlight'),
   'learning.learningRate': learning('learningRate'),
@@ -82,7 +93,23 @@ function liveSettings({ config }: TrainingState): ReadonlyMap<string, Setting> {
   return new Map([
     ...config.tasks.map((_, task): [string, Setting] => [`tasks.${task}.weight`, weight(task)]),
     ...Object.entries(settingsOfAll),
+    // A configuration of an earlier release has no gates.
+    ...(config.evaluation.gates ?? []).map((_, gate): [string, Setting] => [
+      `evaluation.gates.${gate}.drop`,
+      gateDrop(gate),
+    ]),
   ])
+}
+
+/** Every live setting of a run as it holds now, with what it may become, in words. */
+export function settingsNow(
+  state: TrainingState,
+): readonly { readonly key: string; readonly value: number | null; readonly allowed: string }[] {
+  return [...liveSettings(state)].map(([key, { bounds, nullable, read }]) => ({
+    key,
+    value: read(state),
+    allowed: nullable ? `${boundsInWords(bounds)}, or none` : boundsInWords(bounds),
+  }))
 }
 
 /** One setting's change. */
@@ -130,7 +157,10 @@ function objectionToSize(state: TrainingState, change: SettingsChange): string |
   const { groupsPerUpdate } = now
   const maxStaleness = change['rollout.maxStaleness'] ?? now.maxStaleness
   const { 'rollout.groupsInFlight': groupsInFlight = now.groupsInFlight } = change
-  const asOf = (rollout: StateSize['rollout']) => ({ ...state.config, rollout })
+  const asOf = (rollout: StateSize['rollout']) => ({
+    ...state.config,
+    rollout: { ...state.config.rollout, ...rollout },
+  })
   const after = asOf({ groupsPerUpdate, maxStaleness, groupsInFlight })
   const size = largestState(after)
   if (size <= mostStateBytes || size <= largestState(asOf(now))) return undefined

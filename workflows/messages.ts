@@ -6,12 +6,21 @@
  * - Every payload is plain JSON: it is equal to itself after a round trip.
  * - A signal may arrive twice; its handler counts it once, by the identity in it.
  */
+
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common'
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
-import type { BranchId, EpisodeId, EvaluationId, GroupId, RunId } from '../identity/identity.ts'
+import type {
+  BranchId,
+  EpisodeId,
+  EvaluationId,
+  ExperimentName,
+  GroupId,
+  RunId,
+} from '../identity/identity.ts'
 import type { CrossPolicyRule } from '../learning/cross-policy.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
+import type { RunPhase } from '../learning/run-phase.ts'
 
 /** Named here, because declarations of the package cannot name a file inside of Temporal's. */
 type Key<T extends SearchAttributeType> = ReturnType<typeof defineSearchAttributeKey<T>>
@@ -73,6 +82,10 @@ export interface EpisodePlan {
   readonly dispatch: 'local' | 'server'
   /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
   readonly blockMs?: number
+  /** Seconds that one action may take to be sampled; absent: five minutes. */
+  readonly answerSeconds?: number
+  /** Where `perdure ui` serves the page of the home; absent: it is not linked to. */
+  readonly dashboardUrl?: string
 }
 
 /** How an episode ended. */
@@ -153,6 +166,14 @@ export interface EvaluationSummary {
   readonly passAt?: Readonly<Record<string, number>>
 }
 
+/** What the expert of a suite's task reaches on it. */
+export interface ExpertSummary {
+  readonly suite: string
+  /** Share of instances, in [0, 1]. */
+  readonly success: number
+  readonly n: number
+}
+
 /** An evaluation that ended without a result each time that it was done. */
 export interface FailedEvaluation {
   readonly suite: string
@@ -160,17 +181,6 @@ export interface FailedEvaluation {
   /** Why, in words. */
   readonly reason: string
 }
-
-export type RunPhase =
-  | 'starting'
-  | 'warm_start'
-  | 'evaluating'
-  | 'training'
-  | 'paused'
-  | 'stopping'
-  | 'done'
-  | 'stopped'
-  | 'failed'
 
 /** Parts of a warm start. */
 export interface WarmStartProgress {
@@ -201,6 +211,8 @@ export interface RunProgress {
   /** Episodes of the last update, per task; absent where an older version answered. */
   readonly samples?: Readonly<Record<string, number>>
   readonly evaluations: readonly EvaluationSummary[]
+  /** On suites whose task has one, from the store; absent where there are none. */
+  readonly experts?: readonly ExpertSummary[]
   /** The latest; absent where there are none. */
   readonly failedEvaluations?: readonly FailedEvaluation[]
   /** Milliseconds since the epoch. */
@@ -247,6 +259,35 @@ export interface Order {
   /** Why, in words. */
   readonly reason?: string
 }
+
+/** One run of an experiment. */
+export interface ExperimentRun {
+  readonly run: RunId
+  readonly arm: string
+  readonly seed: number
+  /** Runs of one number have the same warm start: the first makes it, the others find it. */
+  readonly warmStart: number
+}
+
+/** An experiment: references, no configurations. */
+export interface ExperimentPlan {
+  readonly experiment: ExperimentName
+  /** In the order in which they begin. */
+  readonly runs: readonly ExperimentRun[]
+  /** How many are in progress at once. */
+  readonly parallel: number
+  /** Where `perdure ui` serves the page of the home; absent where that is not known, and in plans of earlier releases. */
+  readonly dashboardUrl?: string
+}
+
+/** How a run of an experiment ended; `lost` is one whose execution was ended from outside. */
+export interface ExperimentRunEnding {
+  readonly run: RunId
+  readonly status: 'done' | 'stopped' | 'failed' | 'lost'
+}
+
+/** An experiment is continued: runs that have ended without being done are looked at again. */
+export const continueExperiment = defineSignal<[{ readonly parallel: number }]>('continueExperiment')
 
 /** A group ended; the sender repeats it until the run has it. */
 export const groupEnded = defineSignal<[GroupReport]>('groupEnded')

@@ -15,6 +15,7 @@ import {
   log,
   setCurrentDetails,
 } from '@temporalio/workflow'
+import type { RecordedGroup } from '../activities/trajectory.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
@@ -75,14 +76,19 @@ async function playGroup(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
   return done()
 }
 
-/** Stores what came of the group, then tells the run; without episodes it takes part in no update. */
+/**
+ * Stores what came of the group, then tells the run; without episodes it takes part in no update. One that was given up, and begun
+ * again by a run that began again, stays given up: no update could take what the store does not have.
+ */
 async function report(plan: GroupPlan, episodes: readonly EpisodeResult[]): Promise<void> {
   const { group, number, version, run } = plan
   const { taskIndex, task, dispatch } = plan.episode
   const report: GroupReport = { group, number, taskIndex, task, version, episodes }
-  await groupActivities(dispatch).recordGroup({ run, report })
+  const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })
+  // An activity of an earlier release says nothing.
+  const told = recorded?.isAbandoned === true ? { ...report, episodes: [] } : report
   try {
-    await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, report)
+    await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, told)
   } catch (error) {
     if (isCancellation(error)) throw error
     // A run that has ended meanwhile finds the report in the store when it is resumed.

@@ -5,15 +5,17 @@ import { resolveConfig } from '../config/loader.ts'
 import type { ConfigInput, RunConfig } from '../config/schema.ts'
 import { groupId, runId } from '../identity/identity.ts'
 import { clipped, jsonBytes, largestState, mostStateBytes } from '../learning/state-bounds.ts'
+import { mostFollowed } from '../learning/won-instances.ts'
 import { applySettings, objectionTo } from './live-settings.ts'
 import { evaluationsLag, mayUpdate } from './pipeline.ts'
 import { progressOf } from './training-progress.ts'
 import { currentState, initialState, type TrainingState } from './training-state.ts'
 import { enterEvaluation, giveUpEvaluation, receiveEvaluation } from './transitions/evaluations.ts'
 import { enterGroups, receiveGroup } from './transitions/groups.ts'
+import { followInstances } from './transitions/instances.ts'
 import { awaitEffect } from './transitions/orders.ts'
 import { continueRun, pauseRun } from './transitions/phase.ts'
-import { settleUpdate, takeBatch } from './transitions/update.ts'
+import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
 import { enterVersion, pin } from './transitions/versions.ts'
 
 const run = runId('a-run-with-a-name-as-long-as-the-name-of-a-run-may-be-or-nearly')
@@ -24,10 +26,10 @@ function start(input: ConfigInput): TrainingState {
 
 function reportOf(state: TrainingState, number: number, episodes: number) {
   const version = state.inFlight.find((group) => group.number === number)?.version ?? 0
-  const played = Array.from({ length: episodes }, () => ({
+  const played = Array.from({ length: episodes }, (_, sample) => ({
     episode: `${run}/g${number}/s0/a0` as never,
     outcome: 'completed' as const,
-    reward: 1,
+    reward: sample % 2,
     success: true,
     turns: 3,
     actionTokens: 9,
@@ -41,7 +43,9 @@ function update(state: TrainingState): void {
   const taken = takeBatch(state)
   const figures = () => Object.fromEntries(state.config.tasks.map(({ task }) => [task, Math.random()]))
   settleUpdate(state, {
-    groups: taken.map(({ number }) => groupId(run, number)),
+    groups: [...taken.map(({ number }) => number), ...skippedFor(state)].map((number) =>
+      groupId(run, number),
+    ),
     success: figures(),
     reward: figures(),
     samples: figures(),
@@ -77,16 +81,19 @@ const words = fc.string({ unit: 'grapheme', maxLength: 4_000 })
 const configs: fc.Arbitrary<RunConfig | undefined> = fc
   .record({
     groupsPerUpdate: fc.integer({ min: 1, max: 600 }),
+    refill: fc.constantFrom(0, 0.5, 2, 16),
+    wonAgain: fc.constantFrom(0.2, 1),
     maxStaleness: fc.integer({ min: 0, max: 8 }),
     poolSize: fc.integer({ min: 0, max: 16 }),
     suites: fc.integer({ min: 0, max: 64 }),
+    gates: fc.integer({ min: 0, max: 64 }),
     tasks: fc.integer({ min: 1, max: 64 }),
     settings: fc.string({ maxLength: 1_500 }),
   })
-  .map(({ groupsPerUpdate, maxStaleness, poolSize, suites, tasks, settings }) => {
+  .map(({ groupsPerUpdate, refill, wonAgain, maxStaleness, poolSize, suites, gates, tasks, settings }) => {
     try {
       return resolveConfig({
-        rollout: { groupsPerUpdate, maxStaleness },
+        rollout: { groupsPerUpdate, maxStaleness, refill, wonAgain },
         crossPolicy: { poolSize, refreshEvery: 1 },
         tasks: Array.from({ length: tasks }, (_, index) => ({
           task: `task-${index}`,
@@ -95,6 +102,7 @@ const configs: fc.Arbitrary<RunConfig | undefined> = fc
         training: { updates: 1_000_000 },
         evaluation: {
           suites: Array.from({ length: suites }, (_, index) => ({ name: `suite_${index}`, task: 'task-0' })),
+          gates: Array.from({ length: Math.min(suites, gates) }, (_, index) => ({ suite: `suite_${index}` })),
         },
       })
     } catch {
@@ -114,6 +122,10 @@ describe('the state of a run', () => {
           if (config === undefined) return
           expect(largestState(config)).toBeLessThanOrEqual(mostStateBytes)
           const state = initialState(run, config, 1_700_000_000_000)
+          followInstances(
+            state,
+            config.tasks.map(() => mostFollowed(config.tasks.length)),
+          )
           Object.assign(state, { version: 9_000_000, step: 900_000, nextGroup: 9_000_000 })
           for (const [event, text] of events) play(state, event, text)
           expectSmall(state)
@@ -235,7 +247,8 @@ function play(state: TrainingState, event: number, text: string): void {
   const running = state.evaluating[0]
   if (event <= 1) enterGroups(state)
   else if (event === 2)
-    for (const { number } of [...state.inFlight]) receiveGroup(state, reportOf(state, number, 1))
+    for (const { number } of [...state.inFlight])
+      receiveGroup(state, reportOf(state, number, 1 + (number % 3)))
   else if (event === 3) {
     continueRun(state)
     if (mayUpdate(state)) {
@@ -253,6 +266,8 @@ function play(state: TrainingState, event: number, text: string): void {
   } else if (event === 8) {
     for (let version = 0; version < 100; version++) pin(state, state.version - version)
     applySettings(state, { 'learning.learningRate': Math.random(), 'learning.clipLow': Math.random() })
+    for (const gate of state.config.evaluation.gates.keys())
+      applySettings(state, { [`evaluation.gates.${gate}.drop`]: Math.random() })
   } else {
     const keys = ['learning.learningRate', 'learning.clipLow', 'rollback', 'learning.weightDecay']
     for (const [index, what] of keys.entries()) awaitEffect(state, orderOf(index, what, text))

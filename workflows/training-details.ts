@@ -9,7 +9,7 @@ import { evaluationId, groupId } from '../identity/identity.ts'
 import { standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
 import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
-import { figure, listLink, type Place, table, workflowLink } from './links.ts'
+import { dashboardLink, figure, listLink, type Place, table, workflowLink } from './links.ts'
 import { here } from './place.ts'
 import type { TrainingState } from './training-state.ts'
 import { enterPhase } from './transitions/phase.ts'
@@ -57,6 +57,9 @@ export function describeRun(state: TrainingState, place: Place): string {
     )
   if (state.evaluations.length > 0) parts.push(evaluationsTable(state, place))
   if (inFlight.length > 0) parts.push(`In flight: ${groupLinks(state, place)}`)
+  // Runs of an earlier release have no such setting.
+  if (config.orchestration.dashboardUrl)
+    parts.push(`Dashboard: ${dashboardLink(config.orchestration.dashboardUrl, 'runs', state.run)}`)
   parts.push(inspectionLinks(state, place))
   return parts.join('\n\n')
 }

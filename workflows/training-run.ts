@@ -42,8 +42,9 @@ import { startEvaluations } from './training-evaluations.ts'
 import { admitGroups } from './training-groups.ts'
 import { progressOf } from './training-progress.ts'
 import { currentState, isWarm, type TrainingState } from './training-state.ts'
+import { followInstances } from './transitions/instances.ts'
 import { beginWarmStart, countChunk } from './transitions/phase.ts'
-import { settleUpdate, takeBatch } from './transitions/update.ts'
+import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
 import { enterVersion } from './transitions/versions.ts'
 
 /** Trains a policy until all updates are done or the run is stopped. */
@@ -62,6 +63,7 @@ export async function trainingRun(carried: TrainingState): Promise<RunProgress> 
 async function train(state: TrainingState): Promise<void> {
   await takeOverChildren(state)
   await warmStart(state)
+  await settleMadeUpdate(state)
   while (state.step < state.config.training.updates && !state.stopRequested) {
     await continueWhenLong(state)
     await rollBack(state)
@@ -79,7 +81,8 @@ async function warmStart(state: TrainingState): Promise<void> {
   enter(state, 'warm_start')
   const { run } = state
   if (state.warmStart === null) {
-    await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
+    const prepared = await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
+    followInstances(state, prepared?.sizes ?? []) // an activity of an earlier release tells none
     beginWarmStart(state)
   }
   while (!isWarm(state) && !state.stopRequested) {
@@ -115,6 +118,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
       step: state.step + 1,
       version: state.version,
       groups: groups.map(({ number, version }) => ({ group: groupId(state.run, number), version })),
+      skipped: skippedFor(state).map((number) => groupId(state.run, number)),
       learning: state.learning,
       taskWeights: state.weights,
       waitedSeconds,
@@ -128,6 +132,11 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
   if (update.refused !== undefined) await pauseAfterRefusal(state, update.refused)
   await publish(state, update.version)
   if (!state.stopNow) await startEvaluations(state, 'due')
+}
+
+/** An update that the execution before made counts, also where the run is to stop. */
+async function settleMadeUpdate(state: TrainingState): Promise<void> {
+  if (state.made === state.step + 1) await updatePolicy(state, 0)
 }
 
 /** Continues from an earlier version's weights, if an order asked for it. */

@@ -26,7 +26,7 @@ function report(state: TrainingState, number: number, size = 2): GroupReport {
   const episodes = Array.from({ length: size }, (_, sample) => ({
     episode: `${run}/g${number}/s${sample}/a0` as never,
     outcome: 'completed' as const,
-    reward: 1,
+    reward: sample % 2,
     success: true,
     turns: 3,
     actionTokens: 9,

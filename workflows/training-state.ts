@@ -4,7 +4,7 @@
  * Invariants
  * - [STATE-1] The state is plain JSON: equal to itself after a round trip.
  * - [STATE-2] It is bounded by `learning/state-bounds.ts` however long the run lasts; the store has the rest.
- * - [STATE-3] A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
+ * - [STATE-3] A group is in flight, ready, skipped, in training or gone, never two of them; a second report changes nothing.
  * - [STATE-4] At most (η + 1)·B groups are admitted beyond those whose update is published.
  * - [STATE-5] No group is left behind to grow older than η updates: an update waits for those that would.
  * - [STATE-6] A state of an earlier release is read with what it lacks at its default.
@@ -16,6 +16,7 @@ import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { bestOf } from '../learning/best-version.ts'
 import { firstPool } from '../learning/cross-policy.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
+import type { RunPhase } from '../learning/run-phase.ts'
 import {
   carriedFailures,
   carriedPins,
@@ -27,12 +28,12 @@ import {
   shortTextBytes,
   textBytes,
 } from '../learning/state-bounds.ts'
+import type { GateDrops } from './gate-settings.ts'
 import type {
   EvaluationSummary,
   FailedEvaluation,
   LearningChange,
   RolloutChange,
-  RunPhase,
   WarmStartProgress,
 } from './messages.ts'
 
@@ -49,6 +50,32 @@ export interface GroupInFlight {
 export interface GroupReady {
   readonly number: number
   readonly version: number
+}
+
+/** How far a task has come with a split that has an end, where won instances are played less often. */
+export interface InstanceCourse {
+  /** Instances of the split. */
+  readonly size: number
+  /** Positions passed over. */
+  readonly passed: number
+  /** By instance, in the order of positions: `learning/won-instances.ts`. */
+  readonly won: string
+}
+
+/** What came of the instance of a group that no update has consumed yet. */
+export interface JudgedGroup {
+  readonly number: number
+  readonly taskIndex: number
+  readonly position: number
+  /** Whether all of its episodes were won. */
+  readonly won: boolean
+}
+
+/** Finished groups that teach nothing and fill no batch; an update consumes them with its own. */
+export interface SkippedGroups {
+  /** Of the update. */
+  readonly step: number
+  readonly numbers: readonly number[]
 }
 
 /** An evaluation that is being done. */
@@ -74,12 +101,19 @@ export interface TrainingState {
   readonly weights: readonly number[]
   readonly learning: LearningChange
   readonly rollout: RolloutChange
+  /** Absent until one is ordered. */
+  readonly gateDrops?: GateDrops
   readonly pool: readonly number[]
   /** Of members of the pool that updates have measured; where sampling adapts. */
   readonly memberWeights: readonly MemberWeight[]
   readonly inFlight: readonly GroupInFlight[]
   readonly ready: readonly GroupReady[]
   readonly training: readonly GroupReady[]
+  /** For the update in progress and the next one. */
+  readonly skipped: readonly SkippedGroups[]
+  /** By task; null where instances are not followed, empty where none are. */
+  readonly courses: readonly (InstanceCourse | null)[]
+  readonly judged: readonly JudgedGroup[]
   readonly episodes: number
   readonly tokens: number
   readonly staleness: number
@@ -116,6 +150,8 @@ export interface TrainingState {
   readonly unsettled: readonly AuditEntry[]
   /** True when an earlier execution ended with groups in flight: they are looked for first. */
   readonly reattach: boolean
+  /** Step of the newest update that an earlier execution made and did not come to publish; null where none is. */
+  readonly made: number | null
   readonly startedAt: number
   /** Why it failed. */
   readonly message?: string
@@ -140,6 +176,9 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     inFlight: [],
     ready: [],
     training: [],
+    skipped: [],
+    courses: [],
+    judged: [],
     episodes: 0,
     tokens: 0,
     staleness: 0,
@@ -163,6 +202,7 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     orders: 0,
     unsettled: [],
     reattach: false,
+    made: null,
     startedAt,
   }
 }

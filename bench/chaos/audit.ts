@@ -215,8 +215,10 @@ const none: Again = { activities: 0, attempts: 0 }
 export interface RedoneWork {
   /** Attempts at turns beyond the first. */
   readonly turns: number
-  /** How many of its turns were begun again, by episode. */
+  /** How many turns of an attempt were begun again, by episode. */
   readonly turnsOf: ReadonlyMap<string, number>
+  /** Turns of attempts that lost their container or were ended in the UI; the next attempt plays the episode anew. */
+  readonly turnsOfLostAttempts: number
   /** Attempts at updates beyond the first. */
   readonly updates: number
 }
@@ -228,24 +230,23 @@ export async function redoneWork(
   executions: readonly Execution[],
 ): Promise<RedoneWork> {
   const turnsOf = new Map<string, number>()
-  let [turns, updates] = [0, 0]
-  const add = (episode: string, { activities, attempts }: Again) => {
-    turns += attempts
-    if (activities > 0) turnsOf.set(episode, (turnsOf.get(episode) ?? 0) + activities)
-  }
+  let [turns, turnsOfLostAttempts, updates] = [0, 0, 0]
   for (const { workflowId, type, again } of executions) {
-    if (type === 'episode' && workflowId.startsWith(`${run}/`))
-      add(workflowId, again.get('sampleAction') ?? none)
+    if (type === 'episode' && workflowId.startsWith(`${run}/`)) {
+      const { activities, attempts } = again.get('sampleAction') ?? none
+      turns += attempts
+      if (activities > 0) turnsOf.set(workflowId, (turnsOf.get(workflowId) ?? 0) + activities)
+    }
     if (workflowId === run) updates += (again.get('updatePolicy') ?? none).attempts
   }
   let after: EpisodeId | '' = ''
   for (;;) {
     const page = await store.episodes.page(run, after, 200)
-    // What an attempt has played that ended without a reward is played again by the next one.
-    for (const { id, seal } of page)
-      if (seal.outcome === 'infrastructure_error') add(id, { activities: seal.turns, attempts: seal.turns })
+    for (const { seal } of page)
+      if (seal.outcome === 'infrastructure_error') turnsOfLostAttempts += seal.turns
     const last = page.at(-1)
-    if (last === undefined) return { turns, turnsOf, updates }
+    if (last === undefined)
+      return { turns: turns + turnsOfLostAttempts, turnsOf, turnsOfLostAttempts, updates }
     after = last.id
   }
 }

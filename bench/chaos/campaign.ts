@@ -136,11 +136,14 @@ async function openClient(home: string, tell: (line: string) => void) {
   return { ...session, [Symbol.asyncDispose]: () => session.close() }
 }
 
-function againWords({ turnsOf, updates }: RedoneWork, met: ReadonlyMap<string, number>): string {
+function againWords(
+  { turnsOf, turnsOfLostAttempts, updates }: RedoneWork,
+  met: ReadonlyMap<string, number>,
+): string {
   const turns = [...turnsOf]
   const most = Math.max(0, ...turns.map(([, count]) => count))
   const perFault = Math.max(0, ...turns.map(([episode, count]) => count / (met.get(episode) ?? 1)))
-  return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met, and ${updates} updates in all`
+  return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met; ${turnsOfLostAttempts} turns of attempts that were lost; ${updates} updates in all`
 }
 
 /** What is gathered over the faults of a campaign. */

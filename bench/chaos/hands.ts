@@ -7,6 +7,7 @@
 import type { Client } from '@temporalio/client'
 import { SessionFault } from '../../client/session-fault.ts'
 import type { TrainingSession } from '../../client/training-session.ts'
+import { isNotFound } from '../../temporal/call-status.ts'
 import { listQuery } from '../../workflows/links.ts'
 
 /** Types of workflows, as the server knows them. */
@@ -49,7 +50,14 @@ export class Hands {
     const { status } = await handle.describe()
     if (status.name !== 'RUNNING') return false
     this.ended.add(workflow)
-    await handle[how]()
+    try {
+      await handle[how]()
+    } catch (error) {
+      // It ended between the look and the blow.
+      if (!isNotFound(error)) throw error
+      this.ended.delete(workflow)
+      return false
+    }
     return true
   }
 

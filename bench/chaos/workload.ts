@@ -41,6 +41,7 @@ export function configuration(workload: Workload): RunConfig {
     set: [
       'orchestration.dispatch=server',
       `seed=${seed}`,
+      'rollout.refill=1',
       ...(number === 1 ? [] : startedFrom(homeAt(home).run(nameOf(1)).checkpointDir(0))),
       ...(typeof containers === 'string' ? [] : alsoInContainers(containers)),
       ...(deterministic === true

@@ -40,7 +40,7 @@ async function pickItems(): Promise<DbItem[]> {
   const dir = sharedData('db')
   const official = existsSync(dir)
   if (!official) console.error(`no AgentBench problems in ${dir}: built-in ones are played`)
-  const library = official ? await openDataset(dir) : await openBuiltin('hard')
+  const library = official ? await openDataset(dir) : openBuiltin('hard')
   const split = library.splits.at(-1)?.name ?? ''
   return Array.from({ length: itemCount }, (_, at) => library.open(library.instanceAt(split, at)))
 }

@@ -2,14 +2,14 @@
  * The work of a training run in one process, without Temporal and without a store: what durability is compared with.
  *
  * Invariants
- * - Groups are admitted and consumed by the rules of the run, so that playing and training overlap as there.
+ * - Groups are admitted and consumed by the rules of the run without refill, so that playing and training overlap as there.
  * - Engine, environment and update are the code that a run executes; what was played stays in memory.
  */
 import { rewardOf } from '../../activities/failure.ts'
 import type { OpenRun, OpenRuns } from '../../activities/open-runs.ts'
 import { updatePolicy } from '../../activities/policy-update.ts'
 import { createServing } from '../../activities/serving.ts'
-import { episodeId, type GroupId, groupId } from '../../identity/identity.ts'
+import { episodeId, type GroupId, groupId, type RunId } from '../../identity/identity.ts'
 import { admissible, nextBatch } from '../../learning/admission.ts'
 import { firstPool, poolAt, refreshPool } from '../../learning/cross-policy.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
@@ -20,7 +20,7 @@ import { playedGroupsInMemory } from './played-groups.ts'
 interface Training {
   readonly opened: OpenRun
   readonly runs: OpenRuns
-  readonly createEngine: (config: OpenRun['config']) => Promise<Engine>
+  readonly createEngine: (config: OpenRun['config'], run: RunId) => Promise<Engine>
   readonly trainer: Trainer
   /** Updates after which it ends. */
   readonly until: number

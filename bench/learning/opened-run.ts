@@ -4,13 +4,12 @@
  * Invariants
  * - A warm start that was made before, from the same, is taken from the user's cache.
  */
-import { join } from 'node:path'
 import { createOpenRuns, type OpenRun, type OpenRuns } from '../../activities/open-runs.ts'
 import { imitate, prepareWarmStart } from '../../activities/warm-start.ts'
 import type { RunConfig } from '../../config/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/environment.ts'
 import { runId } from '../../identity/identity.ts'
-import { cacheFolder } from '../../machine/cache-folder.ts'
+import { warmStartsFolder } from '../../machine/cache-folder.ts'
 import { checkpointCache } from '../../policy/checkpoints/checkpoint-cache.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { createHome, createRunDirectory } from '../../storage/home.ts'
@@ -50,7 +49,7 @@ export async function warmStart(
   await using run = await openRun(directory, config, findEnvironment)
   const trainer = createTrainer({ threads: config.policy.threads })
   const log = (line: string) => console.error(line)
-  const cache = checkpointCache(join(cacheFolder(), 'warm-starts'), { log })
+  const cache = checkpointCache(warmStartsFolder(), { log })
   const tools = { trainerOf: () => trainer, cache, onProgress: () => undefined, log }
   try {
     await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)

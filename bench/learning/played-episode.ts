@@ -29,6 +29,8 @@ interface Turn {
   readonly sampled: SampledTokens
   readonly invalid: boolean
   readonly problems: number
+  readonly paid: number
+  readonly state: string | undefined
 }
 
 /** Plays the instance at a position of the first task's split. */
@@ -48,7 +50,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
   let [paid, invalidInARow, told] = [0, 0, '']
   let context = new Int32Array(0)
   const borders: number[] = []
-  let { messages } = await environment.reset(instance)
+  let { messages, state } = await environment.reset(instance)
 
   async function playTurn(): Promise<Outcome | null> {
     const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, [draw(), draw()])
@@ -72,8 +74,10 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     borders.push(before.length)
     context = joined(before, sampled.tokens)
     const step = answerToUnreadable(problems) ?? (await environment.step(message))
-    turns.push({ prompt, sampled, invalid: step.invalid === true, problems: problems.length })
+    const invalid = step.invalid === true
+    turns.push({ prompt, sampled, invalid, problems: problems.length, paid: step.reward, state })
     messages = step.messages
+    state = step.state ?? state
     paid += step.reward
     invalidInARow = step.invalid === true ? invalidInARow + 1 : 0
     if (step.done) return step.outcome ?? 'completed'
@@ -111,14 +115,15 @@ function trajectoryOf(
   const versions = new Int32Array(time).fill(-1)
   const places: SampledTurn[] = []
   let at = 0
-  for (const { prompt, sampled } of turns) {
+  for (const { prompt, sampled, paid, state } of turns) {
     tokens.set(prompt, at)
     at += prompt.length
     tokens.set(sampled.tokens, at)
     logprobs.set(sampled.logprobs, at)
     lossMask.fill(1, at, at + sampled.tokens.length)
     versions.fill(sampled.version, at, at + sampled.tokens.length)
-    places.push({ version: sampled.version, begin: at, end: at + sampled.tokens.length })
+    const step = { paid, ...(state === undefined ? {} : { state }) }
+    places.push({ version: sampled.version, begin: at, end: at + sampled.tokens.length, ...step })
     at += sampled.tokens.length
   }
   const sampledBy = turns.map(({ sampled }) => sampled.version)

@@ -26,8 +26,16 @@ export function playedGroupsInMemory(): PlayedGroupsInMemory {
     store: {
       groups: {
         get: async (id) => groups.get(id),
-        list: async () => [],
-        consume: async () => undefined,
+        list: async (_, filter) =>
+          [...groups.values()]
+            .filter(({ consumedBy }) => consumedBy === filter?.consumedBy)
+            .sort((a, b) => a.number - b.number),
+        async consume(ids, step) {
+          for (const id of ids) {
+            const group = groups.get(id)
+            if (group !== undefined) groups.set(id, { ...group, consumedBy: step })
+          }
+        },
       },
       episodes: {
         async trajectory(id) {

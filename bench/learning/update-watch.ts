@@ -5,10 +5,11 @@
  * - An update is read when its trainer has ended it: wall clock, CPU time of this process and of Temporal's server, and what the
  *   engine has sampled by then.
  */
+import { openEngine } from '../../activities/engines.ts'
 import type { RunConfig } from '../../config/schema.ts'
+import type { RunId } from '../../identity/identity.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
-import { embeddedEngine } from '../../workers/role-activities.ts'
 import { type CpuTime, cpuTime, timeBetween, timeTogether } from './cpu-time.ts'
 
 /** The end of an update. */
@@ -49,8 +50,8 @@ export function watchUpdates(server: () => number | undefined) {
   }
 
   return {
-    async createEngine(config: RunConfig): Promise<Engine> {
-      const engine = await embeddedEngine(config)
+    async createEngine(config: RunConfig, run: RunId): Promise<Engine> {
+      const engine = await openEngine(config, run, () => undefined)
       const sample = engine.sample.bind(engine)
       engine.sample = async (request, signal) => {
         const sampled = await sample(request, signal)

@@ -5,11 +5,14 @@
  * - Changes nothing that stays: probes in the home directory are removed again, no server is started.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
+import { isCacheOff, warmStartsFolder } from '../../machine/cache-folder.ts'
+import { bytesAt } from '../../storage/disk-use.ts'
+import { bytes, count } from '../wording.ts'
 import { type Check, check } from './check.ts'
 
 const run = promisify(execFile)
@@ -27,6 +30,7 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
     await checkRuntime(),
     checkHome(home),
     checkDisk(home),
+    await checkWarmStarts(),
     ...(await checkTemporal(home)),
     await checkPython(),
   ]
@@ -93,6 +97,19 @@ function checkDisk(home: string): Check {
   if (free < leastDiskGigabytes) return check.wrong('disk', detail, advice)
   if (free < tightDiskGigabytes) return check.warning('disk', detail, advice)
   return check.fine('disk', detail)
+}
+
+/** Never wrong: what is kept there saves time, and can be made again. */
+async function checkWarmStarts(): Promise<Check> {
+  const name = 'warm starts'
+  const folder = warmStartsFolder()
+  if (isCacheOff()) return check.fine(name, 'made anew by each run: PERDURE_NO_CACHE is set')
+  if (!existsSync(folder)) return check.fine(name, `none kept yet in ${folder}`)
+  const kept = readdirSync(folder).length
+  return check.fine(
+    name,
+    `${count(kept)} kept, ${bytes(await bytesAt(folder))} in ${folder}; it can be deleted`,
+  )
 }
 
 async function checkTemporal(home: string): Promise<readonly Check[]> {

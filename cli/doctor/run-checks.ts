@@ -8,6 +8,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { hasAllMetrics, restoreMetrics } from '../../activities/run-metrics.ts'
+import { inHome } from '../../config/home-paths.ts'
+import { configSchema } from '../../config/schema.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { isRunName, type RunId } from '../../identity/identity.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
@@ -17,6 +19,7 @@ import { moveAside } from '../../storage/aside.ts'
 import type { Home } from '../../storage/home.ts'
 import type { StoredRun } from '../../storage/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
+import { writeTrackers } from '../../storage/trackers/tracking.ts'
 import { type Check, check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 
 /** Names that are shown of many. */
@@ -58,8 +61,10 @@ async function checkCheckpoints(
   { id, version: published }: StoredRun,
   examination: Examination,
 ): Promise<readonly Check[]> {
-  const { checkpointsDir, checkpointDir } = home.run(id)
+  const { checkpointsDir, checkpointDir, baseDir } = home.run(id)
   const name = `run ${id}`
+  const ofBase = existsSync(baseDir) ? await checkBase(name, baseDir) : undefined
+  if (ofBase !== undefined) return [ofBase]
   const broken: Check[] = []
   const good: number[] = []
   const versions = await publishedVersions(checkpointsDir)
@@ -102,6 +107,21 @@ async function checkCheckpoints(
   return [check.fine(name, `${plural(good.length, 'checkpoint')}, all whole`)]
 }
 
+/** The base of a run's adapters: nothing takes its place, and without it no version can be judged. */
+async function checkBase(name: string, baseDir: string): Promise<Check | undefined> {
+  try {
+    await verifyCheckpoint(baseDir)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
+    return check.wrong(
+      name,
+      `${error.message}; every version is an adapter over it`,
+      'Put a copy of it back.',
+    )
+  }
+}
+
 function asideName(run: RunId, version: number): string {
   return `${run}-checkpoint-${version}`
 }
@@ -117,7 +137,7 @@ function standIn(good: readonly number[], version: number): string {
 async function checkMetrics(
   home: Home,
   store: Store,
-  { id }: StoredRun,
+  { id, config }: StoredRun,
   examination: Examination,
 ): Promise<readonly Check[]> {
   const { dir, metricsFile } = home.run(id)
@@ -131,7 +151,12 @@ async function checkMetrics(
   if (!mayRepair(examination))
     return [unrepaired(check.warning(name, detail, 'It can be made again from the store.'), examination)]
   await restoreMetrics(store, id, metricsFile)
-  return [check.repaired(name, `${detail}: it was made again from the store`)]
+  const { sent } = await writeTrackers(store, id, inHome(configSchema.parse(config), home.dir).trackers)
+  const untold = await sent.then(
+    () => '',
+    (error: unknown) => `; ${reasonOf(error)}`,
+  )
+  return [check.repaired(name, `${detail}: it was made again from the store${untold}`)]
 }
 
 /** Files of writers that died: `.NAME.….partial` beside checkpoints and batches, `….new` beside the record. */

@@ -63,11 +63,11 @@ function openTask(
         systemPrompt: systemPrompt(prompt, dialect.put('THING', 'PLACE')),
         showAdmissible,
       }),
-    demonstrate: async (instance: InstanceId) => {
+    demonstrate: async (instance: InstanceId, take?: number) => {
       const source = open(instance)
       return settings.demonstrations === 'walkthrough'
         ? demonstrateByWalkthrough(source)
-        : demonstrateByExpert(source, dialect, settings.demonstrationTurns, settings)
+        : demonstrateByExpert(source, dialect, settings.demonstrationTurns, settings, take)
     },
     close: async () => {},
   }

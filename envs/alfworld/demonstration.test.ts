@@ -63,6 +63,32 @@ test('a slip fails, changes nothing, is marked as a mistake, and the expert cont
   expect(slips).toBeGreaterThan(20)
 })
 
+test('strays work, are marked as mistakes, and the game is won all the same; takes of a game differ', async () => {
+  const task = await alfworld.open({ settings: { difficulty: 'easy', strays: 0.3 } })
+  let strays = 0
+  const distinct = new Set<string>()
+  for (let index = 0; index < 30; index++) {
+    for (const take of [0, 1]) {
+      const demonstration = await task.demonstrate?.(task.instanceAt('train', index), take)
+      if (demonstration === undefined) continue
+      const { instance, actions, mistakes = [] } = demonstration
+      distinct.add(JSON.stringify(demonstration))
+      expect(await task.demonstrate?.(instance, take)).toEqual(demonstration)
+      const environment = await task.create()
+      await environment.reset(instance)
+      for (const [position, action] of actions.entries()) {
+        const { messages, reward } = await environment.step(action)
+        if (mistakes.includes(position)) expect(messages[0]?.content).not.toMatch(/^Nothing happens/)
+        expect(reward).toBe(position === actions.length - 1 ? 1 : 0)
+      }
+      await environment.close()
+      strays += mistakes.length
+    }
+  }
+  expect(strays).toBeGreaterThan(60)
+  expect(distinct.size).toBeGreaterThan(50)
+})
+
 describe.skipIf(missing)(`official games${missing ? ` (skipped: ${missing})` : ''}`, () => {
   test('the expert explores and wins at least 95 of 100, in few turns', async () => {
     const task = await alfworld.open({ dataDir: data, settings: { demonstrationTurns: 50 } })

@@ -4,22 +4,23 @@
  * Invariants
  * - A demonstration wins its game; where none does, there is none.
  * - A slip changes nothing in the game, and what the expert does next is what it would have done without.
+ * - What is imitated is the expert's own: slips and strays are marked as mistakes.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { calling } from '../agent-tool.ts'
 import type { Demonstration } from '../environment.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
-import { type GameSource, openGame } from './engine/game.ts'
-import { createExpert } from './expert.ts'
+import { type Game, type GameSource, type GameState, openGame } from './engine/game.ts'
+import { createExpert, type Expert } from './expert.ts'
 import { toolName } from './game-session.ts'
 
-/** The agent's message that plays a command. */
-export function actionOf(command: string): AssistantMessage {
-  return calling(toolName, { action: command })
+/** The agent's message that plays a command. @param thought what it says before */
+export function actionOf(command: string, thought = ''): AssistantMessage {
+  return { ...calling(toolName, { action: command }), content: thought }
 }
 
-/** How an expert wastes turns. */
+/** What is played in a demonstration beside the commands that an expert would give. */
 export interface Detours {
   /** Probability that it takes stock of what it carries before a command, which costs a turn. */
   readonly hesitation: number
@@ -27,52 +28,112 @@ export interface Detours {
   readonly hesitantShare: number
   /** Probability of a command that fails before one of its own, so that continuing after a failure can be learnt. */
   readonly slips: number
+  /** Probability of a command that works and that it would not give, so that finding back can be learnt. */
+  readonly strays: number
+  /** Whether it says before each command what is asked for and how far it is. */
+  readonly thoughts: boolean
+}
+
+const straight: Detours = { hesitation: 0, hesitantShare: 0, slips: 0, strays: 0, thoughts: false }
+
+/** Commands that change nothing, and so lead nowhere. */
+const idle = /^(look|inventory|help|examine .*)$/
+
+/** One game that is being demonstrated. */
+interface Play {
+  readonly game: Game
+  readonly expert: Expert
+  readonly actions: AssistantMessage[]
+  /** Positions of actions that are played, not imitated. */
+  readonly mistakes: number[]
+  readonly seen: Set<string>
+  readonly thing: string | undefined
+  here: string | undefined
+  state: GameState
 }
 
 /**
  * What the expert of that dialect plays; undefined where it does not win within the turns.
- * @param detours when it makes them follows from the game's own identity
+ * @param detours when it makes them follows from the game's own identity and the number of the take
+ * @param take    how many demonstrations of the game there are already
  */
 export function demonstrateByExpert(
   source: GameSource,
   dialect: Dialect,
   turns: number,
-  { hesitation, hesitantShare, slips }: Detours = { hesitation: 0, hesitantShare: 0, slips: 0 },
+  detours: Detours = straight,
+  take = 0,
 ): Demonstration | undefined {
-  const game = openGame(source)
-  const expert = createExpert(dialect)
-  const draw = uniforms(seedOf(0, source.id, 'hesitation'))
-  const hesitant = uniforms(seedOf(0, source.id, 'hesitant'))() < hesitantShare
-  const slip = uniforms(seedOf(0, source.id, 'slip'))
-  const actions: AssistantMessage[] = []
-  const mistakes: number[] = []
-  const seen = new Set<string>()
-  let here: string | undefined
-  let { observation, admissible } = game.start()
-  const thing = dialect.readTask(observation)?.thing
-  while (actions.length < turns) {
-    const command = expert.next(observation)
-    if (command === undefined) return undefined
-    for (const name of namesIn(observation)) seen.add(name)
-    if (slip() < slips) {
-      const wrong = slipOf([...seen], here, thing, slip)
-      if (wrong !== undefined && !admissible.includes(wrong)) {
-        mistakes.push(actions.length)
-        actions.push(actionOf(wrong))
-        game.play(wrong)
+  const play = startPlay(source, dialect)
+  // The first take draws from the game's identity alone.
+  const drawsOf = (what: string) => uniforms(seedOf(0, source.id, what, ...(take === 0 ? [] : [take])))
+  const [hesitates, slips, strays] = [drawsOf('hesitation'), drawsOf('slip'), drawsOf('stray')]
+  const hesitant = drawsOf('hesitant')() < detours.hesitantShare
+  while (play.actions.length < turns) {
+    const intent = play.expert.next()
+    if (intent === undefined) return undefined
+    const { command } = intent
+    const thought = detours.thoughts ? intent.thought : ''
+    if (strays() < detours.strays) {
+      const astray = strayOf(play.state.admissible, command, strays)
+      if (astray !== undefined) {
+        playMistake(play, astray, thought)
+        if (play.state.won) return undefined
+        continue
       }
     }
-    if (hesitant && draw() < hesitation) {
-      actions.push(actionOf('inventory'))
-      game.play('inventory')
+    if (slips() < detours.slips) {
+      const wrong = slipOf([...play.seen], play.here, play.thing, slips)
+      if (wrong !== undefined && !play.state.admissible.includes(wrong)) playMistake(play, wrong, thought)
     }
-    actions.push(actionOf(command))
-    const state = game.play(command)
-    if (state.won) return { instance: source.id, actions, ...(mistakes.length > 0 ? { mistakes } : {}) }
-    here = /^go to (.+)$/.exec(command)?.[1] ?? here
-    ;({ observation, admissible } = state)
+    if (hesitant && hesitates() < detours.hesitation) playCommand(play, 'inventory', thought)
+    playCommand(play, command, thought)
+    if (play.state.won) return demonstrationOf(source, play)
   }
   return undefined
+}
+
+function startPlay(source: GameSource, dialect: Dialect): Play {
+  const game = openGame(source)
+  const state = game.start()
+  const expert = createExpert(dialect)
+  expert.see(state.observation)
+  const thing = dialect.readTask(state.observation)?.thing
+  const seen = new Set(namesIn(state.observation))
+  return { game, expert, actions: [], mistakes: [], seen, thing, here: undefined, state }
+}
+
+function playMistake(play: Play, command: string, thought: string): void {
+  play.mistakes.push(play.actions.length)
+  playCommand(play, command, thought)
+}
+
+function playCommand(play: Play, command: string, thought: string): void {
+  play.actions.push(actionOf(command, thought))
+  play.state = play.game.play(command)
+  const { observation } = play.state
+  play.expert.see(observation, command)
+  for (const name of namesIn(observation)) play.seen.add(name)
+  if (!observation.startsWith('Nothing happens')) play.here = /^go to (.+)$/.exec(command)?.[1] ?? play.here
+}
+
+function demonstrationOf(source: GameSource, { actions, mistakes }: Play): Demonstration {
+  return { instance: source.id, actions, ...(mistakes.length > 0 ? { mistakes } : {}) }
+}
+
+/** A command that works and is not the expert's: first its verb is drawn, so that the many places do not outweigh the rest. */
+function strayOf(admissible: readonly string[], own: string, draw: () => number): string | undefined {
+  const others = admissible.filter((command) => command !== own && !idle.test(command))
+  const verbOf = (command: string) => command.slice(0, command.indexOf(' '))
+  const verb = drawn([...new Set(others.map(verbOf))], draw)
+  return drawn(
+    others.filter((command) => verbOf(command) === verb),
+    draw,
+  )
+}
+
+function drawn<Item>(items: readonly Item[], draw: () => number): Item | undefined {
+  return items[Math.floor(draw() * items.length)]
 }
 
 /** A plausible mistake: to take an object that is not there, or to go where the agent is already. */
@@ -91,7 +152,7 @@ function slipOf(
     () => `go to ${any()}`,
     () => `open ${here}`,
   ]
-  return slips[Math.floor(draw() * slips.length)]?.()
+  return drawn(slips, draw)?.()
 }
 
 /** The walkthrough that came with the game, if it wins. */

@@ -5,7 +5,26 @@ import { createExpert } from './expert.ts'
 /** What the expert answers to a script of observations. */
 function commands(observations: readonly string[], dialect = householdDialect): (string | undefined)[] {
   const expert = createExpert(dialect)
-  return observations.map((observation) => expert.next(observation))
+  let last: string | undefined
+  return observations.map((observation) => {
+    expert.see(observation, last)
+    last = expert.next()?.command
+    return last
+  })
+}
+
+/** What it would do after others have played: each command with what it was answered. */
+function afterOthers(
+  first: string,
+  played: readonly (readonly [command: string, answer: string])[],
+): string | undefined {
+  const expert = createExpert(householdDialect)
+  expert.see(first)
+  for (const [command, answer] of played) {
+    expert.next()
+    expert.see(answer, command)
+  }
+  return expert.next()?.command
 }
 
 const home = 'You see bed 1, chest 1, cupboard 1, fridge 1, sink 1, table 1.\n'
@@ -32,6 +51,31 @@ test('it looks where the thing likely is, opens what is closed, and brings what 
     'go to chest 1',
     'open chest 1',
     'put plate 2 at chest 1',
+  ])
+})
+
+test('it says before each command what is asked for and how far it is', () => {
+  const expert = createExpert(householdDialect)
+  const thoughts: (string | undefined)[] = []
+  let command: string | undefined
+  for (const observation of [
+    `${home}Task: put a clean plate in a chest.`,
+    'On table 1: plate 2.',
+    'You take plate 2.',
+    'On sink 1: nothing.',
+    'plate 2 is clean.',
+  ]) {
+    expert.see(observation, command)
+    const next = expert.next()
+    command = next?.command
+    thoughts.push(next?.thought)
+  }
+  expect(thoughts).toEqual([
+    'clean plate to chest: no plate',
+    'clean plate to chest: plate 2 at table 1',
+    'clean plate to chest: have plate 2',
+    'clean plate to chest: have plate 2',
+    'clean plate to chest: ready plate 2',
   ])
 })
 
@@ -79,6 +123,64 @@ test('it gives up where it sees no way on', () => {
     commands([`${home}Task: put a ball on a bed.`, 'Nothing happens.', 'Nothing happens.'])[2],
   ).toBeUndefined()
   expect(commands(['You see bed 1.\nTask: put a hot bun on a bed.', 'On bed 1: nothing.'])[1]).toBeUndefined()
+})
+
+test.each([
+  [
+    'goes back to the thing that others went past',
+    'go to table 1',
+    [
+      ['go to table 1', 'On table 1: plate 2.'],
+      ['go to bed 1', 'On bed 1: nothing.'],
+    ],
+  ],
+  [
+    'puts down what is not asked for, where it stands',
+    'put cup 1 at table 1',
+    [
+      ['go to table 1', 'On table 1: cup 1, plate 2.'],
+      ['take cup 1 from table 1', 'You take cup 1.'],
+    ],
+  ],
+  [
+    'opens a place for it that others closed',
+    'open cupboard 1',
+    [
+      ['go to cupboard 1', 'cupboard 1 is closed.'],
+      ['open cupboard 1', 'In cupboard 1: cup 1, plate 2.'],
+      ['close cupboard 1', 'You close cupboard 1.'],
+    ],
+  ],
+  [
+    'does not treat again what others have treated',
+    'go to chest 1',
+    [
+      ['go to table 1', 'On table 1: plate 2.'],
+      ['take plate 2 from table 1', 'You take plate 2.'],
+      ['go to sink 1', 'On sink 1: nothing.'],
+      ['clean plate 2 with sink 1', 'plate 2 is clean.'],
+    ],
+  ],
+  [
+    'learns nothing from a command of others that failed',
+    'take plate 2 from table 1',
+    [
+      ['go to table 1', 'On table 1: plate 2.'],
+      ['take cup 1 from table 1', 'Nothing happens.'],
+    ],
+  ],
+] as const)('it %s', (_, command, played) => {
+  expect(afterOthers(`${home}Task: put a clean plate in a chest.`, played)).toBe(command)
+})
+
+test('what is not asked for and cannot be put down here is put down elsewhere', () => {
+  const expert = createExpert(householdDialect)
+  expert.see('You see bed 1, sink 1.\nTask: put a ball on a bed.')
+  expert.see('On sink 1: cup 1.', 'go to sink 1')
+  expert.see('You take cup 1.', 'take cup 1 from sink 1')
+  expect(expert.next()?.command).toBe('put cup 1 at sink 1')
+  expert.see('Nothing happens.', 'put cup 1 at sink 1')
+  expect(expert.next()?.command).toBe('go to bed 1')
 })
 
 test('a thing that cannot be taken is left alone from then on', () => {

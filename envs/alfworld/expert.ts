@@ -3,16 +3,26 @@
  *
  * Invariants
  * - It is given observations only, never the game's state.
- * - The same observations give the same commands.
+ * - The same commands and observations give the same next command, also where others gave the commands: it knows the way on from where they
+ *   have strayed to.
  * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
  * - Places may share a spot: where going to one does nothing, it is within reach already.
  */
 import { type Contents, type Dialect, kindOf, type TaskReading } from './dialect.ts'
 
-/** An expert at work on one game. */
+/** An expert that watches one game. */
 export interface Expert {
-  /** The next command after the observation, the first observation at first; undefined when it gives up. */
-  next(observation: string): string | undefined
+  /** Takes in what a command was answered; the first observation answers none. */
+  see(observation: string, command?: string): void
+  /** What it would do now; undefined when it gives up. */
+  next(): Intent | undefined
+}
+
+/** A command, and what speaks for it. */
+export interface Intent {
+  readonly command: string
+  /** What is asked for, and how far it is: enough to go on from without reading the task again. @example 'heat mug to shelf: mug 2 at desk 1' */
+  readonly thought: string
 }
 
 // Each next likely place holds the thing about this much less often than the one before it.
@@ -23,24 +33,17 @@ const unlikely = 0.03
 /** An expert for a game of that dialect. */
 export function createExpert(dialect: Dialect): Expert {
   let mind: Mind | undefined
-  let last: string | undefined
   return {
-    next(observation) {
-      if (mind === undefined) {
-        const task = dialect.readTask(observation)
-        if (task === undefined) return undefined
-        mind = new Mind(dialect, task, dialect.readPlaces(observation))
-      } else if (last === undefined || !mind.learn(observation)) return undefined
-      last = mind.decide()
-      return last
+    see(observation, command) {
+      if (command !== undefined) {
+        mind?.learn(command, observation)
+        return
+      }
+      const task = dialect.readTask(observation)
+      mind = task === undefined ? undefined : new Mind(dialect, task, dialect.readPlaces(observation))
     },
+    next: () => mind?.decide(),
   }
-}
-
-/** A command with what it changes if it works. */
-interface Intent {
-  readonly command: string
-  readonly effect: (contents: Contents | undefined) => void
 }
 
 /** What the expert believes, and how it decides. */
@@ -51,11 +54,18 @@ class Mind {
   readonly #contents = new Map<string, string[]>()
   readonly #closed = new Set<string>()
   readonly #unusable = new Set<string>()
+  /** Places that refused to hold what is in the hand. */
+  readonly #refusing = new Set<string>()
   #at: string | undefined
   #held: string | undefined
+  /** Where it was taken from. */
+  #origin: string | undefined
   #treated = false
   #lit = false
-  #intent: Intent | undefined
+  #decided: string | undefined
+  #stuck = false
+  /** How far it is, in words. */
+  #stand = ''
 
   constructor(dialect: Dialect, task: TaskReading, places: readonly string[]) {
     this.#dialect = dialect
@@ -63,73 +73,129 @@ class Mind {
     this.#places = places
   }
 
-  /** Takes in the answer to the last command; false where that leaves no way on. */
-  learn(observation: string): boolean {
-    const intent = this.#intent
-    if (intent === undefined) return false
-    if (observation.startsWith('Nothing happens')) {
-      const [, there] = /^go to (.+)$/.exec(intent.command) ?? []
-      const [, taken] = /^take (.+) from /.exec(intent.command) ?? []
-      if (there !== undefined) this.#at = there
-      if (taken !== undefined) this.#unusable.add(taken)
-      return there !== undefined || taken !== undefined
+  learn(command: string, observation: string): void {
+    if (observation.startsWith('Nothing happens')) this.#refused(command)
+    else this.#done(command, this.#dialect.readContents(observation))
+  }
+
+  decide(): Intent | undefined {
+    const command = this.#stuck ? undefined : this.#choose()
+    this.#decided = command
+    return command === undefined ? undefined : { command, thought: `${this.#goal()}: ${this.#stand}` }
+  }
+
+  #goal(): string {
+    const task = this.#task
+    if (task.kind === 'light') return `${task.thing} under ${task.lamp}`
+    const what = task.count > 1 ? `two ${task.thing}` : task.thing
+    return `${task.treatment ?? 'bring'} ${what} to ${task.place}`
+  }
+
+  /** A command of others that is refused tells nothing; one of its own leaves these ways on. */
+  #refused(command: string): void {
+    if (command !== this.#decided) return
+    const { going, taking, putting } = this.#read(command)
+    if (going !== undefined) this.#at = going
+    else if (taking !== undefined) this.#unusable.add(taking.thing)
+    else if (putting !== undefined && !this.#wants(putting.thing)) this.#refusing.add(putting.place)
+    else this.#stuck = true
+  }
+
+  #done(command: string, contents: Contents | undefined): void {
+    const { going, looking, closing, taking, putting, treating, using } = this.#read(command)
+    if (going !== undefined) this.#at = going
+    const seen = going ?? looking
+    if (seen !== undefined) this.#look(seen, contents)
+    if (closing !== undefined) this.#closed.add(closing)
+    if (taking !== undefined) this.#hold(taking.thing, taking.place)
+    if (putting !== undefined) this.#release(putting.thing, putting.place)
+    if (treating !== undefined && this.#task.kind === 'place')
+      this.#treated ||= treating === this.#task.treatment
+    if (using && this.#held !== undefined) this.#lit = true
+  }
+
+  /** What a command does when it works. */
+  #read(command: string) {
+    const [, verb, name] = /^(go to|open|examine|close) (.+)$/.exec(command) ?? []
+    const place = name !== undefined && this.#places.includes(name) ? name : undefined
+    const [, taken, from] = /^take (.+) from (.+)$/.exec(command) ?? []
+    const held = this.#held
+    const target =
+      held === undefined ? undefined : this.#places.find((to) => command === this.#dialect.put(held, to))
+    return {
+      going: verb === 'go to' ? place : undefined,
+      looking: verb === 'open' || verb === 'examine' ? place : undefined,
+      closing: verb === 'close' ? place : undefined,
+      taking: taken === undefined || from === undefined ? undefined : { thing: taken, place: from },
+      putting: held === undefined || target === undefined ? undefined : { thing: held, place: target },
+      treating: /^(clean|heat|cool) /.exec(command)?.[1],
+      using: command.startsWith('use '),
     }
-    intent.effect(this.#dialect.readContents(observation))
-    return true
   }
 
-  decide(): string | undefined {
-    this.#intent = this.#choose()
-    return this.#intent?.command
+  /** Whether a thing is of the kind that is asked for. */
+  #wants(thing: string): boolean {
+    return kindOf(thing) === this.#task.thing
   }
 
-  #choose(): Intent | undefined {
+  #choose(): string | undefined {
     const task = this.#task
     if (this.#held === undefined) return this.#fetch(task)
-    if (task.kind === 'light') return this.#light(task.lamp)
+    if (!this.#wants(this.#held)) return this.#leave(this.#held)
+    if (task.kind === 'light') return this.#light(this.#held, task.lamp)
     if (task.treatment !== undefined && !this.#treated) return this.#treat(this.#held, task.treatment)
     return this.#deliver(this.#held, task)
   }
 
-  #fetch(task: TaskReading): Intent | undefined {
+  #fetch(task: TaskReading): string | undefined {
     const enough = task.kind === 'place' && task.count > 1 ? this.#destination(task) : undefined
     for (const [place, things] of this.#contents) {
       if (place === enough) continue
-      const thing = things.find((name) => kindOf(name) === task.thing && !this.#unusable.has(name))
-      if (thing !== undefined) return this.#goTo(place) ?? this.#take(thing, place)
+      const thing = things.find((name) => this.#wants(name) && !this.#unusable.has(name))
+      if (thing === undefined) continue
+      this.#stand = `${thing} at ${place}`
+      return this.#goTo(place) ?? this.#open(place) ?? `take ${thing} from ${place}`
     }
+    this.#stand = `no ${task.thing}`
     return this.#explore(task.thing)
   }
 
-  #light(lampKind: string): Intent | undefined {
+  /** A thing that is not asked for is in the hand: it is put back, or down where that works. */
+  #leave(held: string): string | undefined {
+    const places = [this.#origin, this.#at, ...this.#places].filter((name) => name !== undefined)
+    const place = places.find((name) => !this.#refusing.has(name))
+    if (place === undefined) return undefined
+    this.#stand = `wrong ${held}`
+    return this.#goTo(place) ?? this.#open(place) ?? this.#dialect.put(held, place)
+  }
+
+  #light(held: string, lampKind: string): string | undefined {
     for (const [place, things] of this.#contents) {
       const lamp = things.find((name) => kindOf(name) === lampKind)
       if (lamp === undefined) continue
+      this.#stand = `have ${held}, ${lamp} at ${place}`
       // Lit and held at the lamp's place, and still not won: this expert knows no more.
-      return this.#goTo(place) ?? (this.#lit ? undefined : this.#use(lamp))
+      return this.#goTo(place) ?? (this.#lit ? undefined : `use ${lamp}`)
     }
+    this.#stand = `have ${held}, no ${lampKind}`
     return this.#explore(lampKind)
   }
 
-  #treat(held: string, verb: 'clean' | 'heat' | 'cool'): Intent | undefined {
+  #treat(held: string, verb: 'clean' | 'heat' | 'cool'): string | undefined {
     const appliance = this.#dialect.appliances[verb]
+    this.#stand = `have ${held}`
     const place = this.#places.find((name) => kindOf(name) === appliance)
-    if (place === undefined) return undefined
-    return (
-      this.#goTo(place) ?? {
-        command: `${verb} ${held} with ${place}`,
-        effect: () => {
-          this.#treated = true
-        },
-      }
-    )
+    return place === undefined ? undefined : (this.#goTo(place) ?? `${verb} ${held} with ${place}`)
   }
 
-  #deliver(held: string, task: TaskReading & { kind: 'place' }): Intent | undefined {
+  #deliver(held: string, task: TaskReading & { kind: 'place' }): string | undefined {
     const place = this.#destination(task)
     if (place === undefined) return undefined
     const seen = this.#contents.has(place)
-    return this.#goTo(place) ?? this.#open(place) ?? (seen ? this.#put(held, place) : this.#examine(place))
+    this.#stand = `ready ${held}`
+    return (
+      this.#goTo(place) ?? this.#open(place) ?? (seen ? this.#dialect.put(held, place) : `examine ${place}`)
+    )
   }
 
   /** Of the places asked for the one that holds most of the things already, else the first. */
@@ -144,7 +210,7 @@ class Mind {
   }
 
   /** Looks where finding the thing is likeliest per command spent. */
-  #explore(thing: string): Intent | undefined {
+  #explore(thing: string): string | undefined {
     const likely = this.#dialect.likely(thing)
     let best: { place: string; value: number } | undefined
     for (const place of this.#places) {
@@ -159,10 +225,10 @@ class Mind {
       if (best === undefined || here > best.value) best = { place, value: here }
     }
     if (best === undefined) return undefined
-    return this.#goTo(best.place) ?? this.#open(best.place) ?? this.#examine(best.place)
+    return this.#goTo(best.place) ?? this.#open(best.place) ?? `examine ${best.place}`
   }
 
-  #see(place: string, contents: Contents | undefined): void {
+  #look(place: string, contents: Contents | undefined): void {
     if (contents === undefined) return
     if (contents.closed) this.#closed.add(place)
     else {
@@ -171,54 +237,26 @@ class Mind {
     }
   }
 
-  #goTo(place: string): Intent | undefined {
-    if (this.#at === place) return undefined
-    return {
-      command: `go to ${place}`,
-      effect: (contents) => {
-        this.#at = place
-        this.#see(place, contents)
-      },
-    }
+  #hold(thing: string, place: string): void {
+    const rest = (this.#contents.get(place) ?? []).filter((name) => name !== thing)
+    if (this.#contents.has(place)) this.#contents.set(place, rest)
+    this.#held = thing
+    this.#origin = place
+    this.#treated = false
+    this.#lit = false
+    this.#refusing.clear()
   }
 
-  #open(place: string): Intent | undefined {
-    if (!this.#closed.has(place)) return undefined
-    return { command: `open ${place}`, effect: (contents) => this.#see(place, contents) }
+  #release(thing: string, place: string): void {
+    this.#contents.set(place, [...(this.#contents.get(place) ?? []), thing])
+    this.#held = undefined
   }
 
-  #examine(place: string): Intent {
-    return { command: `examine ${place}`, effect: (contents) => this.#see(place, contents) }
+  #goTo(place: string): string | undefined {
+    return this.#at === place ? undefined : `go to ${place}`
   }
 
-  #take(thing: string, place: string): Intent {
-    return {
-      command: `take ${thing} from ${place}`,
-      effect: () => {
-        const rest = (this.#contents.get(place) ?? []).filter((name) => name !== thing)
-        this.#contents.set(place, rest)
-        this.#held = thing
-        this.#treated = false
-      },
-    }
-  }
-
-  #put(thing: string, place: string): Intent {
-    return {
-      command: this.#dialect.put(thing, place),
-      effect: () => {
-        this.#contents.set(place, [...(this.#contents.get(place) ?? []), thing])
-        this.#held = undefined
-      },
-    }
-  }
-
-  #use(lamp: string): Intent {
-    return {
-      command: `use ${lamp}`,
-      effect: () => {
-        this.#lit = true
-      },
-    }
+  #open(place: string): string | undefined {
+    return this.#closed.has(place) ? `open ${place}` : undefined
   }
 }

@@ -54,5 +54,6 @@ export function createSession({ openInstance, systemPrompt, showAdmissible }: Se
       return { play: { game, state }, system: systemPrompt, prompt: shown(state) }
     },
     facts: ({ state }) => ({ ...state }),
+    state: ({ game }) => game.digest(),
   })
 }

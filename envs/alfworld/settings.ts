@@ -36,6 +36,14 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default([...errands])
     .describe('Kinds of errands of generated games, taken in turn.'),
+  unseenGoals: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0)
+    .describe(
+      'Share of the things of each errand that only the generated games of the split `unseen` ask for. 0: there is no such split.',
+    ),
   showAdmissible: z.boolean().default(false).describe('Whether answers list the commands that work now.'),
   prompt: promptSetting,
   demonstrations: z
@@ -58,6 +66,17 @@ const settingsSchema = z.strictObject({
     .describe(
       'Probability of a command that fails before one of the expert: how to continue is imitated, the slip is not.',
     ),
+  strays: shareSetting
+    .default(0)
+    .describe(
+      'Probability of a command that works and that the expert would not give, before one of its own: how to find back is imitated.',
+    ),
+  thoughts: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the expert says before each command what is asked for and how far it is, so that the policy learns to say it too.',
+    ),
 })
 
 const homes = {
@@ -72,6 +91,7 @@ export interface HouseholdSettings {
   readonly receptacles: Range
   readonly objects: Range
   readonly tasks: readonly Errand[]
+  readonly unseenGoals: number
   readonly showAdmissible: boolean
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
@@ -79,6 +99,8 @@ export interface HouseholdSettings {
   readonly hesitation: number
   readonly hesitantShare: number
   readonly slips: number
+  readonly strays: number
+  readonly thoughts: boolean
 }
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */

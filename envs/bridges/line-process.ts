@@ -5,25 +5,12 @@
  * - One request at a time; each is answered, or fails as an EnvironmentFault of kind `session_lost`.
  * - A process that misses a deadline, is asked before it has answered, or writes what is no answer or too long
  *   is killed, and all that it started with it.
- * - Memory is bounded: of standard error only the last words are kept, of standard output one line.
  * - What the process said last on standard error is in the fault.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
-import { codeOf } from '../../faults/system-error.ts'
+import { type ChildCommand, excerptOf, LineChild } from '../../machine/line-child.ts'
 import { EnvironmentFault } from '../environment.ts'
 import { replySchema } from './protocol.ts'
-
-export interface ProcessCommand {
-  readonly command: string
-  readonly args: readonly string[]
-  /** Working directory; the one of this process by default. */
-  readonly cwd?: string | undefined
-  /** The whole environment of the process. */
-  readonly env?: Readonly<Record<string, string>> | undefined
-}
 
 export interface LineProcess {
   readonly alive: boolean
@@ -36,48 +23,34 @@ export interface LineProcess {
   end(): Promise<void>
 }
 
-/** Characters of one answer; far more than any agent reads. */
-const lineLimit = 16 * 1024 * 1024
-const lastWordsLimit = 4000
 /** How long a process may take to leave after its standard input has ended. */
 const leaveMs = 1000
 
 interface Waiting {
-  readonly id: number
   readonly resolve: (line: string) => void
   readonly reject: (fault: EnvironmentFault) => void
 }
 
 /** Starts a process; that it cannot be started is reported by its first request. */
-export function startLineProcess(command: ProcessCommand): LineProcess {
+export function startLineProcess(command: ChildCommand): LineProcess {
   return new ChildLineProcess(command)
 }
 
 class ChildLineProcess implements LineProcess {
-  readonly #name: string
-  readonly #child: ChildProcess
-  readonly #closed: Promise<unknown>
-  #parts: string[] = []
-  #length = 0
-  #lastWords = ''
+  readonly #child: LineChild
   #waiting: Waiting | undefined
+  #isAnswered = false
   #fault: EnvironmentFault | undefined
   #lastId = 0
 
-  constructor({ command, args, cwd, env }: ProcessCommand) {
-    this.#name = [command, ...args].join(' ')
-    // A group of its own, so that all of it can be ended and a terminal's Ctrl-C does not reach it.
-    const child = spawn(command, args, { cwd, env, stdio: 'pipe', detached: process.platform !== 'win32' })
-    this.#child = child
-    this.#closed = once(child, 'close').catch(() => undefined)
-    child.on('error', (cause) => this.#lose(`cannot be started: ${cause.message}`, cause))
-    child.on('close', (code, signal) => this.#lose(`ended with ${signal ?? `code ${code}`}`))
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text))
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-lastWordsLimit)
+  constructor(command: ChildCommand) {
+    this.#child = new LineChild(command, {
+      onLine: (line) => this.#hear(line),
+      onLost: (reason, cause) => {
+        this.#fault = new EnvironmentFault('session_lost', `${this.#child.name} ${reason}`, { cause })
+        this.#waiting?.reject(this.#fault)
+      },
     })
-    // What breaks a pipe is reported by the end of the process.
-    child.stdin?.on('error', () => undefined)
   }
 
   get alive(): boolean {
@@ -90,24 +63,25 @@ class ChildLineProcess implements LineProcess {
       // The caller that asked before has given up waiting.
       throw this.#lose(`was still at work when it was asked "${method}"`)
     const id = ++this.#lastId
-    const line = await this.#ask(id, `${JSON.stringify({ id, method, params })}\n`, method, deadlineMs)
+    const line = await this.#ask(JSON.stringify({ id, method, params }), method, deadlineMs)
     const answer = this.#parse(line, id, method)
     const result = schema.safeParse(answer)
     if (result.success) return result.data
     throw this.#lose(
-      `answered "${method}" with ${excerpt(line)}, where ${result.error.issues[0]?.path.join('.')}: ${result.error.issues[0]?.message}`,
+      `answered "${method}" with ${excerptOf(line)}, where ${result.error.issues[0]?.path.join('.')}: ${result.error.issues[0]?.message}`,
     )
   }
 
-  async #ask(id: number, line: string, method: string, deadlineMs: number): Promise<string> {
+  async #ask(line: string, method: string, deadlineMs: number): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
-    this.#waiting = { id, resolve, reject }
+    this.#waiting = { resolve, reject }
+    this.#isAnswered = false
     const timer = setTimeout(
       () => this.#lose(`did not answer "${method}" within ${deadlineMs / 1000} s`),
       deadlineMs,
     )
     try {
-      this.#child.stdin?.write(line)
+      this.#child.write(line)
       return await promise
     } finally {
       clearTimeout(timer)
@@ -120,71 +94,33 @@ class ChildLineProcess implements LineProcess {
     try {
       value = JSON.parse(line)
     } catch {
-      throw this.#lose(`answered "${method}" with what is no JSON: ${excerpt(line)}`)
+      throw this.#lose(`answered "${method}" with what is no JSON: ${excerptOf(line)}`)
     }
     const reply = replySchema.safeParse(value)
     if (!reply.success || reply.data.id !== id)
-      throw this.#lose(`answered "${method}" with what is no answer to it: ${excerpt(line)}`)
+      throw this.#lose(`answered "${method}" with what is no answer to it: ${excerptOf(line)}`)
     if ('error' in reply.data) throw new EnvironmentFault(reply.data.error.kind, reply.data.error.message)
     return reply.data.result
   }
 
-  #read(text: string): void {
-    const end = text.indexOf('\n')
-    const part = end === -1 ? text : text.slice(0, end)
-    this.#parts.push(part)
-    this.#length += part.length
-    if (this.#length > lineLimit) {
-      this.#parts = []
-      this.#lose(`wrote a line of more than ${lineLimit} characters`)
-    } else if (end !== -1) {
-      const line = this.#parts.join('')
-      this.#parts = []
-      this.#length = 0
-      if (this.#waiting === undefined) this.#lose(`wrote a line without a request: ${excerpt(line)}`)
-      else this.#waiting.resolve(line)
-      if (end + 1 < text.length) this.#lose(`wrote more than one line: ${excerpt(text.slice(end + 1))}`)
+  #hear(line: string): void {
+    if (this.#waiting === undefined) this.#lose(`wrote a line without a request: ${excerptOf(line)}`)
+    else if (this.#isAnswered) this.#lose(`wrote more than one line: ${excerptOf(line)}`)
+    else {
+      this.#isAnswered = true
+      this.#waiting.resolve(line)
     }
   }
 
   /** Gives the process up; the first reason is kept. */
-  #lose(reason: string, cause?: unknown): EnvironmentFault {
-    if (this.#fault === undefined) {
-      const words = this.#lastWords.trim()
-      const said = words === '' ? '' : `; its last words: ${words}`
-      this.#fault = new EnvironmentFault('session_lost', `${this.#name} ${reason}${said}`, { cause })
-      this.#kill()
-    }
-    this.#waiting?.reject(this.#fault)
-    return this.#fault
+  #lose(reason: string): EnvironmentFault {
+    this.#child.lose(reason)
+    return this.#fault ?? new EnvironmentFault('session_lost', `${this.#child.name} ${reason}`)
   }
 
   async end(): Promise<void> {
-    this.#fault ??= new EnvironmentFault('session_lost', `${this.#name} was ended`)
+    this.#fault ??= new EnvironmentFault('session_lost', `${this.#child.name} was ended`)
     this.#waiting?.reject(this.#fault)
-    this.#child.stdin?.end()
-    const leaving = new AbortController()
-    await Promise.race([this.#closed, delay(leaveMs, undefined, { signal: leaving.signal }).catch(() => {})])
-    leaving.abort()
-    this.#kill()
-    await this.#closed
+    await this.#child.end({ withinMs: leaveMs })
   }
-
-  #kill(): void {
-    const { pid } = this.#child
-    if (pid === undefined) return
-    try {
-      // The group may outlive its first process.
-      if (process.platform === 'win32') this.#child.kill('SIGKILL')
-      else process.kill(-pid, 'SIGKILL')
-    } catch (cause) {
-      if (codeOf(cause) !== 'ESRCH') throw cause
-    }
-    this.#child.stdout?.destroy()
-    this.#child.stderr?.destroy()
-  }
-}
-
-function excerpt(line: string): string {
-  return JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line)
 }

@@ -52,10 +52,17 @@ export const openedSchema = z.object({
     .min(1),
 })
 
+const stateName = z
+  .string()
+  .max(256)
+  .optional()
+  .describe('Names the exact state: equal names, equal states; steps of a group are compared by it.')
+
 export const observationSchema = z.object({
   messages: z.array(message),
   tools: z.array(tool),
   info: facts.default({}),
+  state: stateName,
 })
 
 export const stepSchema = z
@@ -69,17 +76,21 @@ export const stepSchema = z
       .describe('How the episode ended; `completed` by default.'),
     invalid: z.boolean().default(false),
     info: facts.default({}),
+    state: stateName,
     tools: z.array(tool).optional().describe('Where they differ from now on.'),
   })
-  .transform(({ outcome, invalid, tools, done, ...rest }): { result: StepResult; tools?: ToolSpec[] } => ({
-    result: {
-      ...rest,
-      done,
-      ...(done ? { outcome: outcome ?? 'completed' } : {}),
-      ...(invalid ? { invalid } : {}),
-    },
-    ...(tools === undefined ? {} : { tools }),
-  }))
+  .transform(
+    ({ outcome, invalid, tools, done, state, ...rest }): { result: StepResult; tools?: ToolSpec[] } => ({
+      result: {
+        ...rest,
+        done,
+        ...(done ? { outcome: outcome ?? 'completed' } : {}),
+        ...(invalid ? { invalid } : {}),
+        ...(state === undefined ? {} : { state }),
+      },
+      ...(tools === undefined ? {} : { tools }),
+    }),
+  )
 
 /** An action as the process is told it; what is no call stays what it is. */
 export function wireAction(action: AssistantMessage): object {

@@ -41,7 +41,7 @@ async function openDb({ dataDir, settings: given, leases }: TaskOptions): Promis
     rows: settings.rows,
     bytes: resultBytes,
   }
-  const builtin = dataDir === undefined ? await openBuiltin(settings.difficulty) : undefined
+  const builtin = dataDir === undefined ? openBuiltin(settings.difficulty) : undefined
   const library = builtin ?? (await openDataset(dataDir ?? ''))
   const backend = await openBackend(settings, limits, leases)
   return {
@@ -73,13 +73,16 @@ async function openBackend(
   return openServer(url, limits, leases)
 }
 
-/** What an expert does who knows the statement. */
-export function demonstrate(instance: InstanceId, { statement, answers }: Problem): Demonstration {
+/** What an expert does: a statement a turn, each of which follows from the results before it, then the answers. */
+export function demonstrate(
+  instance: InstanceId,
+  { statements, answers = ['done'] }: Problem,
+): Demonstration {
   return {
     instance,
     actions: [
-      calling(executeTool, { query: statement }),
-      calling(commitTool, { answers: answers === undefined ? ['done'] : [...answers] }),
+      ...statements.map((query) => calling(executeTool, { query })),
+      calling(commitTool, { answers: [...answers] }),
     ],
   }
 }

@@ -60,6 +60,7 @@ export function createSession({ item: itemOf, backend, systemPrompt, tell }: Ses
       return { play: { item, database }, system: systemPrompt, prompt: item.question }
     },
     facts: (_, told) => told.at(-1) ?? { rows: [] },
+    state: 'calls',
     close: ({ database }) => database.close(),
   })
 }

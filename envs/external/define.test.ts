@@ -80,6 +80,27 @@ describe('a session', () => {
     })
   })
 
+  test('the exact state is named at the start and after each action, where the definition names it', async () => {
+    const counter = defineEnvironment('counter', {
+      start: () => ({ prompt: 'Add one.', sum: 0 }),
+      state: ({ sum }) => `sum ${sum}`,
+      tools: (tool) => ({
+        add: tool({
+          description: 'Adds one.',
+          parameters: z.strictObject({}),
+          run(_, state) {
+            state.sum += 1
+            return `${state.sum}`
+          },
+        }),
+      }),
+    })
+    const session = await sessionOf(counter.open({}))
+    expect((await session.reset('train/0')).state).toBe('sum 0')
+    expect((await session.step(say('add', {}))).state).toBe('sum 1')
+    expect((await session.step({ role: 'assistant', content: 'Done.' })).state).toBe('sum 1')
+  })
+
   test('arguments reach a tool only after its schema has passed them, and what it refuses is told and unusable', async () => {
     const session = await sessionOf(purse().open({}))
     await session.reset('train/0')

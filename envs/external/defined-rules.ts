@@ -18,6 +18,7 @@ export interface RuleParts {
   readonly tools: Readonly<Record<string, DefinedTool<FirstWords>>>
   readonly start: (instance: InstanceId) => Promise<FirstWords>
   readonly answer?: ((content: string, state: FirstWords) => ToolAnswer | Promise<ToolAnswer>) | undefined
+  readonly state?: ((state: FirstWords) => string) | undefined
   readonly close?: ((state: FirstWords) => void | Promise<void>) | undefined
 }
 
@@ -28,7 +29,14 @@ const replyLimit = 500
 const unnamed = 'error'
 
 /** The rules of sessions; the state of an episode is what `start` returned. */
-export function rulesOf({ name, tools, start, answer, close }: RuleParts): SessionRules<FirstWords> {
+export function rulesOf({
+  name,
+  tools,
+  start,
+  answer,
+  state: stateOf,
+  close,
+}: RuleParts): SessionRules<FirstWords> {
   const names = Object.keys(tools)
   const advice = names.length === 0 ? 'Answer in words.' : `Call ${listed(names)}.`
   return {
@@ -47,6 +55,7 @@ export function rulesOf({ name, tools, start, answer, close }: RuleParts): Sessi
       return { play: state, system: state.system, prompt: state.prompt }
     },
     facts: (_, told) => Object.assign({}, ...told),
+    state: stateOf,
     close,
   }
 }

@@ -110,6 +110,8 @@ export interface DefinedEnvironment<
    * What it takes from the state beyond what the agent was told, the policy will learn to guess.
    */
   expert?(state: State): Iterator<Calls<NoInfer<Parameters>>, void, string>
+  /** Names the exact state, so that what was done in equal states can be compared: equal names, equal answers to every action. */
+  state?(state: State): string
   /** Gives back what `start` opened. */
   close?(state: State): void | Promise<void>
 }

@@ -76,6 +76,7 @@ export async function openDefinedTask<
       })
     },
     answer: definition.answer as RuleParts['answer'],
+    state: definition.state as RuleParts['state'],
     close: definition.close as RuleParts['close'],
   })
   return {

@@ -61,6 +61,7 @@ export function createSession(options: SessionOptions): Environment {
       }
     },
     facts: (_, told) => told.at(-1) ?? {},
+    state: 'calls',
   })
 }
 

@@ -77,6 +77,7 @@ export function createSession({ assignmentOf, prompt }: SessionOptions): Environ
       return { play: { machine: await open() }, system, prompt: description }
     },
     facts: (_, told) => told.at(-1) ?? { exitCode: null },
+    state: 'calls',
     close: ({ machine }) => machine.close(),
   })
 }

@@ -4,26 +4,36 @@
  *
  * Invariants
  * - Every setting has a default; empty settings are valid ones.
+ * - Levels that are given win over those of the difficulty.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { promptSetting, settingsOf } from '../task-settings.ts'
+import {
+  type Difficulty,
+  difficulties,
+  difficultySetting,
+  promptSetting,
+  settingsOf,
+} from '../task-settings.ts'
 import { needs } from './item.ts'
 
-/** How much a generated problem asks for. */
-export const levels = ['easy', 'normal', 'hard'] as const
-export type Level = (typeof levels)[number]
+/** How much a kind of generated problems asks for. */
+export const levels = difficulties
+export type Level = Difficulty
 
 /** What generated problems are about. */
 export const subjects = ['files', 'text', 'permissions', 'processes'] as const
 export type Subject = (typeof subjects)[number]
 
 const settingsSchema = z.strictObject({
+  difficulty: difficultySetting.describe(
+    'Generated problems: `easy` and `hard` are of that level alone, `normal` is of all levels in turn.',
+  ),
   levels: z
     .array(z.enum(levels))
     .min(1)
-    .default([...levels])
-    .describe('Difficulties of generated problems, taken in turn.'),
+    .optional()
+    .describe('Levels of generated problems, taken in turn; by default those of the difficulty.'),
   subjects: z
     .array(z.enum(subjects))
     .min(1)
@@ -51,9 +61,18 @@ const settingsSchema = z.strictObject({
 })
 
 /** Settings of the OS task, complete. */
-export type OsSettings = z.output<typeof settingsSchema>
+export type OsSettings = Omit<z.output<typeof settingsSchema>, 'difficulty' | 'levels'> & {
+  readonly levels: readonly Level[]
+}
+
+const levelsOf: Readonly<Record<Difficulty, readonly Level[]>> = {
+  easy: ['easy'],
+  normal: levels,
+  hard: ['hard'],
+}
 
 /** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
 export function readSettings(settings: JsonObject | undefined): OsSettings {
-  return settingsOf('os', settingsSchema, settings)
+  const { difficulty, levels: given, ...rest } = settingsOf('os', settingsSchema, settings)
+  return { ...rest, levels: given ?? levelsOf[difficulty] }
 }

@@ -112,6 +112,7 @@ function rulesOf(options: SessionOptions): SessionRules<Play> {
       return { play, system: systemPrompt, prompt: pages === 'brief' ? goal.text : print(play, options) }
     },
     facts: (play) => factsOf(play, options),
+    state: 'calls',
   }
 }
 

@@ -10,15 +10,13 @@
 
 import { join } from 'node:path'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
-import { type ChatFormat, readCheckpointText } from '../checkpoints/checkpoint.ts'
+import { readCheckpointText } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { type TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
-import { actionProblem, type ParsedAction, parseActionText } from './action-parsing.ts'
-import { compactTemplate } from './compact-template.ts'
-import { hermesTemplate } from './hermes-template.ts'
+import { actionProblem, type ParsedAction } from './action-parsing.ts'
+import { type BuiltInFormat, type ChatFormat, chatTemplates } from './chat-format.ts'
+import type { SpokenChat } from './spoken-chat.ts'
 import type { ChatTemplate, ContextEnd } from './template.ts'
-
-const templates: Record<ChatFormat, ChatTemplate> = { hermes: hermesTemplate, compact: compactTemplate }
 
 /** One step of a worked example: what the agent sees and what it should do. */
 export interface DemonstrationStep {
@@ -40,14 +38,20 @@ export class Chat {
   readonly format: ChatFormat
   /** Sampling ends with the first of these. */
   readonly stopTokens: readonly number[]
+  /** What a person should know of it, a sentence each: where it is not rendered as it would be elsewhere. */
+  readonly notes: readonly string[]
   readonly #template: ChatTemplate
   readonly #tokenizer: Tokenizer
   readonly #endToken: number
   readonly #controlTokens: ReadonlySet<number>
 
-  /** @throws CheckpointFault `foreign` when the tokenizer lacks the format's control tokens */
-  constructor(format: ChatFormat, tokenizer: Tokenizer) {
-    const template = templates[format]
+  /**
+   * @param spoken a format that comes with Perdure, or a model's own template
+   * @throws CheckpointFault `foreign` when the tokenizer lacks the format's control tokens
+   */
+  constructor(spoken: BuiltInFormat | ChatTemplate, tokenizer: Tokenizer) {
+    const [format, template] =
+      typeof spoken === 'string' ? ([spoken, chatTemplates[spoken]] as const) : (['jinja', spoken] as const)
     const missing = template.controls.filter((control) => tokenizer.addedToken(control) === undefined)
     if (missing.length > 0)
       throw new CheckpointFault(
@@ -55,6 +59,7 @@ export class Chat {
         `the tokenizer has no ${missing.join(', ')}, which the chat format "${format}" needs`,
       )
     this.format = format
+    this.notes = template.notes ?? []
     this.#template = template
     this.#tokenizer = tokenizer
     const ids = (texts: readonly string[]) =>
@@ -116,14 +121,14 @@ export class Chat {
 
   /** What a policy said, from its tokens (with or without the end) or as text. Never throws. */
   parseAction(action: string | ArrayLike<number>): ParsedAction {
-    const { end, separator } = this.#template
+    const { end } = this.#template
     if (typeof action === 'string')
-      return parseActionText(action.endsWith(end) ? action.slice(0, -end.length) : action, separator)
+      return this.#template.parse(action.endsWith(end) ? action.slice(0, -end.length) : action)
     const length = action.length
     const ended = length > 0 && this.stopTokens.includes(action[length - 1] as number)
     const said = Array.from(action).slice(0, ended ? length - 1 : length)
     const kept = said.filter((token) => !this.#controlTokens.has(token))
-    const parsed = parseActionText(this.#tokenizer.decode(kept), separator)
+    const parsed = this.#template.parse(this.#tokenizer.decode(kept))
     return kept.length === said.length
       ? parsed
       : { ...parsed, problems: [...parsed.problems, actionProblem('control_token')] }
@@ -138,8 +143,23 @@ function textOf(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
+/** @throws CheckpointFault `foreign` where the tokenizer or the template cannot be used */
+export async function createChat({ chat, modelChat }: SpokenChat, tokenizer: Tokenizer): Promise<Chat> {
+  if (chat !== 'jinja') return new Chat(chat, tokenizer)
+  if (modelChat === undefined)
+    throw new CheckpointFault(
+      'foreign',
+      'it talks by a template of its own, and there is no chat_template.jinja',
+    )
+  const { modelTemplate } = await import('./model-template.ts')
+  return new Chat(modelTemplate(modelChat, tokenizer.addedTokens), tokenizer)
+}
+
 /** @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io` */
 export async function openChat(checkpointDir: string): Promise<Chat> {
-  const { tokenizer, state } = await readCheckpointText(checkpointDir)
-  return new Chat(state.chat, Tokenizer.parse(tokenizer, join(checkpointDir, 'tokenizer.json')))
+  const { tokenizer, state, modelChat } = await readCheckpointText(checkpointDir)
+  return createChat(
+    { chat: state.chat, modelChat },
+    Tokenizer.parse(tokenizer, join(checkpointDir, 'tokenizer.json')),
+  )
 }

@@ -8,6 +8,7 @@
 import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import type { AddedToken } from '../tokenizer/byte-pair-training.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
+import { parseActionText } from './action-parsing.ts'
 import { type ChatTemplate, outside, own } from './template.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
@@ -62,7 +63,7 @@ export const compactTemplate: ChatTemplate = {
   end,
   otherEnds: [],
   controls,
-  separator: '',
+  parse: (text) => parseActionText(text, ''),
 
   turnParts(messages, before) {
     const parts: TextPart[] = []

@@ -5,19 +5,20 @@
  * - Tools are listed in the system message; answers of tools stand in user turns.
  * - A line feed follows each ended message and belongs to the next turn, for the policy never samples it.
  */
-import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
+import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
+import { parseActionText } from './action-parsing.ts'
 import { type ChatTemplate, outside, own } from './template.ts'
 import { callClosing, callOpening, spacedCall, spacedJson } from './tool-call.ts'
 
 const start = '<|im_start|>'
 const end = '<|im_end|>'
 
-const beforeTools = `# Tools
+export const beforeTools = `# Tools
 
 You act by calling functions. Their signatures stand within <tools></tools>:
 <tools>`
-const afterTools = `
+export const afterTools = `
 </tools>
 
 For each call, answer with a JSON object of the function's name and arguments within <tool_call></tool_call>:
@@ -30,7 +31,7 @@ export const hermesTemplate: ChatTemplate = {
   end,
   otherEnds: ['<|endoftext|>'],
   controls: [start, end],
-  separator: '\n',
+  parse: (text) => parseActionText(text, '\n'),
 
   turnParts(messages, before, tools) {
     const parts: TextPart[] = []
@@ -64,6 +65,23 @@ function assistantParts(message: AssistantMessage): TextPart[] {
   }
   parts.push(own(end))
   return parts
+}
+
+/** Tools as the system message of this format lists them, for templates that list none. */
+export function toolList(tools: readonly ToolSpec[]): string {
+  return toolParts(tools)
+    .map(({ text }) => text)
+    .join('')
+}
+
+/** A call as this format writes it. */
+export function callText(call: ToolCall): string {
+  return `${callOpening}\n${spacedCall(call)}\n${callClosing}`
+}
+
+/** An answer of a tool as this format writes it. */
+export function answerText(content: string): string {
+  return `<tool_response>\n${content}\n</tool_response>`
 }
 
 function toolParts(tools: readonly ToolSpec[]): TextPart[] {

@@ -6,6 +6,7 @@
  */
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
+import type { ParsedAction } from './action-parsing.ts'
 
 /** How the context is before a turn: nothing yet, an ended message, or an action that was cut. */
 export type ContextEnd = 'empty' | 'closed' | 'cut'
@@ -17,8 +18,10 @@ export interface ChatTemplate {
   readonly otherEnds: readonly string[]
   /** Added tokens that the tokenizer must have. */
   readonly controls: readonly string[]
-  /** What is between an action's content and its calls. */
-  readonly separator: string
+  /** What a person should know of it, a sentence each. */
+  readonly notes?: readonly string[]
+  /** What an action says, from its text without the end. Never throws. */
+  parse(text: string): ParsedAction
   /** New messages up to and with the prompt for the next action; `tools` are listed where given. */
   turnParts(
     messages: readonly Message[],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { beyondWindow } from '../transformer/architecture.ts'
 import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
 
 const minimal = {
@@ -64,23 +65,45 @@ describe('parseArchitecture', () => {
     [
       'scaled positions',
       { rope_scaling: { rope_type: 'llama3', factor: 8 } },
-      'rope_scaling.rope_type is "llama3"',
+      'rope_scaling.low_freq_factor',
     ],
-    ['scaled positions by the old key', { rope_scaling: { type: 'linear', factor: 2 } }, '"linear"'],
+    ['scaled positions by the old key', { rope_scaling: { type: 'dynamic', factor: 2 } }, '"dynamic"'],
     [
       'scaled positions by the new key',
-      { rope_parameters: { rope_type: 'yarn' } },
+      { rope_parameters: { rope_type: 'longrope' } },
       'rope_parameters.rope_type',
+    ],
+    [
+      'positions scaled by YaRN without its context',
+      { rope_scaling: { type: 'yarn', factor: 4 } },
+      'rope_scaling.original_max_position_embeddings',
     ],
     ['partial positions', { partial_rotary_factor: 0.5 }, 'partial_rotary_factor is 0.5'],
     ['attention biases', { attention_bias: true }, 'attention_bias is true'],
     ['biases of the feed-forward part', { mlp_bias: true }, 'mlp_bias is true'],
     ['another activation', { hidden_act: 'gelu' }, 'hidden_act is "gelu"'],
-    ['another family', { model_type: 'qwen2' }, 'model_type is "qwen2"'],
-    ['a sliding window', { model_type: 'mistral', sliding_window: 4096 }, 'sliding_window is 4096'],
+    ['another family', { model_type: 'gemma' }, 'model_type is "gemma"'],
+    ['norms of odd heads', { model_type: 'qwen3', head_dim: 24 }, 'head_dim 24 is no multiple of 16'],
   ])('%s are refused by key and value', (_, extra, message) => {
     expect(() => read({ ...minimal, ...extra })).toThrow(
       expect.objectContaining({ kind: 'foreign', message: expect.stringContaining(message) }),
+    )
+  })
+
+  test.each<[object, number | undefined]>([
+    [{ model_type: 'mistral', sliding_window: 64 }, 64],
+    [{ model_type: 'mistral', sliding_window: null }, undefined],
+    // What Mistral's class of transformers takes it for.
+    [{ model_type: 'mistral' }, 4096],
+    [{ model_type: 'llama', sliding_window: 64 }, undefined],
+    [{ model_type: 'qwen2', sliding_window: 64, use_sliding_window: false }, undefined],
+    [{ model_type: 'qwen2', sliding_window: 64, use_sliding_window: true }, 64],
+  ])('a sliding window is kept where the family uses it: %j', (extra, window) => {
+    const architecture = read({ ...minimal, ...extra })
+    expect(architecture.sliding_window).toBe(window)
+    expect(beyondWindow(architecture, 64)).toBeUndefined()
+    expect(beyondWindow(architecture, 5000)).toEqual(
+      window === undefined ? undefined : expect.stringContaining(`the last ${window} tokens alone`),
     )
   })
 
@@ -103,5 +126,21 @@ describe('parseArchitecture', () => {
   test('what is written is read back as the same architecture', () => {
     const architecture = read({ ...minimal, head_dim: 32, num_key_value_heads: 2, tie_word_embeddings: true })
     expect(parseArchitecture(renderArchitecture(architecture), 'config.json')).toEqual(architecture)
+    for (const extra of [
+      { model_type: 'qwen2', sliding_window: 32768, use_sliding_window: false },
+      { model_type: 'qwen3', rope_scaling: { type: 'linear', factor: 2 } },
+      { model_type: 'qwen2', sliding_window: 64, use_sliding_window: true },
+      {
+        model_type: 'qwen2',
+        rope_scaling: { type: 'yarn', factor: 4, original_max_position_embeddings: 32768, mscale: null },
+      },
+    ]) {
+      const other = read({ ...minimal, ...extra })
+      expect(other.model_type).toBe(extra.model_type)
+      expect(parseArchitecture(renderArchitecture(other), 'config.json')).toEqual(other)
+    }
+    const windowed = read({ ...minimal, model_type: 'mistral', sliding_window: 64 })
+    expect(JSON.parse(renderArchitecture(windowed))).toMatchObject({ architectures: ['MistralForCausalLM'] })
+    expect(parseArchitecture(renderArchitecture(windowed), 'config.json')).toEqual(windowed)
   })
 })

@@ -1,19 +1,64 @@
 /**
- * `config.json` as Hugging Face writes it for Llama-style decoders.
+ * `config.json` as Hugging Face writes it for Llama, Mistral, SmolLM2, Qwen2 and Qwen3.
  *
  * Invariants
- * - [ARCHITECTURE-1] What this policy cannot compute (scaled or partial rotary positions, biases, other activations,
- *   sliding windows, other model families) is refused by key and value, never ignored.
- * - [ARCHITECTURE-2] What is written is read by Hugging Face's `LlamaForCausalLM` and gives the same architecture
+ * - [ARCHITECTURE-1] What this policy cannot compute (partial or otherwise scaled rotary positions, other biases and activations,
+ *   other model families) is refused by key and value, never ignored. A sliding window is kept: contexts must lie within it.
+ * - [ARCHITECTURE-2] What is written is read by Hugging Face's class of the family and gives the same architecture
  *   back.
  */
 import { z } from 'zod'
-import type { Architecture } from '../transformer/architecture.ts'
+import {
+  type Architecture,
+  type Family,
+  hasHeadNorms,
+  headMultiple,
+  type RopeScaling,
+} from '../transformer/architecture.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
 
 const size = z.int().min(1)
-/** Families whose computation is exactly the decoder's here, given the checks below. */
-const knownFamilies: readonly string[] = ['llama', 'mistral']
+/** Families by their name in `config.json`, given the checks below. */
+const knownFamilies: Readonly<Record<string, Family>> = {
+  llama: 'llama',
+  mistral: 'llama',
+  qwen2: 'qwen2',
+  qwen3: 'qwen3',
+}
+/** What transformers computes a family with. */
+const classes: Readonly<Record<Family, string>> = {
+  llama: 'LlamaForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+}
+
+const positive = z.number().positive()
+const scalingSchema = z.discriminatedUnion('rope_type', [
+  z.object({ rope_type: z.literal('linear'), factor: positive }),
+  z.object({
+    rope_type: z.literal('llama3'),
+    factor: positive,
+    low_freq_factor: positive,
+    high_freq_factor: positive,
+    original_max_position_embeddings: size,
+  }),
+  z.object({
+    rope_type: z.literal('yarn'),
+    factor: positive,
+    original_max_position_embeddings: size,
+    attention_factor: positive.nullish().transform(orAbsent),
+    beta_fast: positive.nullish().transform(orAbsent),
+    beta_slow: positive.nullish().transform(orAbsent),
+    mscale: positive.nullish().transform(orAbsent),
+    mscale_all_dim: positive.nullish().transform(orAbsent),
+    truncate: z.boolean().optional(),
+  }),
+])
+
+/** Python writes what is not given as null. */
+function orAbsent<T>(value: T | null | undefined): T | undefined {
+  return value ?? undefined
+}
 
 const ropeSchema = z
   .looseObject({
@@ -44,7 +89,8 @@ const configSchema = z.looseObject({
   max_position_embeddings: size.default(2048),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
-  sliding_window: z.int().nullish(),
+  sliding_window: size.nullish(),
+  use_sliding_window: z.boolean().nullish(),
 })
 
 /**
@@ -74,7 +120,10 @@ export function parseArchitecture(text: string, file: string): Architecture {
       'corrupt',
       `${file}: hidden_size ${config.hidden_size} is no multiple of num_attention_heads ${heads}`,
     )
+  const family = knownFamilies[config.model_type] ?? 'llama'
+  const scaling = scalingOf(config, file)
   const architecture: Architecture = {
+    ...(family === 'llama' ? {} : { model_type: family }),
     vocab_size: config.vocab_size,
     hidden_size: config.hidden_size,
     intermediate_size: config.intermediate_size,
@@ -83,9 +132,11 @@ export function parseArchitecture(text: string, file: string): Architecture {
     num_key_value_heads: config.num_key_value_heads ?? heads,
     head_dim: config.head_dim ?? config.hidden_size / heads,
     rope_theta: config.rope_parameters?.rope_theta ?? config.rope_theta ?? 10000,
+    ...(scaling === undefined ? {} : { rope_scaling: scaling }),
     rms_norm_eps: config.rms_norm_eps,
     tie_word_embeddings: config.tie_word_embeddings,
     max_position_embeddings: config.max_position_embeddings,
+    ...windowOf(config),
   }
   if (heads % architecture.num_key_value_heads !== 0)
     throw new CheckpointFault(
@@ -97,7 +148,45 @@ export function parseArchitecture(text: string, file: string): Architecture {
       'foreign',
       `${file}: head_dim ${architecture.head_dim} is odd; rotary positions need pairs`,
     )
+  if (hasHeadNorms(architecture) && architecture.head_dim % headMultiple !== 0)
+    throw new CheckpointFault(
+      'foreign',
+      `${file}: head_dim ${architecture.head_dim} is no multiple of ${headMultiple}, which norms of heads need here`,
+    )
   return architecture
+}
+
+/** Of the classes of transformers, where a file has no such key. */
+const defaultWindow = 4096
+
+/** Llama has no window whatever its file says, and the files of Qwen name one that they do not use. */
+function windowOf({
+  model_type,
+  sliding_window,
+  use_sliding_window,
+}: z.output<typeof configSchema>): Pick<Architecture, 'sliding_window'> {
+  const isUsed = model_type === 'mistral' || (model_type.startsWith('qwen') && use_sliding_window === true)
+  return isUsed && sliding_window !== null ? { sliding_window: sliding_window ?? defaultWindow } : {}
+}
+
+/** Where rotary positions are scaled; undefined where they are not. @throws CheckpointFault */
+function scalingOf(config: z.output<typeof configSchema>, file: string): RopeScaling | undefined {
+  for (const key of ['rope_parameters', 'rope_scaling'] as const) {
+    const given = config[key]
+    const type = given?.rope_type ?? given?.type ?? 'default'
+    if (type === 'default') continue
+    const parsed = scalingSchema.safeParse({ ...given, rope_type: type })
+    if (parsed.success) return parsed.data
+    const [issue] = parsed.error.issues
+    throw new CheckpointFault(
+      'foreign',
+      issue?.path[0] === 'rope_type'
+        ? `${file}: ${key}.rope_type is ${JSON.stringify(type)}, supported is "default", "linear", "llama3" or "yarn"`
+        : `${file}: ${key}.${issue?.path.join('.')}: ${issue?.message}`,
+      { cause: parsed.error },
+    )
+  }
+  return undefined
 }
 
 function refuseUnsupported(config: z.output<typeof configSchema>, file: string): void {
@@ -107,37 +196,37 @@ function refuseUnsupported(config: z.output<typeof configSchema>, file: string):
       `${file}: ${key} is ${JSON.stringify(value)}, supported is ${allowed}`,
     )
   }
-  if (!knownFamilies.includes(config.model_type))
-    refuse(
-      'model_type',
-      config.model_type,
-      `${knownFamilies.join(' or ')} (Qwen2 adds attention biases, Qwen3 norms of queries and keys)`,
-    )
+  const family = knownFamilies[config.model_type]
+  if (family === undefined) refuse('model_type', config.model_type, Object.keys(knownFamilies).join(', '))
   if (config.hidden_act !== 'silu') refuse('hidden_act', config.hidden_act, '"silu"')
   if (config.attention_bias) refuse('attention_bias', true, 'false')
   if (config.mlp_bias) refuse('mlp_bias', true, 'false')
-  if (config.sliding_window != null) refuse('sliding_window', config.sliding_window, 'null')
   if (config.rope_interleaved) refuse('rope_interleaved', true, 'false')
-  for (const key of ['rope_parameters', 'rope_scaling'] as const) {
-    const type = config[key]?.rope_type ?? config[key]?.type ?? 'default'
-    if (type !== 'default') refuse(`${key}.rope_type`, type, '"default" (no scaling)')
-  }
   const partial = config.rope_parameters?.partial_rotary_factor ?? config.partial_rotary_factor ?? 1
   if (partial !== 1) refuse('partial_rotary_factor', partial, '1')
 }
 
-/** The text of a `config.json` that Hugging Face's LlamaForCausalLM and `parseArchitecture` read. */
+/** A window that is used: Mistral's class has one, Qwen's where it is told. */
+function renderedWindow({ model_type, sliding_window }: Architecture): object {
+  if (sliding_window === undefined) return {}
+  return model_type === undefined
+    ? { architectures: ['MistralForCausalLM'], model_type: 'mistral' }
+    : { use_sliding_window: true }
+}
+
+/** The text of a `config.json` that Hugging Face's class of the family and `parseArchitecture` read. */
 export function renderArchitecture(architecture: Architecture): string {
   return `${JSON.stringify(
     {
-      architectures: ['LlamaForCausalLM'],
+      architectures: [classes[architecture.model_type ?? 'llama']],
       model_type: 'llama',
       ...architecture,
       hidden_act: 'silu',
       attention_bias: false,
       mlp_bias: false,
-      rope_scaling: null,
+      rope_scaling: architecture.rope_scaling ?? null,
       torch_dtype: 'float32',
+      ...renderedWindow(architecture),
     },
     null,
     2,

@@ -11,10 +11,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '../../faults/reason.ts'
-import { type CheckpointContent, manifestFile, publishCheckpoint, verifyCheckpoint } from './checkpoint.ts'
+import { verifyCheckpoint } from './checkpoint.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
+import { copyCheckpoint } from './copying.ts'
 import { nameBeside } from './durable-file.ts'
-import { readWithMoments } from './restoring.ts'
+import { manifestFile } from './manifest.ts'
 
 /** Some hundred small policies, or a few of the largest that a processor trains. */
 const defaultMostBytes = 4 * 2 ** 30
@@ -34,25 +35,24 @@ export function checkpointCache(
 ): CheckpointCache {
   const { log, mostBytes = defaultMostBytes } = options
 
-  /** Undefined where there is none that can be used. */
-  async function entryAt(dir: string): Promise<CheckpointContent | undefined> {
-    if (!existsSync(join(dir, manifestFile))) return undefined
+  /** Whether there is one that can be used. */
+  async function isEntry(dir: string): Promise<boolean> {
+    if (!existsSync(join(dir, manifestFile))) return false
     try {
       await verifyCheckpoint(dir)
-      return await readWithMoments(dir)
+      return true
     } catch (error) {
       if (!(error instanceof CheckpointFault)) throw error
       log(`${error.message}; it is made again`)
-      return undefined
+      return false
     }
   }
 
   return {
     async take(key, toDir) {
       const entry = join(folder, key)
-      const content = await entryAt(entry)
-      if (content === undefined) return false
-      await publishCheckpoint(toDir, content)
+      if (!(await isEntry(entry))) return false
+      await copyCheckpoint(entry, toDir)
       const now = new Date()
       // Where the cache cannot be written, nothing is removed from it either.
       await utimes(entry, now, now).catch(() => undefined)
@@ -63,7 +63,7 @@ export function checkpointCache(
       try {
         if ((await bytesIn(dir)) > mostBytes) return
         await mkdir(folder, { recursive: true })
-        await publishCheckpoint(join(folder, key), await readWithMoments(dir))
+        await copyCheckpoint(dir, join(folder, key))
         await prune(folder, mostBytes)
       } catch (error) {
         log(`${dir} could not be kept in ${folder}: ${reasonOf(error)}`)

@@ -135,7 +135,7 @@ function nameBesideIn(folder: string): string {
 }
 
 describe('a reader', () => {
-  // [CHECKPOINT-3]
+  // [CHECKPOINT-3] [MANIFEST-1]
   test('refuses any checkpoint with one byte flipped, naming checkpoint and file', async () => {
     const dir = checkpointDir(root, 1)
     await publishCheckpoint(dir, contentOf(1))

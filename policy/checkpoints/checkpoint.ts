@@ -1,8 +1,10 @@
 /**
  * A checkpoint: a folder that holds one version of a policy.
  *
- * Layout: `model.safetensors`, `optimizer.safetensors` (where training continues from it), `config.json`,
- * `tokenizer.json`, `state.json`, and `manifest.json` with the name, size and SHA-256 of each other file.
+ * Layout: `model.safetensors`, or for an adapter over a base beside it `adapter_model.safetensors` and `adapter_config.json` as PEFT
+ * has them, `optimizer.safetensors` (where training continues from it), `config.json`, `tokenizer.json`, `state.json`, `generation_config.json`, `tokenizer_config.json` and `chat_template.jinja` for other programs, files of the
+ * trainer's own such as a divided optimizer state, and `manifest.json` with the
+ * name, size and SHA-256 of each other file.
  *
  * Invariants
  * - [CHECKPOINT-1] A checkpoint exists when its manifest does; under its final name the folder is complete from the
@@ -11,29 +13,44 @@
  * - [CHECKPOINT-3] No byte that differs from what was published is ever used: a reader names the file and the
  *   checkpoint.
  * - [CHECKPOINT-4] The same content gives the same bytes.
+ * - [CHECKPOINT-5] The weights of an adapter's checkpoint are those of its base with the adapter merged; it is whole only beside
+ *   the very base that it was trained on.
  */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import { type ChatFormat, chatFormats } from '../chat/chat-format.ts'
+import { type ModelChat, readModelChat } from '../chat/model-chat.ts'
+import { type AdapterShape, adapterSpecs, mergedWeights } from '../transformer/adapter.ts'
+import { type Architecture, type WeightSpec, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import { parseAdapterConfig, renderAdapterConfig } from './adapter-config.ts'
 import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
 import { CheckpointFault, writingFault } from './checkpoint-fault.ts'
 import {
   digestFile,
-  digestOf,
   type FileDigest,
+  flushFile,
   flushFolder,
   nameBeside,
-  readWhole,
   removeAbandoned,
   writeDurably,
 } from './durable-file.ts'
-import { asFloat32, parseSafetensors, type Tensor, writeSafetensors } from './safetensors.ts'
-
-/** How a policy reads and writes conversations; see `policy/chat`. */
-const chatFormats = ['hermes', 'compact'] as const
-export type ChatFormat = (typeof chatFormats)[number]
+import {
+  adapterFiles,
+  type BaseReference,
+  baseDirOf,
+  compareDigest,
+  type Manifest,
+  manifestFile,
+  modelFile,
+  readManifest,
+  readVerified,
+  renderManifest,
+} from './manifest.ts'
+import { tensorsOf, weightsFrom } from './named-weights.ts'
+import { parseSafetensors, writeSafetensors } from './safetensors.ts'
+import { servingFiles } from './serving-files.ts'
 
 /** What a checkpoint says of itself. */
 export interface CheckpointState {
@@ -46,7 +63,17 @@ export interface CheckpointState {
   readonly facts: JsonObject
 }
 
-/** AdamW's running moments, one array per weight. */
+/** What a version is over its base. */
+export interface CheckpointAdapter {
+  readonly shape: AdapterShape
+  /** Under PEFT's names. */
+  readonly weights: Weights
+  readonly base: BaseReference
+  /** The base's own weights. */
+  readonly baseWeights: Weights
+}
+
+/** AdamW's running moments, one array per weight that is trained: those of the adapter where there is one. */
 interface OptimizerMoments {
   /** Steps taken, for bias correction. */
   readonly step: number
@@ -57,10 +84,14 @@ interface OptimizerMoments {
 /** What is published. */
 export interface CheckpointContent {
   readonly architecture: Architecture
+  /** Of the policy; an adapter is merged into them. */
   readonly weights: Weights
+  readonly adapter?: CheckpointAdapter | undefined
   /** The text of `tokenizer.json`, kept byte for byte. */
   readonly tokenizer: string
   readonly state: CheckpointState
+  /** Where the format is `jinja`: how the model talks, as its publisher gave it. */
+  readonly modelChat?: ModelChat | undefined
   readonly optimizer?: OptimizerMoments | undefined
 }
 
@@ -71,19 +102,7 @@ const stateSchema = z.strictObject({
   facts: z.record(z.string(), z.json()),
 })
 
-const requiredFiles = ['config.json', 'model.safetensors', 'state.json', 'tokenizer.json'] as const
 const optimizerFile = 'optimizer.safetensors'
-export const manifestFile = 'manifest.json'
-
-const manifestSchema = z.strictObject({
-  format: z.literal('perdure-checkpoint-1'),
-  // A record of these keys would list the absent ones too, as undefined.
-  files: z.partialRecord(
-    z.enum([...requiredFiles, optimizerFile]),
-    z.strictObject({ size: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
-  ),
-})
-type Manifest = z.output<typeof manifestSchema>
 
 /**
  * Publishes a checkpoint at once and whole. A complete and valid one that is there already is kept; a
@@ -94,32 +113,54 @@ type Manifest = z.output<typeof manifestSchema>
 export async function publishCheckpoint(dir: string, content: CheckpointContent): Promise<boolean> {
   const target = resolve(dir)
   if (await isComplete(target)) return false
-  const root = dirname(target)
   const partial = nameBeside(target)
   try {
     await mkdir(partial)
     await writeContent(partial, target, content)
-    await flushFolder(partial)
-    for (;;) {
-      try {
-        await rename(partial, target)
-        break
-      } catch (cause) {
-        if (!isOccupied(cause)) throw cause
-        if (await isComplete(target)) {
-          await rm(partial, { recursive: true, force: true })
-          return false
-        }
-        await rm(target, { recursive: true, force: true })
-      }
-    }
-    await flushFolder(root)
-    await removeAbandoned(root)
-    return true
+    return await moveIntoPlace(partial, target)
   } catch (cause) {
     await rm(partial, { recursive: true, force: true })
     throw writingFault(target, 'publishing the checkpoint', cause)
   }
+}
+
+/**
+ * Publishes a complete checkpoint that another program has written elsewhere on the same file system, by moving its folder.
+ * One that is there already is kept.
+ * @returns whether this call published it
+ * @throws CheckpointFault `missing`, `corrupt`, `io`
+ */
+export async function adoptCheckpoint(from: string, dir: string): Promise<boolean> {
+  const target = resolve(dir)
+  try {
+    const { files } = await readManifest(from)
+    for (const name of [...Object.keys(files), manifestFile]) await flushFile(join(from, name))
+    return (await isComplete(target)) ? false : await moveIntoPlace(from, target)
+  } catch (cause) {
+    throw writingFault(target, 'publishing the checkpoint', cause)
+  }
+}
+
+/** Gives a complete folder its name, unless a complete checkpoint has it already. */
+async function moveIntoPlace(partial: string, target: string): Promise<boolean> {
+  const root = dirname(target)
+  await flushFolder(partial)
+  for (;;) {
+    try {
+      await rename(partial, target)
+      break
+    } catch (cause) {
+      if (!isOccupied(cause)) throw cause
+      if (await isComplete(target)) {
+        await rm(partial, { recursive: true, force: true })
+        return false
+      }
+      await rm(target, { recursive: true, force: true })
+    }
+  }
+  await flushFolder(root)
+  await removeAbandoned(root)
+  return true
 }
 
 function isOccupied(cause: unknown): boolean {
@@ -138,116 +179,62 @@ async function isComplete(dir: string): Promise<boolean> {
 }
 
 async function writeContent(partial: string, target: string, content: CheckpointContent): Promise<void> {
-  const { architecture, weights, optimizer } = content
-  const state = stateSchema.safeParse(content.state)
-  if (!state.success)
-    throw new CheckpointFault('foreign', `${target}: state: ${state.error.issues[0]?.message}`, {
-      cause: state.error,
-    })
+  const { architecture, adapter, optimizer } = content
+  const state = renderState(content.state, target)
+  if (content.state.chat === 'jinja' && content.modelChat === undefined)
+    throw new CheckpointFault('foreign', `${target}: state.chat is "jinja", and no template is given`)
+  const specs = trainedSpecs(architecture, adapter?.shape)
   const files: Record<string, FileDigest> = {
     'config.json': await writeDurably(join(partial, 'config.json'), [renderArchitecture(architecture)]),
-    'model.safetensors': await writeSafetensors(
-      join(partial, 'model.safetensors'),
-      shaped(architecture, weights, '', target),
-      { format: 'pt' },
-    ),
   }
+  if (adapter !== undefined)
+    files[adapterFiles.config] = await writeDurably(join(partial, adapterFiles.config), [
+      renderAdapterConfig(adapter.shape),
+    ])
+  const { weights } = adapter ?? content
+  const weightsFile = adapter === undefined ? modelFile : adapterFiles.weights
+  files[weightsFile] = await writeSafetensors(
+    join(partial, weightsFile),
+    tensorsOf(specs, weights, '', target),
+    { format: 'pt' },
+  )
   if (optimizer !== undefined)
     files[optimizerFile] = await writeSafetensors(
       join(partial, optimizerFile),
       new Map([
-        ...shaped(architecture, optimizer.first, 'first.', target),
-        ...shaped(architecture, optimizer.second, 'second.', target),
+        ...tensorsOf(specs, optimizer.first, 'first.', target),
+        ...tensorsOf(specs, optimizer.second, 'second.', target),
       ]),
       { step: String(optimizer.step) },
     )
-  files['state.json'] = await writeDurably(join(partial, 'state.json'), [
-    `${JSON.stringify(state.data, null, 2)}\n`,
-  ])
+  files['state.json'] = await writeDurably(join(partial, 'state.json'), [state])
   files['tokenizer.json'] = await writeDurably(join(partial, 'tokenizer.json'), [content.tokenizer])
-  await writeDurably(join(partial, manifestFile), [renderManifest({ format: 'perdure-checkpoint-1', files })])
+  const ofServers = servingFiles(architecture, content.tokenizer, {
+    chat: content.state.chat,
+    modelChat: content.modelChat,
+  })
+  for (const [name, text] of Object.entries(ofServers))
+    files[name] = await writeDurably(join(partial, name), [text])
+  const manifest = { format: 'perdure-checkpoint-1', base: adapter?.base, files } as const
+  await writeDurably(join(partial, manifestFile), [renderManifest(manifest)])
 }
 
-function renderManifest(manifest: Manifest): string {
-  const files = Object.fromEntries(Object.entries(manifest.files).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return `${JSON.stringify({ format: manifest.format, files }, null, 2)}\n`
+/** The text of `state.json`. @param target named in faults @throws CheckpointFault `foreign` */
+export function renderState(state: CheckpointState, target: string): string {
+  const parsed = stateSchema.safeParse(state)
+  if (parsed.success) return `${JSON.stringify(parsed.data, null, 2)}\n`
+  throw new CheckpointFault('foreign', `${target}: state: ${parsed.error.issues[0]?.message}`, {
+    cause: parsed.error,
+  })
 }
 
-function shaped(
-  architecture: Architecture,
-  weights: Weights,
-  prefix: string,
-  target: string,
-): Map<string, Tensor> {
-  const tensors = new Map<string, Tensor>()
-  for (const { name, shape } of weightSpecs(architecture)) {
-    const data = weights.get(name)
-    if (data === undefined)
-      throw new CheckpointFault('foreign', `${target}: weight "${prefix}${name}" is missing`)
-    tensors.set(prefix + name, { dtype: 'F32', shape, data })
-  }
-  if (tensors.size !== weights.size)
-    throw new CheckpointFault(
-      'foreign',
-      `${target}: ${weights.size} weights given, the architecture has ${tensors.size}`,
-    )
-  return tensors
-}
-
-async function readManifest(dir: string): Promise<Manifest> {
-  const file = join(dir, manifestFile)
-  let text: string
-  try {
-    text = Buffer.from(await readWhole(file)).toString('utf8')
-  } catch (cause) {
-    if (cause instanceof CheckpointFault && cause.kind === 'missing')
-      throw new CheckpointFault('missing', `${dir}: no checkpoint here, it has no ${manifestFile}`, { cause })
-    throw cause
-  }
-  let manifest: Manifest
-  try {
-    manifest = manifestSchema.parse(JSON.parse(text))
-  } catch (cause) {
-    throw new CheckpointFault('corrupt', `checkpoint ${dir}: ${manifestFile} is no manifest`, { cause })
-  }
-  const absent = requiredFiles.find((name) => manifest.files[name] === undefined)
-  if (absent !== undefined)
-    throw new CheckpointFault('corrupt', `checkpoint ${dir}: ${manifestFile} does not list ${absent}`)
-  // The manifest has no checksum of its own: only its one canonical text is accepted.
-  if (renderManifest(manifest) !== text)
-    throw new CheckpointFault('corrupt', `checkpoint ${dir}: ${manifestFile} is not as it was written`)
-  return manifest
-}
-
-function compareDigest(dir: string, name: string, expected: FileDigest | undefined, got: FileDigest): void {
-  if (expected === undefined)
-    throw new CheckpointFault('missing', `checkpoint ${dir}: it was published without ${name}`)
-  if (got.size !== expected.size)
-    throw new CheckpointFault(
-      'corrupt',
-      `checkpoint ${dir}: ${name} has ${got.size} bytes, its manifest says ${expected.size}`,
-    )
-  if (got.sha256 !== expected.sha256)
-    throw new CheckpointFault(
-      'corrupt',
-      `checkpoint ${dir}: ${name} has SHA-256 ${got.sha256}, its manifest says ${expected.sha256}`,
-    )
-}
-
-async function readVerified(
-  dir: string,
-  manifest: Manifest,
-  name: keyof Manifest['files'],
-): Promise<Uint8Array<ArrayBuffer>> {
-  const expected = manifest.files[name]
-  if (expected === undefined) compareDigest(dir, name, expected, { size: 0, sha256: '' })
-  const bytes = await readWhole(join(dir, name))
-  compareDigest(dir, name, expected, digestOf(bytes))
-  return bytes
+/** What training changes: an adapter, or all weights. */
+function trainedSpecs(architecture: Architecture, shape: AdapterShape | undefined): readonly WeightSpec[] {
+  return shape === undefined ? weightSpecs(architecture) : adapterSpecs(architecture, shape)
 }
 
 /**
- * Checks every file of a checkpoint against its manifest.
+ * Checks every file of a checkpoint against its manifest, and those of an adapter's base.
  * @returns what the checkpoint says of itself
  * @throws CheckpointFault `missing`, `corrupt`, `io`; the message names checkpoint and file
  */
@@ -255,16 +242,30 @@ export async function verifyCheckpoint(dir: string): Promise<CheckpointState> {
   const manifest = await readManifest(dir)
   for (const [name, expected] of Object.entries(manifest.files))
     compareDigest(dir, name, expected, await digestFile(join(dir, name)))
+  if (manifest.base !== undefined) await verifyCheckpoint(await baseDirOf(resolve(dir), manifest.base))
   return readState(dir, manifest)
 }
 
 /**
- * Size of a checkpoint's weights, as its manifest says.
+ * The shape of a checkpoint's policy.
+ * @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io`
+ */
+export async function readArchitecture(dir: string): Promise<Architecture> {
+  return architectureOf(dir, await readManifest(dir))
+}
+
+async function architectureOf(dir: string, manifest: Manifest): Promise<Architecture> {
+  const config = Buffer.from(await readVerified(dir, manifest, 'config.json')).toString('utf8')
+  return parseArchitecture(config, join(dir, 'config.json'))
+}
+
+/**
+ * Size of a policy's weights, those of an adapter's base, as its manifest says.
  * @throws CheckpointFault `missing`, `corrupt`, `io`
  */
 export async function weightBytes(dir: string): Promise<number> {
-  const manifest = await readManifest(dir)
-  return manifest.files['model.safetensors']?.size ?? 0
+  const { base, files } = await readManifest(dir)
+  return base === undefined ? (files[modelFile]?.size ?? 0) : weightBytes(await baseDirOf(resolve(dir), base))
 }
 
 async function readState(dir: string, manifest: Manifest): Promise<CheckpointState> {
@@ -276,18 +277,34 @@ async function readState(dir: string, manifest: Manifest): Promise<CheckpointSta
   }
 }
 
+/** How a model of the format `jinja` talks, from the files that were published. */
+async function modelChatOf(
+  dir: string,
+  manifest: Manifest,
+  { chat }: CheckpointState,
+): Promise<ModelChat | undefined> {
+  if (chat !== 'jinja') return undefined
+  return await readModelChat(async (name) =>
+    manifest.files[name] === undefined
+      ? undefined
+      : new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readVerified(dir, manifest, name)),
+  )
+}
+
 /**
- * Reads what a checkpoint says of itself and its tokenizer, both checked against the manifest.
+ * Reads what a checkpoint says of itself, its tokenizer and how it talks, all checked against the manifest.
  * @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io`
  */
 export async function readCheckpointText(
   dir: string,
-): Promise<Pick<CheckpointContent, 'tokenizer' | 'state'>> {
+): Promise<Pick<CheckpointContent, 'tokenizer' | 'state' | 'modelChat'>> {
   const manifest = await readManifest(dir)
   const bytes = await readVerified(dir, manifest, 'tokenizer.json')
+  const state = await readState(dir, manifest)
   return {
-    state: await readState(dir, manifest),
+    state,
     tokenizer: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
+    modelChat: await modelChatOf(dir, manifest, state),
   }
 }
 
@@ -303,21 +320,48 @@ export async function readCheckpoint(
   const manifest = await readManifest(dir)
   const state = await readState(dir, manifest)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const config = decoder.decode(await readVerified(dir, manifest, 'config.json'))
-  const architecture = parseArchitecture(config, join(dir, 'config.json'))
   const tokenizer = decoder.decode(await readVerified(dir, manifest, 'tokenizer.json'))
-  const modelFile = join(dir, 'model.safetensors')
-  const model = parseSafetensors(await readVerified(dir, manifest, 'model.safetensors'), modelFile)
-  const weights = weightsFrom(architecture, model.tensors, modelFile)
-  if (options.optimizer !== true) return { architecture, weights, tokenizer, state }
+  const modelChat = await modelChatOf(dir, manifest, state)
+  const talking = modelChat === undefined ? { tokenizer, state } : { tokenizer, state, modelChat }
+  const policy = await readPolicy(dir, manifest)
+  if (options.optimizer !== true) return { ...policy, ...talking }
+  const specs = trainedSpecs(policy.architecture, policy.adapter?.shape)
   const momentsFile = join(dir, optimizerFile)
   const moments = parseSafetensors(await readVerified(dir, manifest, optimizerFile), momentsFile)
   const optimizer: OptimizerMoments = {
     step: parseStep(moments.metadata.step, momentsFile),
-    first: weightsFrom(architecture, moments.tensors, momentsFile, 'first.'),
-    second: weightsFrom(architecture, moments.tensors, momentsFile, 'second.'),
+    first: weightsFrom(specs, moments.tensors, momentsFile, 'first.'),
+    second: weightsFrom(specs, moments.tensors, momentsFile, 'second.'),
   }
-  return { architecture, weights, tokenizer, state, optimizer }
+  return { ...policy, ...talking, optimizer }
+}
+
+/** The weights of a policy, and the adapter that is merged into them. */
+async function readPolicy(
+  dir: string,
+  manifest: Manifest,
+): Promise<Pick<CheckpointContent, 'architecture' | 'weights' | 'adapter'>> {
+  const architecture = await architectureOf(dir, manifest)
+  if (manifest.base === undefined)
+    return { architecture, weights: await readTensors(dir, manifest, modelFile, weightSpecs(architecture)) }
+  const { base } = manifest
+  const { weights: baseWeights } = await readCheckpoint(await baseDirOf(resolve(dir), base))
+  const config = Buffer.from(await readVerified(dir, manifest, adapterFiles.config)).toString('utf8')
+  const shape = parseAdapterConfig(config, join(dir, adapterFiles.config))
+  const specs = adapterSpecs(architecture, shape)
+  const weights = await readTensors(dir, manifest, adapterFiles.weights, specs)
+  const adapter = { shape, weights, base, baseWeights }
+  return { architecture, weights: mergedWeights(architecture, baseWeights, adapter), adapter }
+}
+
+async function readTensors(
+  dir: string,
+  manifest: Manifest,
+  name: string,
+  specs: readonly WeightSpec[],
+): Promise<Map<string, Float32Array>> {
+  const file = join(dir, name)
+  return weightsFrom(specs, parseSafetensors(await readVerified(dir, manifest, name), file).tensors, file)
 }
 
 function parseStep(text: string | undefined, file: string): number {
@@ -325,30 +369,4 @@ function parseStep(text: string | undefined, file: string): number {
   if (text === undefined || !Number.isSafeInteger(step) || step < 0)
     throw new CheckpointFault('foreign', `${file}: metadata "step" is ${text}, expected a count`)
   return step
-}
-
-/**
- * The architecture's weights, as Float32, from the tensors of one or several files.
- * @throws CheckpointFault `foreign` for missing weights, other shapes or integer types
- */
-export function weightsFrom(
-  architecture: Architecture,
-  tensors: ReadonlyMap<string, Tensor>,
-  file: string,
-  prefix = '',
-): Map<string, Float32Array> {
-  const weights = new Map<string, Float32Array>()
-  for (const { name, shape } of weightSpecs(architecture)) {
-    const where = `${file}: tensor "${prefix}${name}"`
-    const tensor = tensors.get(prefix + name)
-    if (tensor === undefined)
-      throw new CheckpointFault('foreign', `${where} is missing, but config.json calls for it`)
-    if (tensor.data.length !== elementCount(shape) || tensor.shape.join() !== shape.join())
-      throw new CheckpointFault(
-        'foreign',
-        `${where} has shape [${tensor.shape.join(', ')}], config.json calls for [${shape.join(', ')}]`,
-      )
-    weights.set(name, asFloat32(tensor, where))
-  }
-  return weights
 }

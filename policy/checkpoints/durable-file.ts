@@ -63,6 +63,12 @@ export async function flushFolder(folder: string): Promise<void> {
   await handle.sync()
 }
 
+/** Makes what another program has written survive a power cut. */
+export async function flushFile(file: string): Promise<void> {
+  await using handle = await open(file, 'r')
+  await handle.sync()
+}
+
 /**
  * Writes a file whole: beside, flushed, renamed.
  * @throws CheckpointFault `io`

@@ -9,25 +9,28 @@
  * - [PRETRAINED-3] A tensor that the architecture has no place for means that another model is in the folder:
  *   refused.
  * - [PRETRAINED-4] Shard names lead nowhere outside the folder.
+ * - [PRETRAINED-5] A published model talks by its own chat template; one without a template in Hermes' format.
  */
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { readModelChat } from '../chat/model-chat.ts'
+import type { SpokenChat } from '../chat/spoken-chat.ts'
+import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture } from './architecture-config.ts'
-import { type ChatFormat, manifestFile, readCheckpoint, weightsFrom } from './checkpoint.ts'
+import { readCheckpoint } from './checkpoint.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
 import { readWhole } from './durable-file.ts'
+import { manifestFile } from './manifest.ts'
+import { weightsFrom } from './named-weights.ts'
 import { readSafetensors, type Tensor } from './safetensors.ts'
 
 /** A policy as its publisher gives it. */
-export interface PretrainedPolicy {
+export interface PretrainedPolicy extends SpokenChat {
   readonly architecture: Architecture
   readonly weights: Weights
   /** The text of `tokenizer.json`. */
   readonly tokenizer: string
-  /** A policy of others speaks Hermes' format. */
-  readonly chat: ChatFormat
 }
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) })
@@ -38,8 +41,8 @@ const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string())
  */
 export async function readPretrained(dir: string): Promise<PretrainedPolicy> {
   if (!existsSync(join(dir, manifestFile))) return readHuggingFace(dir)
-  const { architecture, weights, tokenizer, state } = await readCheckpoint(dir)
-  return { architecture, weights, tokenizer, chat: state.chat }
+  const { architecture, weights, tokenizer, state, modelChat } = await readCheckpoint(dir)
+  return { architecture, weights, tokenizer, chat: state.chat, modelChat }
 }
 
 async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
@@ -47,20 +50,26 @@ async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
   const architecture = parseArchitecture(await readText(configFile), configFile)
   const tokenizer = await readText(join(dir, 'tokenizer.json'))
   const tensors = await readTensors(dir)
-  const weights = weightsFrom(architecture, tensors, dir)
+  const weights = weightsFrom(weightSpecs(architecture), tensors, dir)
   for (const name of tensors.keys())
     if (!weights.has(name) && !isRedundant(name, architecture))
       throw new CheckpointFault(
         'foreign',
         `${dir}: tensor "${name}" has no place in the architecture of config.json`,
       )
-  return { architecture, weights, tokenizer, chat: 'hermes' }
+  const modelChat = await readModelChat((name) => textOf(join(dir, name)))
+  return { architecture, weights, tokenizer, chat: modelChat === undefined ? 'hermes' : 'jinja', modelChat }
 }
 
 function isRedundant(name: string, architecture: Architecture): boolean {
   return (
     name.endsWith('.rotary_emb.inv_freq') || (name === 'lm_head.weight' && architecture.tie_word_embeddings)
   )
+}
+
+/** Of a file that may be missing. */
+async function textOf(file: string): Promise<string | undefined> {
+  return existsSync(file) ? await readText(file) : undefined
 }
 
 async function readText(file: string): Promise<string> {

@@ -1,8 +1,10 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type CheckpointContent, publishCheckpoint, readCheckpoint } from './checkpoint.ts'
+import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
+import { digestFile } from './durable-file.ts'
+import { manifestFile, readManifest, renderManifest } from './manifest.ts'
 import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { promotionFile, readPromotion, writePromotion } from './promotion.ts'
 import { readWithMoments, restoreCheckpoint } from './restoring.ts'
@@ -41,7 +43,7 @@ describe('restoreCheckpoint', () => {
 
   // [RESTORE-1] [RESTORE-2]
   test('restoring twice gives the same version, and no checkpoint of other work is overwritten', async () => {
-    // A trainer that outlived its run left an unreported version.
+    // [COPY-2] A trainer that outlived its run left an unreported version.
     await publishCheckpoint(checkpointDir(root, 3), contentOf(3))
     const asked = { to: 1, from: 2 }
     expect([await restoreCheckpoint(root, asked), await restoreCheckpoint(root, asked)]).toEqual([4, 4])
@@ -53,6 +55,24 @@ describe('restoreCheckpoint', () => {
   test('a version without moments is restored without them', async () => {
     const version = await restoreCheckpoint(root, { to: 0, from: 2 })
     expect((await readWithMoments(checkpointDir(root, version))).optimizer).toBeUndefined()
+  })
+
+  // [RESTORE-3] [COPY-1]
+  test('files that only its trainer knows are restored with it, and one that was changed is refused', async () => {
+    const [from, moments] = [checkpointDir(root, 1), 'optimizer-0-of-2.safetensors']
+    await writeFile(join(from, moments), 'a part of the moments')
+    const { files, ...manifest } = await readManifest(from)
+    const listed = { ...files, [moments]: await digestFile(join(from, moments)) }
+    await writeFile(join(from, manifestFile), renderManifest({ ...manifest, files: listed }))
+    const to = checkpointDir(root, await restoreCheckpoint(root, { to: 1, from: 2 }))
+    await verifyCheckpoint(to)
+    expect((await readdir(to)).sort()).toEqual((await readdir(from)).sort())
+    for (const name of Object.keys(listed))
+      if (name !== 'state.json')
+        expect((await readFile(join(to, name))).equals(await readFile(join(from, name))), name).toBe(true)
+    await writeFile(join(from, moments), 'a part of other moments')
+    await expect(restoreCheckpoint(root, { to: 1, from: 3 })).rejects.toThrow(moments)
+    expect(await readdir(root)).toEqual(['0', '1', '2', '3'])
   })
 
   test('a version that is not there is refused by name', async () => {

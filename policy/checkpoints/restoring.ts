@@ -1,18 +1,19 @@
 /**
- * Restoring: an earlier version's weights and optimizer under a new version number.
+ * Restoring: an earlier version, with all that its trainer keeps, under a new version number.
  *
  * Invariants
  * - [RESTORE-1] The new number is above the current one, and no checkpoint of other work is overwritten.
  * - [RESTORE-2] Restoring twice gives the same version.
+ * - [RESTORE-3] The new version has every file of the earlier one, byte for byte but for what it says of itself.
  */
 import {
   type CheckpointContent,
   type CheckpointState,
-  publishCheckpoint,
   readCheckpoint,
   readCheckpointText,
 } from './checkpoint.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
+import { copyCheckpoint } from './copying.ts'
 import { checkpointDir } from './versions.ts'
 
 /**
@@ -33,9 +34,11 @@ export async function restoreCheckpoint(
     if (restored === to && after === from) return version
     // A trainer that outlived its run may have left an unreported version.
     if (there !== undefined) continue
-    const content = await readWithMoments(checkpointDir(root, to))
-    const facts = { ...content.state.facts, restored: to, after: from }
-    await publishCheckpoint(dir, { ...content, state: { ...content.state, version, facts } })
+    await copyCheckpoint(checkpointDir(root, to), dir, (state) => ({
+      ...state,
+      version,
+      facts: { ...state.facts, restored: to, after: from },
+    }))
     return version
   }
 }

@@ -3,58 +3,22 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { uniforms } from '../../identity/identity.ts'
-import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
-import { randomWeights } from '../sampler/random-weights.testing.ts'
-import type { Architecture } from '../transformer/architecture.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type LlamaServer, llamaServerMissing } from '../../test/llama-server.ts'
+import { type Candidate, contextLength, keepsTheContract, request } from './contract.testing.ts'
 import { createEmbeddedEngine } from './embedded.ts'
-import type { Engine, SamplingRequest } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { engineOver, publishServed, startServed } from './llama-engine.testing.ts'
 import { createScriptedEngine } from './scripted.testing.ts'
-
-const architecture: Architecture = {
-  vocab_size: 64,
-  hidden_size: 16,
-  intermediate_size: 32,
-  num_hidden_layers: 2,
-  num_attention_heads: 2,
-  num_key_value_heads: 2,
-  head_dim: 8,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 256,
-}
-const contextLength = 256
 
 let root: string
 const dirOf = (version: number): string => join(root, String(version))
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'engine-contract-'))
-  for (const version of [0, 1, 2])
-    await publishCheckpoint(dirOf(version), {
-      architecture,
-      weights: randomWeights(architecture, uniforms(version)),
-      tokenizer: '{}',
-      state: { version, step: version, chat: 'compact', facts: {} },
-    })
+  for (const version of [0, 1, 2]) await publishServed(dirOf(version), version)
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
-
-function request(change: Partial<SamplingRequest> = {}): SamplingRequest {
-  return {
-    cacheKey: 'episode',
-    borders: [],
-    context: Int32Array.of(1, 2, 3),
-    version: 0,
-    maxNewTokens: 8,
-    temperature: 1,
-    stopTokens: [],
-    seed: 11,
-    ...change,
-  }
-}
 
 const embeddedOf = (threads: number) => (): Promise<Engine> =>
   createEmbeddedEngine({ threads, maxBatch: 16, contextLength })
@@ -64,100 +28,24 @@ const scripted = async (): Promise<Engine> =>
     contextLength,
   })
 
-describe.each([
-  ['embedded', embedded],
-  ['three-threaded embedded', embeddedOf(3)],
-  ['scripted', scripted],
-])('the %s engine', (_, create) => {
-  let engine: Engine
-  beforeEach(async () => {
-    engine = await create()
-    await engine.load(0, dirOf(0))
-  })
-  afterEach(() => engine.close())
+const noLlama = llamaServerMissing()
+let llamaServer: LlamaServer | undefined
 
-  it('returns as many tokens as asked, each with a logprob, under the version asked for', async () => {
-    const result = await engine.sample(request())
-    expect(result.tokens.length).toBe(8)
-    expect(result.logprobs.length).toBe(8)
-    expect(result.logprobs.every((logprob) => logprob < 0)).toBe(true)
-    expect(result).toMatchObject({ version: 0, finish: 'length' })
-  })
+/** llama.cpp's real server of version 0; one for all tests. */
+async function llama(): Promise<Engine> {
+  llamaServer ??= await startServed(root)
+  return await engineOver(llamaServer.url)
+}
+afterAll(() => llamaServer?.close())
 
-  it('ends with the first stop token, which is part of the result', async () => {
-    const free = await engine.sample(request())
-    const stop = free.tokens[3] as number
-    const result = await engine.sample(request({ stopTokens: [stop] }))
-    const end = free.tokens.indexOf(stop) + 1
-    expect(result.tokens).toEqual(free.tokens.slice(0, end))
-    expect(result.finish).toBe('stop')
-  })
+const candidates: readonly Candidate[] = [
+  { name: 'embedded', create: embedded, many: true, dirOf },
+  { name: 'three-threaded embedded', create: embeddedOf(3), many: true, dirOf },
+  { name: 'scripted', create: scripted, many: true, dirOf },
+  ...(noLlama === undefined ? [{ name: 'llama.cpp', create: llama, many: false, dirOf }] : []),
+]
 
-  it('gives the same result for the same request, and leaves its context untouched', async () => {
-    const context = Int32Array.of(9, 8, 7, 6, 5).subarray(1)
-    const first = await engine.sample(request({ context }))
-    const again = await engine.sample(request({ context }))
-    expect(again.tokens).toEqual(first.tokens)
-    expect([...context]).toEqual([8, 7, 6, 5])
-  })
-
-  it('answers several hundred requests of several versions in flight at once', async () => {
-    await Promise.all([engine.load(1, dirOf(1)), engine.load(2, dirOf(2))])
-    const all = await Promise.all(
-      Array.from({ length: 300 }, (_, n) =>
-        engine.sample(request({ cacheKey: `episode-${n}`, version: n % 3, seed: n, maxNewTokens: 4 })),
-      ),
-    )
-    expect(all.map(({ version }) => version)).toEqual(Array.from({ length: 300 }, (_, n) => n % 3))
-    expect(all.every(({ tokens }) => tokens.length === 4)).toBe(true)
-    expect(await engine.statistics()).toMatchObject({ sampledTokens: 1200, waiting: 0, running: 0 })
-  })
-
-  it('knows its versions: loading twice does nothing, unloading forgets, what is not loaded is refused', async () => {
-    await Promise.all([engine.load(2, dirOf(2)), engine.load(2, dirOf(2)), engine.load(1, dirOf(1))])
-    expect(engine.versions).toEqual([0, 1, 2])
-    await engine.unload(1)
-    await engine.unload(1)
-    expect(engine.versions).toEqual([0, 2])
-    await expect(engine.sample(request({ version: 1 }))).rejects.toMatchObject({ kind: 'version_not_loaded' })
-    await engine.load(1, dirOf(1))
-    expect((await engine.sample(request({ version: 1 }))).version).toBe(1)
-  })
-
-  it('refuses a context that leaves no room', async () => {
-    const context = new Int32Array(contextLength)
-    await expect(engine.sample(request({ context }))).rejects.toMatchObject({
-      kind: 'context_too_long',
-      permanent: true,
-    })
-  })
-
-  it('ends a cancelled request with the reason given, and serves the others', async () => {
-    const controller = new AbortController()
-    const cancelled = engine.sample(request({ maxNewTokens: 50 }), controller.signal)
-    const kept = engine.sample(request({ cacheKey: 'other' }))
-    controller.abort(new Error('no longer wanted'))
-    await expect(cancelled).rejects.toThrow('no longer wanted')
-    expect((await kept).tokens.length).toBe(8)
-    await expect(engine.sample(request(), controller.signal)).rejects.toThrow('no longer wanted')
-  })
-
-  it('gives the same result after its caches were dropped', async () => {
-    const first = await engine.sample(request())
-    engine.release('episode')
-    expect((await engine.sample(request())).tokens).toEqual(first.tokens)
-  })
-
-  it('refuses everything after it was closed, twice if need be', async () => {
-    const pending = engine.sample(request())
-    pending.catch(() => {})
-    await engine.close()
-    await engine.close()
-    await expect(engine.sample(request())).rejects.toMatchObject({ kind: 'closed' })
-    await expect(pending).rejects.toMatchObject({ kind: 'closed' })
-    await expect(engine.statistics()).rejects.toMatchObject({ kind: 'closed' })
-  })
-})
+for (const candidate of candidates) keepsTheContract(candidate)
 
 describe('the embedded engine', () => {
   it('fails what was in flight when its thread dies, and starts anew with its versions', async () => {

@@ -6,14 +6,22 @@
  * once, and all threads share its steps.
  *
  * Invariants
- * - Requests of one key go to one thread while it lives, so that its cache serves them.
- * - A key that is new goes to the thread with the fewest requests.
+ * - Requests of one key go to one thread while it lives, so that its cache serves them (`affinity.ts`).
  * - A version is there when all its threads have it.
  * - Threads run only for policies that are loaded.
  */
 import { weightBytes } from '../checkpoints/checkpoint.ts'
-import type { Engine, EngineStatistics, SampledTokens, SamplingRequest } from './engine.ts'
-import { closedFault, EngineThread, notLoadedFault } from './engine-thread.ts'
+import { Affinity } from './affinity.ts'
+import {
+  closedFault,
+  type Engine,
+  type EngineDefinition,
+  type EngineStatistics,
+  notLoadedFault,
+  type SampledTokens,
+  type SamplingRequest,
+} from './engine.ts'
+import { EngineThread } from './engine-thread.ts'
 
 export interface EmbeddedEngineOptions {
   readonly threads: number
@@ -33,8 +41,16 @@ export interface EmbeddedEngineOptions {
 const defaultCacheBytes = 512 * 2 ** 20
 /** Several versions are loaded at once. */
 const defaultHeldByEach = 64 * 2 ** 20
-/** Keys whose thread is remembered; the one used longest ago is forgotten first. */
-const rememberedKeys = 10_000
+/** More than are in flight at once on any machine of today; more than that take turns. */
+const defaultMaxBatch = 64
+
+/** The engine in the policy worker. */
+export const embeddedEngine: EngineDefinition = {
+  name: 'embedded',
+  capabilities: { versions: 'many', adapters: true, scoring: false, exact: true },
+  open: ({ threads, contextLength, exact }) =>
+    createEmbeddedEngine({ threads, contextLength, maxBatch: defaultMaxBatch, exact }),
+}
 
 /**
  * Starts an engine.
@@ -50,13 +66,14 @@ export async function createEmbeddedEngine(options: EmbeddedEngineOptions): Prom
 type Crew = readonly EngineThread[]
 
 export class EmbeddedEngine implements Engine {
+  readonly capabilities = embeddedEngine.capabilities
   readonly #options: EmbeddedEngineOptions
   /** Each of its threads samples for itself. */
   #apart: Crew = []
   /** One sampler, whose steps all threads share. */
   #together: Crew = []
   readonly #crews = new Map<number, Crew>()
-  readonly #threadOfKey = new Map<string, EngineThread>()
+  readonly #threadOfKey = new Affinity<EngineThread>()
   #closed = false
 
   constructor(options: EmbeddedEngineOptions) {
@@ -92,12 +109,11 @@ export class EmbeddedEngine implements Engine {
     if (this.#closed) throw closedFault()
     const crew = this.#crews.get(request.version)
     if (crew === undefined) throw notLoadedFault(request.version)
-    return await this.#threadFor(request.cacheKey, crew).sample(request, signal)
+    return await this.#threadOfKey.placeOf(request.cacheKey, crew).sample(request, signal)
   }
 
   release(cacheKey: string): void {
-    this.#threadOfKey.get(cacheKey)?.release(cacheKey)
-    this.#threadOfKey.delete(cacheKey)
+    this.#threadOfKey.forget(cacheKey)?.release(cacheKey)
   }
 
   /** Counters since the threads started. */
@@ -142,21 +158,5 @@ export class EmbeddedEngine implements Engine {
       cacheBytes: cacheBytes / samplers,
     }
     return Array.from({ length: samplers }, () => new EngineThread({ ...own, contextLength, exact }))
-  }
-
-  /** The thread that the key's last request went to, if it serves the version. */
-  #threadFor(cacheKey: string, crew: Crew): EngineThread {
-    const last = this.#threadOfKey.get(cacheKey)
-    const thread =
-      last !== undefined && crew.includes(last)
-        ? last
-        : crew.reduce((best, other) => (other.open < best.open ? other : best))
-    this.#threadOfKey.delete(cacheKey)
-    this.#threadOfKey.set(cacheKey, thread)
-    if (this.#threadOfKey.size > rememberedKeys) {
-      const [oldest] = this.#threadOfKey.keys()
-      if (oldest !== undefined) this.#threadOfKey.delete(oldest)
-    }
-    return thread
   }
 }

@@ -13,12 +13,15 @@ import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
 import type { SamplingMethods, WorkerOptions } from './embedded-messages.ts'
 import {
+  closedFault,
   type Engine,
   EngineFault,
   type EngineStatistics,
+  notLoadedFault,
   type SampledTokens,
   type SamplingRequest,
 } from './engine.ts'
+import { Loads } from './loads.ts'
 
 /** A thread that runs or ran. */
 interface Thread {
@@ -28,10 +31,10 @@ interface Thread {
   readonly ready: Promise<void>
 }
 
-export class EngineThread implements Engine {
+export class EngineThread implements Omit<Engine, 'capabilities'> {
   readonly #options: WorkerOptions
   readonly #dirs = new Map<number, string>()
-  readonly #loading = new Map<number, Promise<void>>()
+  readonly #loads = new Loads()
   #thread: Thread | undefined
   #open = 0
   #closed = false
@@ -52,11 +55,7 @@ export class EngineThread implements Engine {
 
   async load(version: number, checkpointDir: string): Promise<void> {
     if (this.#dirs.has(version)) return
-    const known = this.#loading.get(version)
-    if (known !== undefined) return known
-    const loading = this.#load(version, checkpointDir).finally(() => this.#loading.delete(version))
-    this.#loading.set(version, loading)
-    return loading
+    await this.#loads.once(version, () => this.#load(version, checkpointDir))
   }
 
   async unload(version: number): Promise<void> {
@@ -154,17 +153,6 @@ function portable(request: SamplingRequest): SamplingRequest {
   const { cacheKey, context, borders, version, maxNewTokens, temperature, stopTokens, seed } = request
   const own = { cacheKey, context: context.slice(), borders, version, maxNewTokens, temperature, stopTokens }
   return { ...own, seed, background: request.background ?? false }
-}
-
-export function notLoadedFault(version: number): EngineFault {
-  return new EngineFault(
-    'version_not_loaded',
-    `policy version ${version} is not loaded: load it before sampling from it`,
-  )
-}
-
-export function closedFault(): EngineFault {
-  return new EngineFault('closed', 'the engine is closed: create another one')
 }
 
 function crashFault(why: string, cause?: unknown): EngineFault {

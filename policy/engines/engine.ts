@@ -29,6 +29,8 @@ export interface SamplingRequest {
   readonly stopTokens: readonly number[]
   /** 32-bit seed of the draws, from the turn's identity. */
   readonly seed: number
+  /** Names the request at a server that runs elsewhere: the turn, and which try it is; none needs it. */
+  readonly id?: string
   /** Whether it yields: others go first wherever they wait, but it is never kept from its end. */
   readonly background?: boolean
 }
@@ -53,7 +55,23 @@ export interface EngineStatistics {
   readonly running: number
 }
 
+/** What an engine can do; a configuration that needs more is refused by name (`activities/engine-demands.ts`). */
+export interface EngineCapabilities {
+  /**
+   * Which versions it samples from: `many` at once, each request naming its own; `latest` alone, each load taking the
+   * place of the one before; `first` alone, the model that its server was started with.
+   */
+  readonly versions: 'many' | 'latest' | 'first'
+  /** Whether its versions may be adapters over a base that it has; absent: they may not. */
+  readonly adapters?: boolean | undefined
+  /** Whether it also tells the logprobs of tokens that are given to it. */
+  readonly scoring: boolean
+  /** Whether the same request can give the same bytes, whatever else is in flight or cached. */
+  readonly exact: boolean
+}
+
 export interface Engine {
+  readonly capabilities: EngineCapabilities
   /** Makes a version available; loading a loaded one does nothing. @throws CheckpointFault */
   load(version: number, checkpointDir: string): Promise<void>
   /** Forgets a version and its caches. */
@@ -67,10 +85,82 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** The engine could not sample. */
+/** What the engine of a run is opened with. */
+export interface EngineOptions {
+  /** The run's name. */
+  readonly run: string
+  /** Addresses of its servers, for an engine that has any. */
+  readonly urls: readonly string[]
+  /** Shown to the servers as a bearer token. */
+  readonly apiKey: string | undefined
+  readonly threads: number
+  /** Tokens of a context at most, sampled ones included. */
+  readonly contextLength: number
+  /** Whether the run is to be repeatable to the byte. */
+  readonly exact: boolean
+  /** Milliseconds that one action may take. */
+  readonly answerMs: number
+  readonly log: (line: string) => void
+}
+
+/** A kind of engine: what it can do, and how one is opened. `export const engine = …` of a module of one's own. */
+export interface EngineDefinition {
+  readonly name: string
+  readonly capabilities: EngineCapabilities
+  /** @throws EngineFault */
+  open(options: EngineOptions): Promise<Engine>
+}
+
+/**
+ * The engine could not sample. `unreachable`: no server of it answers, now. `wrong_answer`: what a server answered is
+ * not what it was asked for, and nothing of it is used. `refused`: a server does not take the request.
+ * `another_model`: a server samples from other weights than the version's, or tells logprobs of another kind.
+ * `unsupported`: the engine cannot do what the run needs.
+ */
 export class EngineFault extends Fault<
-  'version_not_loaded' | 'context_too_long' | 'closed' | 'crashed' | 'backend'
+  | 'version_not_loaded'
+  | 'context_too_long'
+  | 'closed'
+  | 'crashed'
+  | 'backend'
+  | 'unreachable'
+  | 'wrong_answer'
+  | 'refused'
+  | 'another_model'
+  | 'unsupported'
 > {
   override readonly name = 'EngineFault'
-  protected static override readonly permanentKinds: readonly EngineFault['kind'][] = ['context_too_long']
+  protected static override readonly permanentKinds: readonly EngineFault['kind'][] = [
+    'context_too_long',
+    'refused',
+    'another_model',
+    'unsupported',
+  ]
+}
+
+/**
+ * Tokens that an action may have: as many as asked, one at least, and no more than the context leaves room for.
+ * @throws EngineFault `context_too_long`
+ */
+export function roomFor(
+  { context, maxNewTokens }: Pick<SamplingRequest, 'context' | 'maxNewTokens'>,
+  contextLength: number,
+): number {
+  const room = contextLength - context.length
+  if (room > 0) return Math.max(1, Math.min(room, maxNewTokens))
+  throw new EngineFault(
+    'context_too_long',
+    `the context has ${context.length} tokens; the engine holds ${contextLength} with at least one to sample`,
+  )
+}
+
+export function notLoadedFault(version: number): EngineFault {
+  return new EngineFault(
+    'version_not_loaded',
+    `policy version ${version} is not loaded: load it before sampling from it`,
+  )
+}
+
+export function closedFault(): EngineFault {
+  return new EngineFault('closed', 'the engine is closed: create another one')
 }

@@ -28,6 +28,7 @@ export function createScriptedEngine(script: Script, options: ScriptedEngineOpti
 }
 
 class ScriptedEngine implements Engine {
+  readonly capabilities = { versions: 'many', scoring: false, exact: true } as const
   readonly #script: Script
   readonly #contextLength: number
   readonly #logprob: number

@@ -117,6 +117,18 @@ export function reshape(
   return y
 }
 
+/** x + b in every row. @param x [rows, width] @param b [width] */
+export function biased(graph: Graph, x: Value, b: Value): Value {
+  const y = graph.operation('Add', [x, b], x.dims)
+  graph.record([y], [x, b], ([gradient]) => [
+    gradient,
+    graph.operation('ReduceSum', [gradient as Value, graph.integers(0)], b.dims, {
+      attributes: { keepdims: 0 },
+    }),
+  ])
+  return y
+}
+
 /** x with its axes in another order. */
 export function transpose(graph: Graph, x: Value, order: readonly number[]): Value {
   const dims = order.map((axis) => x.dims[axis] as Dimension)

@@ -2,13 +2,13 @@
  * A version's weights in the form that the sampling graphs read.
  *
  * Invariants
- * - Nothing is rounded but the query projection, which carries the attention's scale 1/√headDim.
+ * - Nothing is rounded but the query projection, or the norm behind it, which carries the attention's scale 1/√headDim.
  * - Every weight that the graphs declare is here under its name.
  * - Heads that are made wider than the policy's keep their numbers in the first places of each half, so that they
  *   are rotated in the same pairs; the others are zero.
  */
 import { type Tensor, tensor } from '../graph/runtime.ts'
-import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { type Architecture, hasBiases, hasHeadNorms, type Weights } from '../transformer/architecture.ts'
 import { blockInput, layerInputs, productBlocks } from '../transformer/weight-inputs.ts'
 
 /** Graph inputs by name. */
@@ -56,7 +56,23 @@ export function fuseWeights(
       widened(weight(`${at}.self_attn.k_proj.weight`, keyValue, hidden), hidden),
       widened(weight(`${at}.self_attn.v_proj.weight`, keyValue, hidden), hidden),
     )
-    for (let i = 0; i < wideQuery * hidden; i++) projection[i] = (projection[i] as number) * scale
+    // A norm behind the projection would take the scale out again: it carries it itself.
+    if (!hasHeadNorms(a)) scaleFirst(projection, wideQuery * hidden, scale)
+    if (hasHeadNorms(a)) {
+      const queryNorm = weight(`${at}.self_attn.q_norm.weight`, headDim).slice()
+      scaleFirst(queryNorm, headDim, scale)
+      fused[names.queryNorm] = tensor('float32', queryNorm, [headDim])
+      fused[names.keyNorm] = tensor('float32', weight(`${at}.self_attn.k_norm.weight`, headDim), [headDim])
+    }
+    if (hasBiases(a)) {
+      const biases = stack(
+        widened(weight(`${at}.self_attn.q_proj.bias`, query), 1),
+        widened(weight(`${at}.self_attn.k_proj.bias`, keyValue), 1),
+        widened(weight(`${at}.self_attn.v_proj.bias`, keyValue), 1),
+      )
+      scaleFirst(biases, wideQuery, scale)
+      fused[names.queryKeyValueBias] = tensor('float32', biases, [biases.length])
+    }
     const gateUp = stack(
       weight(`${at}.mlp.gate_proj.weight`, inner, hidden),
       weight(`${at}.mlp.up_proj.weight`, inner, hidden),
@@ -98,6 +114,11 @@ function widenHeads(data: Float32Array, row: number, headDim: number, wide: numb
     out.set(data.subarray(from, from + (row * headDim) / 2), (half * row * wide) / 2)
   }
   return out
+}
+
+/** Multiplies the first numbers, in place. */
+function scaleFirst(data: Float32Array, count: number, factor: number): void {
+  for (let i = 0; i < count; i++) data[i] = (data[i] as number) * factor
 }
 
 /** Columns [from, from + columns) of a matrix of `width` columns. */

@@ -6,7 +6,7 @@
  * - A context that no model can read is refused, with what is wrong with it.
  */
 import { uniforms } from '../../identity/identity.ts'
-import { EngineFault, type SampledTokens, type SamplingRequest } from '../engines/engine.ts'
+import { EngineFault, roomFor, type SampledTokens, type SamplingRequest } from '../engines/engine.ts'
 
 /** In single precision a larger number below 1 may round to 1, which no cumulative sum exceeds. */
 const largestUniform = 1 - 2 ** -23
@@ -81,13 +81,8 @@ export function jobOf(
   request: SamplingRequest,
   { contextLength, vocabulary }: { readonly contextLength: number; readonly vocabulary: number },
 ): Job {
-  const { context, maxNewTokens } = request
-  const room = contextLength - context.length
-  if (room < 1)
-    throw new EngineFault(
-      'context_too_long',
-      `the context has ${context.length} tokens; the engine holds ${contextLength} with at least one to sample`,
-    )
+  const { context } = request
+  const room = roomFor(request, contextLength)
   const foreign = context.findIndex((token) => token < 0 || token >= vocabulary)
   if (context.length === 0 || foreign >= 0)
     throw new EngineFault(
@@ -96,5 +91,5 @@ export function jobOf(
         ? 'the context is empty: give at least one token'
         : `token ${context[foreign]} at place ${foreign} of the context is outside the vocabulary of ${vocabulary}`,
     )
-  return new Job(id, request, Math.max(1, Math.min(maxNewTokens, room)))
+  return new Job(id, request, room)
 }

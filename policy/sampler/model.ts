@@ -8,7 +8,13 @@
  *   single row; what is read together is padded by whole blocks of zeros, never by another order of a sum's terms.
  */
 import { createInferenceSession, type InferenceSession, type Tensor, tensor } from '../graph/runtime.ts'
-import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import {
+  type Architecture,
+  elementCount,
+  headMultiple,
+  type Weights,
+  weightSpecs,
+} from '../transformer/architecture.ts'
 import { buildDecodeGraph } from '../transformer/decode-graph.ts'
 import { buildPrefillGraph, maskedScore } from '../transformer/prefill-graph.ts'
 import { rotaryTables } from '../transformer/rope.ts'
@@ -50,8 +56,6 @@ const exactChunkBlock = 64
 
 /** What the runtime holds of constants is added for each version; few are loaded at once. */
 const defaultMostStored = 64 * 2 ** 20
-/** Places of a head are a multiple of this: the runtime's attention rotates no others. */
-const headBlock = 16
 
 /** Sessions of a policy whose weights are fed. */
 interface Sessions {
@@ -122,7 +126,7 @@ export class SamplingModel {
   /** @throws RuntimeFault the runtime refuses the graphs */
   static async create(policy: Architecture, options: SamplingModelOptions): Promise<SamplingModel> {
     const { threads } = options
-    const architecture = { ...policy, head_dim: Math.ceil(policy.head_dim / headBlock) * headBlock }
+    const architecture = { ...policy, head_dim: Math.ceil(policy.head_dim / headMultiple) * headMultiple }
     const exact = exactThreads(options)
     const session = { threads, spinMicroseconds }
     if (weightBytes(policy) <= (options.mostStored ?? defaultMostStored))

@@ -19,7 +19,7 @@ import {
   type SampledTokens,
   type SamplingRequest,
 } from '../engines/engine.ts'
-import type { Architecture, Weights } from '../transformer/architecture.ts'
+import { type Architecture, beyondWindow, type Weights } from '../transformer/architecture.ts'
 import { Batch } from './batch.ts'
 import { type Job, jobOf } from './job.ts'
 import { type Draws, type PrefillRow, releaseVersion, SamplingModel, type VersionWeights } from './model.ts'
@@ -93,9 +93,11 @@ export class Sampler {
     this.#exact = options.exact ?? true
   }
 
-  /** @throws RuntimeFault, RangeError weights that do not fit their architecture */
+  /** @throws RuntimeFault, RangeError weights that do not fit their architecture, contexts beyond its window */
   async load(version: number, architecture: Architecture, weights: Weights): Promise<void> {
     if (this.#versions.has(version)) return
+    const beyond = beyondWindow(architecture, this.#options.contextLength)
+    if (beyond !== undefined) throw new RangeError(`${beyond}: lower policy.contextLength`)
     const key = JSON.stringify(architecture)
     let shared = this.#architectures.get(key)
     if (shared === undefined) {

@@ -25,6 +25,7 @@ const tokenizerSchema = z.looseObject({
     z.looseObject({
       id: z.int().min(0),
       content: z.string().min(1),
+      special: z.boolean().default(false),
       single_word: z.literal(false).default(false),
       lstrip: z.literal(false).default(false),
       rstrip: z.literal(false).default(false),
@@ -53,6 +54,12 @@ export class Tokenizer {
   readonly vocabularySize: number
   /** Bytes that no token can spell; text holding them is lost. */
   readonly missingBytes: readonly number[]
+  /** Tokens that stand for themselves, beside the vocabulary that was learnt. */
+  readonly addedTokens: readonly {
+    readonly id: number
+    readonly content: string
+    readonly special: boolean
+  }[]
   readonly #package: PackageTokenizer
   readonly #split: Splitter
   readonly #added: ReadonlyMap<string, number>
@@ -64,6 +71,7 @@ export class Tokenizer {
   private constructor(json: object, parsed: z.output<typeof tokenizerSchema>) {
     this.#package = new HuggingFaceTokenizer(json, {})
     this.#split = splitterOf(parsed.pre_tokenizer)
+    this.addedTokens = parsed.added_tokens
     this.#added = new Map(parsed.added_tokens.map(({ content, id }) => [content, id]))
     this.#addedPattern = alternationOf([...this.#added.keys()])
     const bytes: (Uint8Array | undefined)[] = []

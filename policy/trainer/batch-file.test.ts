@@ -22,10 +22,11 @@ beforeEach(async () => {
 })
 
 describe('an update batch', () => {
-  test('is read with the weights and the stale turns that it was written with', async () => {
+  test('is read with the weights, the imitation and the stale turns that it was written with', async () => {
     const whole = {
       ...batch,
       weights: new Float32Array([0, 0.25, 0.25, 0, 0.5]),
+      imitation: new Float32Array([0, 0.125, 0, 0, 3]),
       stale: new Uint8Array([0, 0, 0, 0, 1]),
     }
     await writeUpdateBatch(join(folder, 'a'), whole)
@@ -54,6 +55,12 @@ describe('an update batch', () => {
       'a token that is read with a weight',
       { weights: new Float32Array([1, 0, 0, 0, 0]) },
       'token 0 does not count',
+    ],
+    ['imitation without weights', { imitation: new Float32Array(5) }, 'imitation is given without weights'],
+    [
+      'an imitation below 0',
+      { weights: new Float32Array(5), imitation: new Float32Array([0, -1, 0, 0, 0]) },
+      'imitation[1] is -1, expected a finite number',
     ],
     ['a stale token beyond 1', { stale: new Uint8Array([0, 2, 0, 0, 0]) }, 'stale[1] is 2, expected 0 or 1'],
     ['a mask beyond 1', { lossMask: new Uint8Array([0, 2, 1, 0, 1]) }, 'loss_mask[1] is 2'],

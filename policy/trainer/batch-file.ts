@@ -19,7 +19,8 @@ import type { UpdateBatch } from './batch.ts'
 /** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */
 export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
   checkBatch(file, batch)
-  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages, weights, stale } = batch
+  const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const { weights, imitation, stale, losses } = batch
   const n = [tokens.length]
   const digest = await writeSafetensors(
     file,
@@ -31,7 +32,11 @@ export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promis
       ['versions', { dtype: 'I32', shape: n, data: versions }],
       ['advantages', { dtype: 'F32', shape: n, data: advantages }],
       ...(weights === undefined ? [] : [['weights', { dtype: 'F32', shape: n, data: weights }] as const]),
+      ...(imitation === undefined
+        ? []
+        : [['imitation', { dtype: 'F32', shape: n, data: imitation }] as const]),
       ...(stale === undefined ? [] : [['stale', { dtype: 'U8', shape: n, data: stale }] as const]),
+      ...(losses === undefined ? [] : [['losses', { dtype: 'U8', shape: n, data: losses }] as const]),
     ]),
     { format: 'perdure-update-batch-1' },
   )
@@ -61,7 +66,9 @@ export async function readUpdateBatch(file: string): Promise<UpdateBatch> {
     versions: vector('versions', 'I32'),
     advantages: vector('advantages', 'F32'),
     ...(tensors.has('weights') ? { weights: vector('weights', 'F32') } : {}),
+    ...(tensors.has('imitation') ? { imitation: vector('imitation', 'F32') } : {}),
     ...(tensors.has('stale') ? { stale: vector('stale', 'U8') } : {}),
+    ...(tensors.has('losses') ? { losses: vector('losses', 'U8') } : {}),
   }
   checkBatch(file, batch)
   return batch
@@ -72,6 +79,8 @@ function checkBatch(file: string, batch: UpdateBatch): void {
   const n = tokens.length
   for (const [name, { length }] of Object.entries(perToken))
     if (length !== n) throw refused(file, `${name} has ${length} elements, tokens has ${n}`)
+  if (batch.imitation !== undefined && batch.weights === undefined)
+    throw refused(file, 'imitation is given without weights')
   checkEpisodes(file, batch)
   for (let i = 0; i < n; i++) checkToken(file, batch, i)
 }
@@ -89,7 +98,8 @@ function checkEpisodes(file: string, { tokens: { length: n }, offsets, lossMask 
 }
 
 function checkToken(file: string, batch: UpdateBatch, i: number): void {
-  const { tokens, lossMask, behaviourLogprobs, versions, advantages, weights, stale } = batch
+  const { tokens, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const { weights, imitation, stale, losses } = batch
   if ((tokens[i] as number) < 0) throw refused(file, `tokens[${i}] is ${tokens[i]}, expected 0 or more`)
   if ((lossMask[i] as number) > 1) throw refused(file, `loss_mask[${i}] is ${lossMask[i]}, expected 0 or 1`)
   if (!Number.isFinite(behaviourLogprobs[i]) || !Number.isFinite(advantages[i]))
@@ -97,11 +107,18 @@ function checkToken(file: string, batch: UpdateBatch, i: number): void {
       file,
       `logprob ${behaviourLogprobs[i]} or advantage ${advantages[i]} of token ${i} is not finite`,
     )
-  const [weight = 0, isStale = 0] = [weights?.[i], stale?.[i]]
+  const [weight = 0, imitated = 0, isStale = 0, loss = 0] = [
+    weights?.[i],
+    imitation?.[i],
+    stale?.[i],
+    losses?.[i],
+  ]
   if (!(weight >= 0 && weight <= 1)) throw refused(file, `weights[${i}] is ${weight}, expected 0 to 1`)
+  if (!(imitated >= 0 && imitated < Number.POSITIVE_INFINITY))
+    throw refused(file, `imitation[${i}] is ${imitated}, expected a finite number of at least 0`)
   if (isStale > 1) throw refused(file, `stale[${i}] is ${isStale}, expected 0 or 1`)
   const isBare = behaviourLogprobs[i] === 0 && advantages[i] === 0 && versions[i] === -1
-  if (lossMask[i] === 0 && !(isBare && weight === 0 && isStale === 0))
+  if (lossMask[i] === 0 && !(isBare && weight === 0 && imitated === 0 && isStale === 0 && loss === 0))
     throw refused(
       file,
       `token ${i} does not count, but carries a logprob, an advantage, a version or a weight`,

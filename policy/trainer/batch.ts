@@ -8,8 +8,12 @@
  * - `behaviour_logprobs` F32 [N]  0 where the mask is 0
  * - `versions`          I32 [N]  the policy version that sampled the token, −1 where the mask is 0
  * - `advantages`        F32 [N]  0 where the mask is 0
- * - `weights`           F32 [N]  share of the token in the loss, 0 where the mask is 0; they add up to 1. Absent: all alike
+ * - `weights`           F32 [N]  share of the token in the loss, 0 where the mask is 0; they add up to 1, or
+ *   are all 0 where nothing but imitation is learnt from. Absent: all alike
+ * - `imitation`         F32 [N]  what the token's negative log-likelihood counts in the loss, beside its policy loss; 0 where the
+ *   mask is 0. Only beside `weights`. Absent: nowhere
  * - `stale`             U8  [N]  1 where the token's turn was drawn from the pool of older versions. Absent: nowhere
+ * - `losses`            U8  [N]  which of the objective's `losses` the token has, 0 where the mask is 0. Absent: it has one for all
  *
  * A token's logprob is conditioned on the tokens of its own episode before it; the first token of an
  * episode never counts.
@@ -22,5 +26,15 @@ export interface UpdateBatch {
   readonly versions: Int32Array
   readonly advantages: Float32Array
   readonly weights?: Float32Array
+  readonly imitation?: Float32Array
   readonly stale?: Uint8Array
+  readonly losses?: Uint8Array
+}
+
+/** A batch as an update learns from it. */
+export interface ProximalBatch extends UpdateBatch {
+  /** [N] of the policy that ratios are to; absent: the one that sampled. Never in a file. */
+  readonly proximalLogprobs?: Float32Array
+  /** [N] of a part of a batch: where its tokens stand in the whole. Never in a file. */
+  readonly places?: Int32Array
 }

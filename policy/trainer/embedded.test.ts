@@ -10,6 +10,7 @@ import type { UpdateBatch } from './batch.ts'
 import { writeUpdateBatch } from './batch-file.ts'
 import { createTrainer } from './embedded.ts'
 import { initializeCheckpoint } from './initial-checkpoint.ts'
+import { readTokenFigures } from './token-figures.ts'
 import type { Trainer, UpdateRequest, WarmStartRequest } from './trainer.ts'
 
 const architecture: Architecture = {
@@ -268,6 +269,32 @@ describe('update', () => {
     await again.close()
     expect(await bytesOf(at('c2'))).toEqual(await bytesOf(at('b2')))
     expect(await bytesOf(at('c3'))).toEqual(await bytesOf(at('b3')))
+  })
+
+  test('what it found of each token stands in a file before the version is published, and changes nothing of it', async () => {
+    const [found, other] = [at('found.tokens'), at('other.tokens')]
+    const behaviourLogprobs = await logprobsOf(at('0'))
+    await writeUpdateBatch(at('found'), { ...batch, behaviourLogprobs })
+    const request = update({ batchFile: at('found'), toCheckpointDir: at('found-2') })
+    await trainer.update({ ...request, tokenFile: found })
+    await trainer.update({ ...request, toCheckpointDir: at('found-3') })
+    expect(await bytesOf(at('found-3'))).toEqual(await bytesOf(at('found-2')))
+    const figures = await readTokenFigures(found, batch.tokens.length)
+    const logprobs = await logprobsOf(at('warm'))
+    for (const [place, ratio] of (figures?.logRatios ?? []).entries())
+      expect(Math.abs(ratio - ((logprobs[place] ?? 0) - (behaviourLogprobs[place] ?? 0)))).toBeLessThan(1e-4)
+    // Two passes over three parts: those of the first are kept, at the same places.
+    const division = { minibatches: 3, passes: 2, seed: 5 }
+    await trainer.update({ ...request, division, toCheckpointDir: at('found-4'), tokenFile: other })
+    const divided = await readTokenFigures(other, batch.tokens.length)
+    const counted = [...batch.lossMask.keys()].filter((place) => batch.lossMask[place] === 1)
+    const isSame = (place: number): boolean =>
+      Math.abs(Number(divided?.logRatios[place]) - Number(figures?.logRatios[place])) < 1e-5
+    const same = counted.filter(isSame)
+    expect(counted.every((place) => Number(divided?.entropies[place]) > 0)).toBe(true)
+    // The first part is read by the policy that the update begins with, the others by one that has changed.
+    expect(same.length).toBeGreaterThanOrEqual(counted.length / 4)
+    expect(same.length).toBeLessThan(counted.length)
   })
 
   test('moments of the warm start are not used by the policy objective', async () => {

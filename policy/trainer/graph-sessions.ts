@@ -143,11 +143,12 @@ export class GraphSessions {
 
   /** The tables and the mask for positions up to a time, made anew where a longer one comes. */
   #positions(architecture: Architecture, time: number): Readonly<Record<string, Tensor>> {
-    const key = `${architecture.head_dim} ${architecture.rope_theta}`
+    const { head_dim, rope_theta, rope_scaling } = architecture
+    const key = JSON.stringify([head_dim, rope_theta, rope_scaling])
     const known = this.#tables.get(key)
     if (known !== undefined && known.time >= time) return known.feeds
     const { cosines, sines, negativeSines } = rotaryTables(architecture, time)
-    const dims = [time, architecture.head_dim / 2]
+    const dims = [time, head_dim / 2]
     const feeds = {
       cosines: tensor('float32', cosines, dims),
       sines: tensor('float32', sines, dims),

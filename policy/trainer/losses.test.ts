@@ -1,6 +1,7 @@
 /** Losses of the policy beside the clipped one, and what a single token can do to any. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
+import { tokenLoss } from '../../learning/objective.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import type { PlainWeights } from '../transformer/plain-decoder.testing.ts'
 import { normOf, squares } from './adamw.ts'
@@ -108,6 +109,46 @@ describe.each([
   )
 })
 
+/** Σ weight · L − Σ imitation · logp, from the rule of one token. */
+function imitatingObjective(given: Case, weights: PlainWeights, objective: ObjectiveSettings): number {
+  const { architecture, batch } = given
+  const at = (of: PlainWeights) => plainLogprobs(architecture, of, batch, objective.temperature)
+  const reference = at(doubled(given.reference))
+  return at(weights).reduce((sum, token, i) => {
+    const sampled = {
+      ...token,
+      behaviourLogprob: batch.behaviourLogprobs[i] as number,
+      advantage: batch.advantages[i] as number,
+      referenceLogprob: reference[i]?.logprob as number,
+    }
+    const { loss } = tokenLoss(sampled, objective)
+    return sum + (batch.weights?.[i] ?? 0) * loss - (batch.imitation?.[i] ?? 0) * token.logprob
+  }, 0)
+}
+
+test('the gradient of imitation beside a policy loss, or alone, agrees with finite differences in every weight, to 1e-4', async () => {
+  const given = caseOf(tied)
+  const { lossMask } = given.batch
+  const where = (value: (i: number) => number) =>
+    Float32Array.from(lossMask, (counts, i) => (counts === 1 ? value(i) : 0))
+  // Some tokens are of the policy loss, some imitated, some both.
+  const imitation = where((i) => [0.02, 0, 0.01][i % 3] as number)
+  for (const weights of [where((i) => [0.04, 0.03, 0][i % 3] as number), where(() => 0)]) {
+    const of = { ...given, batch: { ...given.batch, weights, imitation } }
+    const { gradients, statistics } = await graphGradient(graphs, of, policy)
+    expect(statistics.loss).toBeCloseTo(imitatingObjective(of, of.plain, policy), 4)
+    const next = uniforms(17)
+    for (const { name } of weightSpecs(tied)) {
+      const objectiveOf = (weights: PlainWeights) => imitatingObjective(of, weights, policy)
+      const error = directionalError(name, gradients.get(name) as Float32Array, of.plain, {
+        next,
+        objectiveOf,
+      })
+      expect(error, name).toBeLessThan(1e-4)
+    }
+  }
+})
+
 /** Thirty episodes of 24 tokens, all but the first two of each counted: 660 tokens. */
 function wideBatch(architecture: Architecture): UpdateBatch {
   const next = uniforms(11)
@@ -153,6 +194,7 @@ test.each([0.0001, 0.01, 1])(
             ...vectors,
             weights: new Float32Array(micro.sources.length).fill(1 / micro.sources.length),
             advantages: Float32Array.from(micro.sources, (i) => batch.advantages[i] ?? 0),
+            imitation: new Float32Array(micro.sources.length),
           },
           numbers: {
             inverse_temperature: 1 / objective.temperature,

@@ -25,6 +25,18 @@ function batchOf(lengths: readonly number[]): UpdateBatch {
   }
 }
 
+it('imitation keeps its proportion to the policy loss, and minibatches count what the whole does', () => {
+  const batch = { ...batchOf([3, 3]), imitation: Float32Array.from([0, 0.5, 0.5, 0, 0, 0]) }
+  const [pass = []] = divided(batch, { minibatches: 2, passes: 1, seed: 1 })
+  // Weights of 1/4 a token, two tokens an episode. The first counts 0.5 + 1, the second 0.5, the whole 2: factors 4/3 and 4.
+  const first = pass.find(({ tokens }) => tokens[0] === 0)
+  const second = pass.find(({ tokens }) => tokens[0] === 3)
+  expect([...(first?.weights ?? [])]).toEqual([0, 1 / 3, 1 / 3].map(Math.fround))
+  expect([...(first?.imitation ?? [])]).toEqual([0, 2 / 3, 2 / 3].map(Math.fround))
+  expect([...(second?.weights ?? [])]).toEqual([0, 1, 1])
+  expect([...(second?.imitation ?? [])]).toEqual([0, 0, 0])
+})
+
 const lengthsOf = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 })
 
 it('one minibatch and one pass are the batch itself', () => {

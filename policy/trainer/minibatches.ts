@@ -4,12 +4,13 @@
  * Invariants
  * - [MINIBATCH-1] In each pass every episode with a counted token is in exactly one minibatch; their sizes differ by one
  *   episode at most.
- * - [MINIBATCH-2] A minibatch is a batch: what its tokens count adds up to 1, in the proportions of the whole.
+ * - [MINIBATCH-2] A minibatch is a batch: what its tokens count adds up to what those of the whole count, which is 1 without
+ *   imitation, in the proportions of the whole.
  * - One minibatch and one pass are the batch itself. The parts follow from batch and division alone.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import { shuffled } from '../../learning/shuffled.ts'
-import type { UpdateBatch } from './batch.ts'
+import type { ProximalBatch } from './batch.ts'
 
 /** How a batch is divided. */
 export interface Division {
@@ -22,7 +23,7 @@ export interface Division {
 }
 
 /** The minibatches of all passes, in their order. @returns [passes][minibatches] */
-export function divided(batch: UpdateBatch, { minibatches, passes, seed }: Division): UpdateBatch[][] {
+export function divided(batch: ProximalBatch, { minibatches, passes, seed }: Division): ProximalBatch[][] {
   const episodes = Array.from({ length: batch.offsets.length - 1 }, (_, episode) => episode).filter(
     (episode) => batch.lossMask.subarray(batch.offsets[episode], batch.offsets[episode + 1]).includes(1),
   )
@@ -39,7 +40,7 @@ export function divided(batch: UpdateBatch, { minibatches, passes, seed }: Divis
   })
 }
 
-function partOf(batch: UpdateBatch, episodes: readonly number[]): UpdateBatch {
+function partOf(batch: ProximalBatch, episodes: readonly number[]): ProximalBatch {
   const spans = episodes.map((episode) => [batch.offsets[episode]!, batch.offsets[episode + 1]!] as const)
   const offsets = new Int32Array(spans.length + 1)
   for (const [index, [begin, end]] of spans.entries()) offsets[index + 1] = offsets[index]! + end - begin
@@ -49,20 +50,31 @@ function partOf(batch: UpdateBatch, episodes: readonly number[]): UpdateBatch {
     return empty
   }
   const time = offsets[spans.length]!
-  const { weights, stale } = batch
+  const { weights, imitation, stale, losses, proximalLogprobs } = batch
+  const counts = [weights, imitation].filter((values) => values !== undefined)
+  const own = counts.map((values) => cut(values, new Float32Array(time)))
+  const [whole, part] = [sumOf(counts), sumOf(own)]
+  const [ownWeights, ownImitation] = own.map((values) =>
+    part === 0 ? values : values.map((value) => (value * whole) / part),
+  )
   return {
     offsets,
+    places: cut(Int32Array.from(batch.tokens.keys()), new Int32Array(time)),
     tokens: cut(batch.tokens, new Int32Array(time)),
     lossMask: cut(batch.lossMask, new Uint8Array(time)),
     behaviourLogprobs: cut(batch.behaviourLogprobs, new Float32Array(time)),
     versions: cut(batch.versions, new Int32Array(time)),
     advantages: cut(batch.advantages, new Float32Array(time)),
-    ...(weights === undefined ? {} : { weights: ofSumOne(cut(weights, new Float32Array(time))) }),
+    ...(ownWeights === undefined ? {} : { weights: ownWeights }),
+    ...(ownImitation === undefined ? {} : { imitation: ownImitation }),
     ...(stale === undefined ? {} : { stale: cut(stale, new Uint8Array(time)) }),
+    ...(losses === undefined ? {} : { losses: cut(losses, new Uint8Array(time)) }),
+    ...(proximalLogprobs === undefined
+      ? {}
+      : { proximalLogprobs: cut(proximalLogprobs, new Float32Array(time)) }),
   }
 }
 
-function ofSumOne(weights: Float32Array): Float32Array {
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return sum === 0 ? weights : weights.map((weight) => weight / sum)
+function sumOf(parts: readonly Float32Array[]): number {
+  return parts.reduce((sum, values) => values.reduce((total, value) => total + value, sum), 0)
 }

@@ -42,6 +42,10 @@ export function lively(architecture: Architecture, seed: number): Map<string, Fl
       weight.forEach((_, i) => {
         weight[i] = 0.7 + 0.6 * next()
       })
+    if (name.endsWith('.bias'))
+      weight.forEach((_, i) => {
+        weight[i] = 0.6 * next() - 0.3
+      })
     if (name.includes('embed'))
       weight.forEach((value, i) => {
         weight[i] = value * 12

@@ -10,7 +10,7 @@
  * - Results come in the order of the micro-batches.
  */
 import type { InferenceSession } from '../graph/runtime.ts'
-import type { Architecture } from '../transformer/architecture.ts'
+import { type Architecture, beyondWindow } from '../transformer/architecture.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { OptimizedWeight } from './adamw.ts'
 import { clear, type GradientSum, isSummedApart, type ThreadSums } from './gradient-sum.ts'
@@ -23,6 +23,7 @@ import {
   type WeightFeeds,
 } from './graph-sessions.ts'
 import type { MicroBatch } from './micro-batch.ts'
+import { TrainerFault } from './trainer.ts'
 import { type AdamwCourse, performTask, type WeightTask } from './weight-task.ts'
 
 /** Tokens of a micro-batch that one core computes: more of them leave its cache, fewer cost their own gradients. */
@@ -59,7 +60,7 @@ export class PolicyGraphs {
    * Runs micro-batches.
    * @param gradient becomes the sum of the gradients; must be given exactly for kinds that have some
    * @param onDone called with every micro-batch that is done
-   * @throws RuntimeFault
+   * @throws RuntimeFault; TrainerFault `bad_batch` for episodes that are longer than the window of the policy
    */
   async run(
     { architecture, feeds }: GraphPolicy,
@@ -68,6 +69,7 @@ export class PolicyGraphs {
     gradient?: GradientSum,
     onDone: () => void = () => {},
   ): Promise<readonly TokenResults[]> {
+    refuseBeyondWindow(architecture, works)
     const costs = works.map(({ micro }) => costOf(architecture, micro))
     const shares = sharesOf(costs, isSummedApart(architecture) ? this.#threads : 1)
     const weights = new Map(Object.entries(feeds).map(([name, { data }]) => [name, data]))
@@ -145,6 +147,18 @@ export class PolicyGraphs {
     if (this.#others[index]?.dead !== false) this.#others[index] = new GradientThread()
     return this.#others[index] as GradientThread
   }
+}
+
+/** Places up to the last that predicts are computed; padding is not looked at. @throws TrainerFault `bad_batch` */
+function refuseBeyondWindow(architecture: Architecture, works: readonly GraphWork[]): void {
+  if (architecture.sliding_window === undefined) return
+  const longest = works.reduce(
+    (most, { micro: { rows, time } }) =>
+      rows.reduce((furthest, row) => Math.max(furthest, (Number(row) % time) + 1), most),
+    0,
+  )
+  const beyond = beyondWindow(architecture, longest)
+  if (beyond !== undefined) throw new TrainerFault('bad_batch', `${beyond}: lower policy.contextLength`)
 }
 
 /** What each of at most `threads` does: the longest goes to the one with least to do, then some are exchanged. */

@@ -7,7 +7,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { manifestFile, readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { readCheckpoint } from '../checkpoints/checkpoint.ts'
+import { manifestFile } from '../checkpoints/manifest.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { shared } from './gradient-sum.ts'
 import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'

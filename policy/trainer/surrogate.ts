@@ -8,21 +8,20 @@
  * Invariants
  * - [SURROGATE-1] The gradient is that of the rule's loss, a token counting its weight in the batch and a sequence all of its
  *   tokens together.
+ * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
  */
 import {
   cispoLoss,
+  clippedLoss,
   gspoLoss,
-  type PolicyLoss,
-  type SampledToken,
   type TokenLoss,
   type TokenObjective,
 } from '../../learning/objective.ts'
-import type { UpdateBatch } from './batch.ts'
+import type { LossToken } from '../../learning/own-loss.ts'
+import type { ProximalBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
+import type { Loss, Losses } from './losses.ts'
 import type { MicroBatch } from './micro-batch.ts'
-
-/** Losses that need logprobs before their gradient. */
-export type SurrogateLoss = Exclude<PolicyLoss, 'clipped'>
 
 /** What a batch's tokens say under a rule. */
 export interface Surrogate {
@@ -32,52 +31,60 @@ export interface Surrogate {
   readonly parts: ReadonlyMap<number, TokenLoss>
 }
 
-/** Applies a rule to all counted tokens. @param results of the policy, by micro-batch */
+/** Applies their rules to all counted tokens. @param results of the policy, by micro-batch */
 export function surrogateOf(
-  loss: SurrogateLoss,
-  batch: UpdateBatch,
+  losses: Losses,
+  batch: ProximalBatch,
   micros: readonly MicroBatch[],
   results: readonly TokenResults[],
   objective: TokenObjective,
 ): Surrogate {
-  const tokens = new Map<number, SampledToken>()
+  const tokens = new Map<number, LossToken>()
   for (const [index, { sources }] of micros.entries())
-    for (const [row, source] of sources.entries())
+    for (const [row, source] of sources.entries()) {
+      const behaviourLogprob = batch.behaviourLogprobs[source]!
       tokens.set(source, {
         logprob: results[index]!.logprobs[row]!,
-        behaviourLogprob: batch.behaviourLogprobs[source]!,
+        behaviourLogprob,
+        proximalLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
         advantage: batch.advantages[source]!,
+        stale: batch.stale?.[source] === 1,
       })
+    }
   const parts = new Map<number, TokenLoss>()
   for (let episode = 0; episode + 1 < batch.offsets.length; episode++) {
-    const sequence: [number, SampledToken][] = []
+    const sequence: [number, LossToken][] = []
     for (let source = batch.offsets[episode]!; source < batch.offsets[episode + 1]!; source++) {
       const token = tokens.get(source)
       if (token !== undefined) sequence.push([source, token])
     }
-    const losses = lossesOf(
-      loss,
+    const [first] = sequence
+    if (first === undefined) continue
+    const found = sequenceLosses(
+      losses.of(first[0]),
       sequence.map(([, token]) => token),
       objective,
     )
-    for (const [place, [source]] of sequence.entries()) parts.set(source, losses[place]!)
+    for (const [place, [source]] of sequence.entries()) parts.set(source, found[place]!)
   }
   return { logprobs: results.map(({ logprobs }) => logprobs), parts }
 }
 
-/** Of the tokens of one episode. */
-function lossesOf(
-  loss: SurrogateLoss,
-  sequence: readonly SampledToken[],
+/** Of the tokens of one episode, which has one task, and so one loss. */
+function sequenceLosses(
+  loss: Loss,
+  sequence: readonly LossToken[],
   objective: TokenObjective,
 ): readonly TokenLoss[] {
-  const [first] = sequence
-  if (first === undefined) return []
-  if (loss === 'cispo') return sequence.map((token) => cispoLoss(token, objective))
+  if (typeof loss !== 'string') return sequence.map((token) => loss.lossOf(token, objective))
+  // The rules that come with Perdure know one policy that ratios are to.
+  const tokens = sequence.map((token) => ({ ...token, behaviourLogprob: token.proximalLogprob }))
+  if (loss === 'cispo') return tokens.map((token) => cispoLoss(token, objective))
+  if (loss === 'clipped') return tokens.map((token) => clippedLoss(token, objective))
   const { derivatives, ...whole } = gspoLoss(
-    sequence.map(({ logprob }) => logprob),
-    sequence.map(({ behaviourLogprob }) => behaviourLogprob),
-    first.advantage,
+    tokens.map(({ logprob }) => logprob),
+    tokens.map(({ behaviourLogprob }) => behaviourLogprob),
+    tokens[0]!.advantage,
     objective,
   )
   // Each token brings its weight, one of as many as the sequence has, and the sequence counts all of them.

@@ -1,7 +1,7 @@
 /** What a trainer asks of its thread. */
 import type { Trainer } from './trainer.ts'
 
-type Method = Exclude<keyof Trainer, 'close'>
+type Method = Exclude<keyof Trainer, 'close' | 'losses'>
 
 /** The methods that run in the thread; progress is what is done, of all. */
 export type TrainingMethods = {

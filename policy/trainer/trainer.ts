@@ -10,18 +10,31 @@ import type { PolicyLoss } from '../../learning/objective.ts'
 import type { Division } from './minibatches.ts'
 import type { OriginSums } from './origins.ts'
 
+/** A loss that comes with Perdure, by name, or one of a module (`OwnLoss`). */
+export type LossChoice =
+  | PolicyLoss
+  | {
+      readonly name: string
+      /** Absolute path. */
+      readonly module: string
+    }
+
 /** Settings of one update; all of them are in the run's configuration. */
 export interface ObjectiveSettings {
   /** `policy`: the clipped objective; `supervised`: mean negative log-likelihood of the masked tokens. */
   readonly kind: 'policy' | 'supervised'
   /** Of the policy objective; absent: `clipped`. */
-  readonly loss?: PolicyLoss | undefined
+  readonly loss?: LossChoice | undefined
+  /** Where tasks have objectives of their own: the losses that the batch's `losses` count; then `loss` is absent. */
+  readonly losses?: readonly LossChoice[] | undefined
   readonly clipLow: number
   readonly clipHigh: number
   readonly dualClip: number
   readonly klCoefficient: number
   readonly entropyCoefficient: number
   readonly temperature: number
+  /** Ratios are to the policy that the update starts from, and tokens are weighed by it up to here; absent: to the one that sampled. */
+  readonly decoupled?: { readonly importanceLimit: number } | undefined
 }
 
 export interface OptimizerSettings {
@@ -36,6 +49,11 @@ export interface OptimizerSettings {
 export interface UpdateRequest {
   /** Safetensors file as `batch.ts` describes it. */
   readonly batchFile: string
+  /**
+   * Where the trainer may write what it found of each token (`token-figures.ts`), whole or not at all, before it publishes; absent:
+   * nowhere. A trainer that writes none lacks nothing.
+   */
+  readonly tokenFile?: string | undefined
   readonly fromCheckpointDir: string
   /** Must not exist, or hold this update's finished result already. */
   readonly toCheckpointDir: string
@@ -121,10 +139,16 @@ export interface LogprobsRequest {
 
 /** @throws (all methods) TrainerFault */
 export interface Trainer {
-  /** Optimizer steps over one batch: one, or as it is divided. */
+  /** Names of the losses that it offers beside the one of a plain update; absent: it does all, those of modules too. */
+  losses?(): Promise<readonly string[]>
+  /**
+   * Optimizer steps over one batch: one, or as it is divided.
+   * @param signal a trainer in another process is ended by it; others finish, and what they publish is found
+   */
   update(
     request: UpdateRequest,
     onProgress?: (done: number, total: number) => void,
+    signal?: AbortSignal,
   ): Promise<UpdateStatistics>
   /** Many supervised optimizer steps, one checkpoint; progress counts steps. */
   warmStart(
@@ -136,18 +160,55 @@ export interface Trainer {
   close(): Promise<void>
 }
 
+/** A trainer of someone's own: what it leaves out the embedded one does. @throws (all methods) TrainerFault */
+export interface OwnTrainer extends Pick<Trainer, 'update'> {
+  readonly warmStart?: Trainer['warmStart']
+  /** Names of the losses that it can do in one batch, and of a user's own that it knows; absent: one of Perdure's at a time. */
+  readonly losses?: () => Promise<readonly string[]>
+  readonly close?: Trainer['close']
+}
+
+/** What a trainer of someone's own is opened with. */
+export interface TrainerOptions {
+  /** Threads that it may take. */
+  readonly threads: number
+  /** The trainer that comes with Perdure, to be used for parts of the work. */
+  readonly embedded: Pick<Trainer, 'update' | 'warmStart' | 'logprobs'>
+}
+
+/** A kind of trainer: `export const trainer: TrainerDefinition = …` of a module of one's own. */
+export interface TrainerDefinition {
+  readonly name: string
+  /** @throws TrainerFault */
+  openTrainer(options: TrainerOptions): Promise<OwnTrainer>
+}
+
 /**
  * The trainer could not finish the update. `not_finite`, `exploded`: its gradient or its weights are no numbers, or the gradient
  * is larger than allowed; nothing was published. `storage`: a file could be neither read nor written, for instance because the
- * disk is full.
+ * disk is full. `stalled`, `bad_answer`: a trainer in another process told nothing for too long, or answered or wrote what is
+ * not what it was asked for; its process was ended. `bad_loss`: a loss of someone's own does not load, throws, or gives what is no
+ * finite number. `unsupported`: the trainer does not offer such a loss.
  */
 export class TrainerFault extends Fault<
-  'bad_batch' | 'bad_checkpoint' | 'not_finite' | 'exploded' | 'crashed' | 'storage' | 'backend'
+  | 'bad_batch'
+  | 'bad_checkpoint'
+  | 'not_finite'
+  | 'exploded'
+  | 'crashed'
+  | 'storage'
+  | 'backend'
+  | 'stalled'
+  | 'bad_answer'
+  | 'bad_loss'
+  | 'unsupported'
 > {
   override readonly name = 'TrainerFault'
   protected static override readonly permanentKinds: readonly TrainerFault['kind'][] = [
     'bad_batch',
     'not_finite',
     'exploded',
+    'bad_loss',
+    'unsupported',
   ]
 }

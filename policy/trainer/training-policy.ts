@@ -1,5 +1,5 @@
 /**
- * A policy in training: weights, moments, and the step that changes them.
+ * A policy in training: weights, moments, and the step that changes them; of a policy with an adapter, the adapter alone.
  *
  * Invariants
  * - A step with a gradient that is not finite, or larger than is allowed, changes nothing.
@@ -11,8 +11,10 @@ import type { JsonObject } from '../../messages/message.ts'
 import { type CheckpointContent, publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readWithMoments } from '../checkpoints/restoring.ts'
-import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
+import { adapterSpecs } from '../transformer/adapter.ts'
+import { type Architecture, type WeightSpec, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { normOf, squares } from './adamw.ts'
+import { AdapterTraining } from './adapter-training.ts'
 import { GradientSum, shared } from './gradient-sum.ts'
 import { type WeightFeeds, weightFeeds } from './graph-sessions.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
@@ -25,6 +27,10 @@ export class TrainingPolicy {
   readonly feeds: WeightFeeds
   readonly gradient: GradientSum
   readonly #source: CheckpointContent
+  readonly #adapter: AdapterTraining | undefined
+  /** What a step changes: the adapter, or all weights. */
+  readonly #trained: Weights
+  readonly #specs: readonly WeightSpec[]
   readonly #first: ReadonlyMap<string, Float32Array>
   readonly #second: ReadonlyMap<string, Float32Array>
   /** Optimizer steps behind the weights, and those behind the moments. */
@@ -33,15 +39,18 @@ export class TrainingPolicy {
   #objective: ObjectiveKind
 
   private constructor(content: CheckpointContent, objective: ObjectiveKind) {
-    const { architecture, state, optimizer } = content
+    const { architecture, adapter, state, optimizer } = content
     const weights = new Map([...content.weights].map(([name, weight]) => [name, shared(weight)]))
     this.architecture = architecture
     this.feeds = weightFeeds(architecture, weights)
     this.gradient = new GradientSum(architecture)
     this.#source = { ...content, weights }
+    this.#adapter = adapter && new AdapterTraining(architecture, adapter, weights)
+    this.#trained = this.#adapter?.adapter.weights ?? weights
+    this.#specs = adapter ? adapterSpecs(architecture, adapter.shape) : weightSpecs(architecture)
     const moments = (known: ReadonlyMap<string, Float32Array> | undefined) =>
       new Map(
-        [...weights].map(([name, { length }]) => [
+        [...this.#trained].map(([name, { length }]) => [
           name,
           shared(known?.get(name) ?? new Float32Array(length)),
         ]),
@@ -87,8 +96,8 @@ export class TrainingPolicy {
     learningRate: number,
     normLimit: number = Number.POSITIVE_INFINITY,
   ): Promise<number> {
-    const { gradients } = this.gradient
-    const norm = normOf(this.gradient.squares)
+    const { gradients } = this.#adapter ?? this.gradient
+    const norm = normOf(this.#adapter?.collect(this.gradient.gradients) ?? this.gradient.squares)
     if (!Number.isFinite(norm))
       throw new TrainerFault(
         'not_finite',
@@ -102,20 +111,21 @@ export class TrainingPolicy {
     this.#steps += 1
     this.#momentSteps += 1
     const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1
-    const weights = weightSpecs(this.architecture).map(({ name, shape }) => ({
-      weight: this.#source.weights.get(name) as Float32Array,
+    const weights = this.#specs.map(({ name, shape }) => ({
+      weight: this.#trained.get(name) as Float32Array,
       gradient: gradients.get(name) as Float32Array,
       first: this.#first.get(name) as Float32Array,
       second: this.#second.get(name) as Float32Array,
       isMatrix: shape.length > 1,
     }))
     await graphs.step(weights, { settings, learningRate, step: this.#momentSteps, scale })
+    this.#adapter?.merge()
     return norm
   }
 
   /** @throws TrainerFault `not_finite` naming a weight that is no number */
   checkWeights(): void {
-    for (const [name, weight] of this.#source.weights)
+    for (const [name, weight] of [...this.#trained, ...this.#source.weights])
       if (!Number.isFinite(squares(weight)))
         throw new TrainerFault(
           'not_finite',
@@ -130,11 +140,13 @@ export class TrainingPolicy {
    * @throws CheckpointFault
    */
   publish(dir: string, version: number, facts: JsonObject): Promise<boolean> {
-    const { architecture, weights, tokenizer, state } = this.#source
+    const { architecture, weights, tokenizer, state, modelChat } = this.#source
     return publishCheckpoint(dir, {
       architecture,
       weights,
+      adapter: this.#adapter?.adapter,
       tokenizer,
+      modelChat,
       state: {
         version,
         step: this.#steps,

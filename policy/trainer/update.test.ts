@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { boundedK3 } from '../../learning/objective.ts'
 import { ratioSums } from '../../learning/ratio-statistics.ts'
-import { weightSpecs } from '../transformer/architecture.ts'
+import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import type { PlainWeights } from '../transformer/plain-decoder.testing.ts'
 import { GradientSum } from './gradient-sum.ts'
 import { weightFeeds } from './graph-sessions.ts'
@@ -24,9 +24,11 @@ import { batchGradient } from './update.ts'
 const graphs = new PolicyGraphs(1)
 afterAll(() => graphs.release())
 
-describe.each([
+describe.each<[string, Architecture]>([
   ['tied embeddings, shared keys', tied],
   ['untied embeddings, a key per head', untied],
+  ['biases', { ...tied, model_type: 'qwen2' }],
+  ['norms of heads', { ...untied, model_type: 'qwen3' }],
 ])('%s', (_, architecture) => {
   let given: Case
   beforeAll(() => {

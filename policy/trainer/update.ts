@@ -7,19 +7,22 @@
  *   statistics count all alike. How it is cut into micro-batches changes nothing.
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
-import { z } from 'zod'
 import { boundedK3, regularized, tokenLoss } from '../../learning/objective.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
-import type { UpdateBatch } from './batch.ts'
+import type { ProximalBatch, UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
 import type { GradientSum } from './gradient-sum.ts'
 import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
+import { lossesOf } from './losses.ts'
 import { type MicroBatch, microBatches } from './micro-batch.ts'
 import { type Division, divided } from './minibatches.ts'
 import { mergedOrigins, Origins } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
+import { aroundStart } from './proximal.ts'
+import { type Statistics, statisticsSchema } from './stored-statistics.ts'
 import { type Surrogate, surrogateOf } from './surrogate.ts'
+import { addFigures, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
@@ -31,35 +34,6 @@ export interface TrainerContext {
 }
 
 export type Progress = (done: number, total: number) => void
-
-const statisticsSchema = z.strictObject({
-  loss: z.number(),
-  kl: z.number(),
-  referenceKl: z.number(),
-  entropy: z.number(),
-  clipFraction: z.number(),
-  gradientNorm: z.number(),
-  actionTokens: z.int(),
-  tokens: z.int(),
-  origins: z
-    .array(
-      z
-        .strictObject({
-          version: z.int(),
-          stale: z.boolean(),
-          tokens: z.int(),
-          divergence: z.number(),
-          ratios: z.number(),
-          squares: z.number(),
-          histogram: z.array(z.int()).readonly(),
-        })
-        .readonly(),
-    )
-    .readonly()
-    // Results of older versions have none.
-    .default([]),
-})
-type Statistics = z.output<typeof statisticsSchema>
 
 /** Runs an update, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
 export async function runUpdate(
@@ -75,21 +49,45 @@ export async function runUpdate(
   const policy = await memory.take(request.fromCheckpointDir, objective.kind)
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
   const reference = await referenceOf(memory, request, policy)
-  const passes = divided(batch, request.division ?? whole)
+  const passes = divided(await decoupled(graphs, policy, batch, request), request.division ?? whole)
   const steps: Statistics[] = []
+  const figures = noFigures(batch.tokens.length)
   const count = passes.reduce((sum, pass) => sum + pass.length, 0)
   for (const minibatch of passes.flat()) {
     const before = steps.length
     const onStep: Progress = (done, total) => onProgress(before * total + done, count * total)
-    const means = await batchGradient(graphs, policy, reference, minibatch, request, onStep)
+    const isFirstPass = before < (passes[0]?.length ?? 0)
+    const asked = isFirstPass ? { ...request, figures } : request
+    const means = await batchGradient(graphs, policy, reference, minibatch, asked, onStep)
     const gradientNorm = await policy.step(graphs, optimizer, optimizer.learningRate, request.gradientLimit)
     steps.push({ ...means, gradientNorm })
   }
   policy.checkWeights()
   const statistics = statisticsOf(steps, passes[0]?.length ?? 0)
+  // Before the version is published: a result that is found later is not computed again.
+  if (request.tokenFile !== undefined && objective.kind === 'policy')
+    await writeTokenFigures(request.tokenFile, figures)
   if (await policy.publish(toCheckpointDir, version, { statistics }))
     await memory.put(toCheckpointDir, policy)
   return { ...statistics, seconds: seconds() }
+}
+
+/** The batch with ratios to the policy that the update starts from, where the objective is decoupled. */
+async function decoupled(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: UpdateBatch,
+  { objective, microBatchTokens }: UpdateRequest,
+): Promise<ProximalBatch> {
+  if (objective.kind === 'supervised' || objective.decoupled === undefined) return batch
+  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
+  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  const losses = await lossesOf(objective, batch)
+  return aroundStart(batch, micros, results, {
+    limit: objective.decoupled.importanceLimit,
+    // A loss of someone's own sees both policies and weighs as it will.
+    isWeighed: (source) => typeof losses.of(source) === 'string',
+  })
 }
 
 /** One optimizer step for the whole batch. */
@@ -140,6 +138,12 @@ async function referenceOf(
   return reference
 }
 
+/** What a gradient is computed for. */
+interface GradientRequest extends Pick<UpdateRequest, 'objective' | 'microBatchTokens'> {
+  /** Take in what is found of each token, where that is wanted. */
+  readonly figures?: TokenFigures
+}
+
 /**
  * Sums the gradient of the batch's mean objective into the policy's `gradient`.
  * @returns means over the counted tokens
@@ -149,8 +153,8 @@ export async function batchGradient(
   graphs: PolicyGraphs,
   policy: FrozenPolicy & { readonly gradient: GradientSum },
   reference: FrozenPolicy | undefined,
-  batch: UpdateBatch,
-  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  batch: ProximalBatch,
+  { objective, microBatchTokens, figures }: GradientRequest,
   onProgress: Progress,
 ): Promise<Omit<Statistics, 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
@@ -178,6 +182,7 @@ export async function batchGradient(
     const micro = micros[index] as MicroBatch
     addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
     if (objective.kind === 'policy') origins.add(micro, result)
+    if (figures !== undefined) addFigures(figures, batch, micro, result)
   }
   const mean = (sum: number): number => sum / actionTokens
   return {
@@ -211,25 +216,26 @@ function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
 
 /** What the counted tokens of a batch bring to an objective. */
 interface TokenFacts {
-  readonly batch: UpdateBatch
+  readonly batch: ProximalBatch
   /** What a token counts in the loss, by its place in the batch. */
   readonly weightOf: (source: number) => number
   /** [rows] of the micro-batch; undefined without a reference. */
   readonly referenceLogprobs: Float32Array | undefined
 }
 
-/** The tokens under the rule of the objective's loss; undefined for the loss that the graph has itself. */
+/** The tokens under the rules of their losses; undefined where all have the loss that the graph has itself. */
 async function surrogateFor(
   graphs: PolicyGraphs,
   policy: FrozenPolicy,
-  batch: UpdateBatch,
+  batch: ProximalBatch,
   micros: readonly MicroBatch[],
   objective: ObjectiveSettings,
 ): Promise<Surrogate | undefined> {
-  const { kind, loss = 'clipped', temperature } = objective
-  if (kind === 'supervised' || loss === 'clipped') return undefined
-  const results = await evaluate(graphs, policy, micros, temperature)
-  return surrogateOf(loss, batch, micros, results, objective)
+  if (objective.kind === 'supervised') return undefined
+  const losses = await lossesOf(objective, batch)
+  if (losses.areClipped) return undefined
+  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  return surrogateOf(losses, batch, micros, results, objective)
 }
 
 /** No ratio is beyond it, and no loss. */
@@ -245,7 +251,8 @@ function objectiveFeeds(
   const weights = Float32Array.from(sources, weightOf)
   if (objective.kind === 'supervised') return { vectors: { weights }, numbers }
   const behaviour =
-    surrogate?.logprobs ?? Float32Array.from(sources, (source) => batch.behaviourLogprobs[source]!)
+    surrogate?.logprobs ??
+    Float32Array.from(sources, (source) => (batch.proximalLogprobs ?? batch.behaviourLogprobs)[source]!)
   const advantageOf = (source: number) =>
     surrogate === undefined ? batch.advantages[source]! : -surrogate.parts.get(source)!.derivative
   const isFree = surrogate !== undefined
@@ -254,6 +261,7 @@ function objectiveFeeds(
       weights,
       behaviour,
       advantages: Float32Array.from(sources, advantageOf),
+      imitation: Float32Array.from(sources, (source) => batch.imitation?.[source] ?? 0),
       // Without a reference its coefficient is 0, and any finite number will do.
       reference: referenceLogprobs ?? behaviour,
     },
@@ -287,7 +295,7 @@ function addStatistics(
     const referenceLogprob = referenceLogprobs?.[row]
     const token = {
       logprob,
-      behaviourLogprob,
+      behaviourLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
       advantage: batch.advantages[source]!,
       entropy: entropy[row]!,
       ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
@@ -295,7 +303,7 @@ function addStatistics(
     const part = parts?.get(source)
     const { loss, clipped } =
       part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
-    totals.loss += weightOf(source) * loss
+    totals.loss += weightOf(source) * loss - (batch.imitation?.[source] ?? 0) * logprob
     totals.clipFraction += clipped ? 1 : 0
     totals.kl += boundedK3(logprob - behaviourLogprob).value
     if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value

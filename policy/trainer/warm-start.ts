@@ -7,25 +7,17 @@
  * - Every demonstration is seen once before any is seen again.
  * - Reported losses are those of the actions, whatever weight observations have.
  */
-import { z } from 'zod'
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import { shuffled } from '../../learning/shuffled.ts'
 import type { UpdateBatch } from './batch.ts'
 import { finishedResult } from './finished-result.ts'
 import type { TokenResults } from './graph-sessions.ts'
 import { microBatches, spanOf } from './micro-batch.ts'
+import { warmStartStatisticsSchema } from './stored-statistics.ts'
 import { TrainerFault, type WarmStartRequest, type WarmStartStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
 import type { Progress, TrainerContext } from './update.ts'
-
-const statisticsSchema = z.strictObject({
-  loss: z.number(),
-  lastLoss: z.number(),
-  gradientNorm: z.number(),
-  actionTokens: z.int(),
-  tokens: z.int(),
-})
 
 /** Runs a chunk of a warm start, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
 export async function runWarmStart(
@@ -35,7 +27,7 @@ export async function runWarmStart(
 ): Promise<WarmStartStatistics> {
   const start = performance.now()
   const { toCheckpointDir, version, firstStep, steps, optimizer } = request
-  const finished = await finishedResult(toCheckpointDir, version, statisticsSchema)
+  const finished = await finishedResult(toCheckpointDir, version, warmStartStatisticsSchema)
   if (finished !== undefined) return { ...finished, seconds: (performance.now() - start) / 1000 }
   const policy = await memory.take(request.fromCheckpointDir, 'supervised')
   const batch = await readTrainingBatch(request.demonstrationsFile, policy.architecture)

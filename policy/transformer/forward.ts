@@ -9,8 +9,8 @@
  * - Sequences are padded on the right; padding changes no other token's result.
  */
 import type { Graph, Value } from '../graph/graph.ts'
-import { distinctRows, linear, reshape, rmsNorm, swiGlu, transpose } from '../graph/operations.ts'
-import { type Architecture, weightSpecs } from './architecture.ts'
+import { biased, distinctRows, linear, reshape, rmsNorm, swiGlu, transpose } from '../graph/operations.ts'
+import { type Architecture, hasBiases, hasHeadNorms, weightSpecs } from './architecture.ts'
 import { type AttentionShape, attention, causalMasks } from './attention.ts'
 import { type RotaryInputs, rotate } from './rope.ts'
 
@@ -111,7 +111,16 @@ function selfAttention(context: LayerContext, at: string, x: Value): Value {
   const { graph, architecture, weight, tables, masks, shape } = context
   const { heads, keyValueHeads, headDim } = shape
   const normal = rmsNorm(graph, x, weight(`${at}.input_layernorm.weight`), architecture.rms_norm_eps)
-  const project = (name: string): Value => linear(graph, normal, weight(`${at}.self_attn.${name}.weight`))
+  const project = (name: string): Value => {
+    const y = linear(graph, normal, weight(`${at}.self_attn.${name}.weight`))
+    return hasBiases(architecture) ? biased(graph, y, weight(`${at}.self_attn.${name}.bias`)) : y
+  }
+  const ofHeads = (name: 'q' | 'k', count: number): Value => {
+    const y = project(`${name}_proj`)
+    return hasHeadNorms(architecture)
+      ? headNorm(context, y, weight(`${at}.self_attn.${name}_norm.weight`), count)
+      : y
+  }
   const perHead = (y: Value, count: number): Value =>
     transpose(
       graph,
@@ -125,9 +134,9 @@ function selfAttention(context: LayerContext, at: string, x: Value): Value {
       [0, 2, 1, 3], // [batch, heads, time, headDim]
     )
   const turned = (y: Value, count: number): Value => rotate(graph, y, tables, count)
-  const q = perHead(turned(sequences(context, project('q_proj'), heads), heads), heads)
+  const q = perHead(turned(sequences(context, ofHeads('q', heads), heads), heads), heads)
   const k = perHead(
-    turned(sequences(context, project('k_proj'), keyValueHeads), keyValueHeads),
+    turned(sequences(context, ofHeads('k', keyValueHeads), keyValueHeads), keyValueHeads),
     keyValueHeads,
   )
   const v = perHead(sequences(context, project('v_proj'), keyValueHeads), keyValueHeads)
@@ -140,6 +149,16 @@ function selfAttention(context: LayerContext, at: string, x: Value): Value {
     ['tokens', width],
     batchTimeBy(context, heads, headDim),
   )
+}
+
+/** The norm of each head by itself: [tokens, heads · headDim], as it came. */
+function headNorm({ graph, architecture, shape }: LayerContext, x: Value, w: Value, heads: number): Value {
+  const { headDim } = shape
+  const narrow = graph.integers(-1, headDim)
+  const wide = graph.integers(-1, heads * headDim)
+  const apart = reshape(graph, x, narrow, [`heads_of_${heads}`, headDim], wide)
+  const normal = rmsNorm(graph, apart, w, architecture.rms_norm_eps)
+  return reshape(graph, normal, wide, x.dims, narrow)
 }
 
 /** [tokens, heads · headDim] → [batch, time, heads · headDim] */

@@ -21,7 +21,8 @@ export function initialWeights(architecture: Architecture, seed: number): Map<st
   return new Map(
     weightSpecs(architecture).map(({ name, shape }) => {
       const [, fanIn] = shape
-      if (fanIn === undefined) return [name, new Float32Array(elementCount(shape)).fill(1)]
+      if (fanIn === undefined)
+        return [name, new Float32Array(elementCount(shape)).fill(name.endsWith('.bias') ? 0 : 1)]
       const writesResidual = name.endsWith('o_proj.weight') || name.endsWith('down_proj.weight')
       const deviation = name.endsWith('embed_tokens.weight')
         ? embeddingDeviation

@@ -8,7 +8,8 @@
  *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
  * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/objective.ts`), and −logp in
  * the supervised objective. The graph's gradient is that of Σ weight · L with a weight of each token, 1 / (all counted
- * tokens of the batch) where all are alike, so that micro-batches only have to be added.
+ * tokens of the batch) where all are alike, so that micro-batches only have to be added. A policy objective may imitate tokens
+ * besides: then Σ imitation · (−logp) is part of it.
  *
  * Invariants
  * - The gradient is that of the loss of `learning/objective.ts`, which the trainer reports.
@@ -41,7 +42,7 @@ export const embeddedGradientName = 'gradient.embedded'
 /**
  * The ONNX bytes of a graph. Its inputs are those of `forward` and `targets` int64 [rows],
  * `inverse_temperature` []; `weights` [rows] for gradients; for policies `behaviour`, `advantages`,
- * `reference` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
+ * `reference`, `imitation` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
  * `kl_coefficient`, `entropy_coefficient`. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
  */
 export function objectiveGraph(architecture: Architecture, kind: GraphKind, blocks: number): Uint8Array {
@@ -107,12 +108,16 @@ export function objective(
   return { logprobs: chosen, entropy, gradients: found, embedded: gradientOf(embedded) }
 }
 
-/** Derivative of weight · L in each logp: −A r where neither clip holds, and β (1 − min(exp(ref − logp), 2)). */
+/**
+ * Derivative of weight · L − imitation · logp in each logp: of L it is −A r where neither clip holds, and
+ * β (1 − min(exp(ref − logp), 2)).
+ */
 function policySlope(graph: Graph, logprobs: Value, weights: Value): Value {
   const { dims } = logprobs
   const behaviour = graph.input('behaviour', dims)
   const advantages = graph.input('advantages', dims)
   const reference = graph.input('reference', dims)
+  const imitation = graph.input('imitation', dims)
   const bounds = ['clip_floor', 'clip_ceiling', 'dual_clip', 'kl_coefficient'] as const
   const [floor, ceiling, dual, beta] = bounds.map((name) => graph.input(name, [])) as [
     Value,
@@ -143,5 +148,5 @@ function policySlope(graph: Graph, logprobs: Value, weights: Value): Value {
   const policy = op('Neg', op('Mul', gain, active))
   const drift = op('Exp', limited(op('Sub', reference, logprobs), k3Knee))
   const divergence = op('Mul', op('Sub', graph.scalar(1), drift), beta)
-  return op('Mul', op('Add', policy, divergence), weights)
+  return op('Sub', op('Mul', op('Add', policy, divergence), weights), imitation)
 }

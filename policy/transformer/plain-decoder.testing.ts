@@ -27,9 +27,16 @@ export function plainLogits(
   for (let layer = 0; layer < architecture.num_hidden_layers; layer++) {
     const at = (name: string): Float64Array => weight(`model.layers.${layer}.${name}.weight`)
     const inputs = states.map((x) => normalized(x, at('input_layernorm'), epsilon))
-    const queries = inputs.map((x, t) => turned(times(at('self_attn.q_proj'), x), t, architecture))
-    const keys = inputs.map((x, t) => turned(times(at('self_attn.k_proj'), x), t, architecture))
-    const values = inputs.map((x) => times(at('self_attn.v_proj'), x))
+    const projected = (x: Float64Array, part: 'q' | 'k' | 'v'): Float64Array => {
+      const bias = weights.get(`model.layers.${layer}.self_attn.${part}_proj.bias`)
+      const norm = weights.get(`model.layers.${layer}.self_attn.${part}_norm.weight`)
+      const y = times(at(`self_attn.${part}_proj`), x)
+      const z = bias === undefined ? y : plus(y, bias)
+      return norm === undefined ? z : headsNormalized(z, norm, epsilon)
+    }
+    const queries = inputs.map((x, t) => turned(projected(x, 'q'), t, architecture))
+    const keys = inputs.map((x, t) => turned(projected(x, 'k'), t, architecture))
+    const values = inputs.map((x) => projected(x, 'v'))
     states = states.map((x, t) => {
       const attended = new Float64Array(heads * headDim)
       for (let head = 0; head < heads; head++) {
@@ -69,6 +76,14 @@ export function plainLogSoftmax(logits: Float64Array, temperature: number): Floa
 function normalized(x: Float64Array, w: Float64Array, epsilon: number): Float64Array {
   const square = x.reduce((sum, value) => sum + value * value, 0) / x.length
   return x.map((value, i) => (value / Math.sqrt(square + epsilon)) * (w[i] ?? 0))
+}
+
+/** Each head by itself. @param w [headDim] */
+function headsNormalized(x: Float64Array, w: Float64Array, epsilon: number): Float64Array {
+  const out = new Float64Array(x.length)
+  for (let at = 0; at < x.length; at += w.length)
+    out.set(normalized(x.subarray(at, at + w.length), w, epsilon), at)
+  return out
 }
 
 function times(matrix: Float64Array, x: Float64Array): Float64Array {

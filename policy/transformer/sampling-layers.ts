@@ -5,7 +5,7 @@
  * - The draw is made in the graph from the uniform of its row (see `drawing.ts`).
  */
 import { type Graph, microsoft, type Value } from '../graph/graph.ts'
-import type { Architecture } from './architecture.ts'
+import { type Architecture, hasBiases, hasHeadNorms } from './architecture.ts'
 import { drawToken } from './drawing.ts'
 import { columnsOf, layerInputs, type Products, product, weightOf } from './weight-inputs.ts'
 
@@ -80,7 +80,7 @@ export function decoder(
       query + 2 * keyValue,
       hidden,
     )
-    const mixed = attention(layer, projected)
+    const mixed = attention(layer, adjusted(graph, a, products, layer, projected))
     const attended = product(graph, products, mixed, names.attentionOut, hidden, query)
     const middle = norm(graph, a, products, before.sum, attended, names.feedForwardNorm)
     const wide = product(graph, products, middle.normed, names.gateUp, 2 * inner, hidden)
@@ -89,6 +89,37 @@ export function decoder(
     added = product(graph, products, opened(graph, gate, up), names.down, hidden, inner)
   }
   return { x, added: added as Value, embedding }
+}
+
+/** A projection with what its family adds: biases, or a norm of each head's queries and keys. */
+function adjusted(graph: Graph, a: Architecture, products: Products, layer: number, x: Value): Value {
+  const { query, keyValue } = widthsOf(a)
+  const names = layerInputs(layer)
+  if (hasBiases(a)) {
+    const bias = weightOf(graph, products, names.queryKeyValueBias, [query + 2 * keyValue])
+    return graph.operation('Add', [x, bias], x.dims)
+  }
+  if (!hasHeadNorms(a)) return x
+  const [q, k, v] = columnsOf(graph, x, query, keyValue, keyValue) as [Value, Value, Value]
+  const normed = (y: Value, name: string): Value => {
+    const kept = y.dims.slice(0, -1)
+    const width = y.dims.at(-1) as number
+    const same = kept.map(() => 0)
+    const heads = width / a.head_dim
+    const apart = graph.operation(
+      'Reshape',
+      [y, graph.integers(...same, heads, a.head_dim)],
+      [...kept, heads, a.head_dim],
+    )
+    const weight = weightOf(graph, products, name, [a.head_dim])
+    const attributes = { axis: -1, epsilon: { float: a.rms_norm_eps } }
+    const normal = graph.operation('SimplifiedLayerNormalization', [apart, weight], apart.dims, {
+      attributes,
+    })
+    return graph.operation('Reshape', [normal, graph.integers(...same, width)], y.dims)
+  }
+  const parts = [normed(q, names.queryNorm), normed(k, names.keyNorm), v]
+  return graph.operation('Concat', parts, x.dims, { attributes: { axis: -1 } })
 }
 
 /** silu(gate) · up */

@@ -14,6 +14,9 @@ export function layerInputs(layer: number) {
   return {
     inputNorm: `input_norm.${layer}`,
     queryKeyValue: `query_key_value.${layer}`,
+    queryKeyValueBias: `query_key_value_bias.${layer}`,
+    queryNorm: `query_norm.${layer}`,
+    keyNorm: `key_norm.${layer}`,
     attentionOut: `attention_out.${layer}`,
     feedForwardNorm: `feed_forward_norm.${layer}`,
     gateUp: `gate_up.${layer}`,

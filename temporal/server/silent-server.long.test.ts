@@ -1,8 +1,10 @@
 /** A server that is slow to answer is waited for; one that hangs is started again. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, vi } from 'vitest'
+import { freeze } from '../../test/frozen-process.ts'
 import { hungAfterMs } from './health.ts'
 import { inspectTemporal, startTemporal } from './server.ts'
 
@@ -16,7 +18,7 @@ it('a server that is frozen for a while is waited for, not ended', async () => {
   const first = await startTemporal(home)
   try {
     const { pid } = first
-    process.kill(pid, 'SIGSTOP')
+    await freeze(pid)
     setTimeout(() => process.kill(pid, 'SIGCONT'), frozenMs)
     const second = await startTemporal(home)
     expect(second).toMatchObject({ pid, reused: true })
@@ -31,7 +33,7 @@ it('a server that hangs is reported within seconds, and started again once, on t
   const users = [await startTemporal(home, { log: (line) => said.push(line) }), await startTemporal(home)]
   try {
     const { pid: hung = 0, address } = users[0] ?? {}
-    process.kill(hung, 'SIGSTOP')
+    await freeze(hung)
     expect(await inspectTemporal(home)).toMatchObject({
       running: false,
       silence: expect.stringContaining(

@@ -2,20 +2,23 @@
  * Groups of a run: admitted, reported, given up.
  *
  * Invariants
- * - A group is in flight, ready, in training or gone, never two of them; a second report changes nothing.
+ * - A group is in flight, ready, skipped, in training or gone, never two of them; a second report changes nothing.
+ * - A group that is skipped makes room for another, admitted with the version of then: so staleness is bounded as without.
  */
 import { overdue } from '../../learning/admission.ts'
 import { poolAt } from '../../learning/cross-policy.ts'
+import { mostSkipped, teaches } from '../../learning/refill.ts'
 import { nextTask } from '../../learning/task-mix.ts'
 import type { GroupReport } from '../messages.ts'
 import { roomForGroups } from '../pipeline.ts'
 import { rolloutSettings } from '../rollout-settings.ts'
 import type { GroupInFlight } from '../training-state.ts'
 import type { Changing } from './changing.ts'
+import { enterPosition, judgeInstance } from './instances.ts'
 
 /**
  * Admits as many groups as there is room for, each for the current version. The task of each follows the mix, its
- * instance the task's own cursor.
+ * instance the task's own cursor, which may pass over what was won.
  * @returns those that are in flight now and were not before
  */
 export function enterGroups(state: Changing): readonly GroupInFlight[] {
@@ -24,8 +27,9 @@ export function enterGroups(state: Changing): readonly GroupInFlight[] {
   const cursors = [...state.admitted]
   const entered = Array.from({ length: roomForGroups(state) }, (_, index): GroupInFlight => {
     const taskIndex = nextTask(state.weights, cursors)
-    const position = cursors[taskIndex] ?? 0
-    cursors[taskIndex] = position + 1
+    const admitted = cursors[taskIndex] ?? 0
+    const position = enterPosition(state, taskIndex, admitted)
+    cursors[taskIndex] = admitted + 1
     return { number: state.nextGroup + index, taskIndex, position, version, pool }
   })
   state.admitted = cursors
@@ -36,15 +40,19 @@ export function enterGroups(state: Changing): readonly GroupInFlight[] {
 
 /**
  * Takes in a report. A group that is not in flight has reported before and counts no second time; one without
- * episodes leads to no update, and adds to the groups in a row that were fruitless.
+ * episodes leads to no update, and adds to the groups in a row that were fruitless. One that teaches nothing is skipped,
+ * while as many may be.
  */
 export function receiveGroup(state: Changing, { number, version, episodes }: GroupReport): void {
-  const left = state.inFlight.filter((group) => group.number !== number)
-  if (left.length === state.inFlight.length) return
-  state.inFlight = left
+  const group = state.inFlight.find((each) => each.number === number)
+  if (group === undefined) return
+  state.inFlight = state.inFlight.filter((each) => each !== group)
   state.fruitless = episodes.length === 0 ? state.fruitless + 1 : 0
   if (episodes.length === 0) return
-  state.ready = [...state.ready, { number, version }]
+  judgeInstance(state, group, episodes)
+  const rewards = episodes.map(({ reward }) => reward ?? 0)
+  if (!teaches(rewards, state.config.learning) && mayBeSkipped(state)) skip(state, number)
+  else state.ready = [...state.ready, { number, version }]
   state.episodes += episodes.length
   state.tokens += episodes.reduce((sum, episode) => sum + episode.tokens, 0)
 }
@@ -65,4 +73,22 @@ export function giveUpOverdue(state: Changing): readonly GroupInFlight[] {
   state.inFlight = inFlight.filter((_, index) => !lost.inFlight.includes(index))
   state.givenUp += lost.ready.length + lost.inFlight.length
   return inFlight.filter((_, index) => lost.inFlight.includes(index))
+}
+
+function mayBeSkipped(state: Changing): boolean {
+  const { refill = 0, groupsPerUpdate } = state.config.rollout // a run of an earlier release has no refill
+  const skipped = state.skipped.find(({ step }) => step === nextStep(state))?.numbers ?? []
+  return skipped.length < mostSkipped({ groupsPerUpdate, refill })
+}
+
+function skip(state: Changing, number: number): void {
+  const step = nextStep(state)
+  const own = state.skipped.find((skipped) => skipped.step === step)?.numbers ?? []
+  const others = state.skipped.filter((skipped) => skipped.step !== step)
+  state.skipped = [...others, { step, numbers: [...own, number] }]
+}
+
+/** The next update that begins. */
+function nextStep({ step, training }: Changing): number {
+  return step + (training.length > 0 ? 2 : 1)
 }

@@ -6,8 +6,9 @@
  * - A chunk of the warm start is counted once it is done, and never taken back unless the warm start begins anew.
  * - What an execution leaves to the next one loses nothing: a batch is ready again, and what was in flight is looked for.
  */
+
+import type { RunPhase } from '../../learning/run-phase.ts'
 import { clipped, textBytes } from '../../learning/state-bounds.ts'
-import type { RunPhase } from '../messages.ts'
 import type { Evaluating } from '../training-state.ts'
 import type { Changing } from './changing.ts'
 

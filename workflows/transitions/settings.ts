@@ -5,6 +5,7 @@
  * - The newest word counts: an order over the configuration, a changed configuration over the orders before it.
  */
 import type { RunConfig } from '../../config/schema.ts'
+import type { GateDrops } from '../gate-settings.ts'
 import type { LearningChange, RolloutChange } from '../messages.ts'
 import type { Changing } from './changing.ts'
 
@@ -23,6 +24,11 @@ export function changeWeight(state: Changing, task: number, weight: number): voi
   state.weights = state.weights.with(task, weight)
 }
 
+/** The largest loss that a gate allows, from the next evaluation of its suite on. */
+export function changeGateDrop(state: Changing, gate: number, drop: number): void {
+  state.gateDrops = { ...state.gateDrops, [gate]: drop }
+}
+
 /**
  * Another configuration: a run that was done or failed is neither any more, and what was ordered of the keys that it
  * changes no longer holds.
@@ -36,6 +42,14 @@ export function changeConfiguration(state: Changing, config: RunConfig, keys: Re
   )
   state.learning = without(state.learning, 'learning', keys)
   state.rollout = without(state.rollout, 'rollout', keys)
+  if (state.gateDrops !== undefined) state.gateDrops = keptDrops(state.gateDrops, keys)
+}
+
+/** Positions name the gates: where they are others, nothing that was ordered holds. */
+function keptDrops(ordered: GateDrops, keys: ReadonlySet<string>): GateDrops {
+  if ([...keys].some((key) => /^evaluation\.gates(\.\d+(\.suite)?)?$/.test(key))) return {}
+  const kept = Object.entries(ordered).filter(([gate]) => !keys.has(`evaluation.gates.${gate}.drop`))
+  return Object.fromEntries(kept)
 }
 
 function without<T extends object>(ordered: T, section: string, keys: ReadonlySet<string>): T {

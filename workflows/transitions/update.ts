@@ -11,6 +11,7 @@ import { type LearningSignal, standstillAfter } from '../../learning/learning-si
 import { nextBatchOf } from '../pipeline.ts'
 import type { GroupReady } from '../training-state.ts'
 import type { Changing } from './changing.ts'
+import { rememberInstances } from './instances.ts'
 
 /** Moves the groups of the next update into training, in the order of their numbers. */
 export function takeBatch(state: Changing): readonly GroupReady[] {
@@ -20,15 +21,26 @@ export function takeBatch(state: Changing): readonly GroupReady[] {
   return state.training
 }
 
+/** Groups that were skipped for the next update, which consumes them too. */
+export function skippedFor({ skipped, step }: Pick<Changing, 'skipped' | 'step'>): readonly number[] {
+  return skipped.find((each) => each.step === step + 1)?.numbers ?? []
+}
+
 /** Counts an update that is done: its groups are gone, its figures are the latest. Its version is published next. */
 export function settleUpdate(
   state: Changing,
   { groups, success, reward, samples, staleness, signal, memberWeights = [] }: Omit<UpdateResult, 'version'>,
 ): void {
-  const isLeft = ({ number }: GroupReady) => !groups.includes(groupId(state.run, number))
+  const taken = new Set<string>(groups)
+  const isTaken = (number: number) => taken.has(groupId(state.run, number))
+  const isLeft = ({ number }: GroupReady) => !isTaken(number)
+  const consumed = new Set(state.judged.map(({ number }) => number).filter(isTaken))
   state.step += 1
   state.ready = [...state.training, ...state.ready].filter(isLeft)
   state.training = []
+  // What an update was to skip and left out is spent all the same: it teaches nothing.
+  state.skipped = state.skipped.filter(({ step }) => step > state.step)
+  rememberInstances(state, consumed)
   state.success = success
   state.reward = reward
   state.samples = samples

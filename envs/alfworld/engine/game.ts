@@ -46,6 +46,8 @@ export interface Game {
   start(): GameState
   /** Plays a raw command, also after the game is won. @throws Error before the first `start` */
   play(command: string): GameState
+  /** Names the state of the world: see `World.digest`. */
+  digest(): string
 }
 
 /** Opens a game; domain and grammar are compiled once per text. @throws EnvironmentFault bad_data, naming the game */
@@ -130,6 +132,10 @@ class PddlGame implements Game {
     this.#world.apply(instance)
     const { wording } = this.#actionOf(instance)
     return this.#state(this.#narrator.write(wording.feedback, this.#findings(instance)))
+  }
+
+  digest(): string {
+    return this.#world.digest()
   }
 
   #state(observation: string): GameState {

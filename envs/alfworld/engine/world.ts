@@ -6,10 +6,13 @@
  *   actions without effect, such as going to where one is, are never possible.
  * - Effects look at the state before the action; what an action adds wins over what it takes away.
  * - `reset` leads back to the first state, whatever was played.
+ * - [WORLD-1] Worlds of one problem have the same digest exactly when the same facts hold of those that a precondition, an
+ *   effect's condition or the goal asks for: then the same actions are possible in both, and lead to equal digests again.
  *
  * Instances of actions are found when the fact that triggers them first holds, and then keep a count of
  * the literals that are not met; a change of a fact touches only the instances that ask for it.
  */
+import { createHash } from 'node:crypto'
 import { EnvironmentFault } from '../../environment.ts'
 import type { Literal } from './clause.ts'
 import type { Domain, Schema } from './domain.ts'
@@ -117,6 +120,8 @@ export class World {
   readonly #listener: (instance: Instance, possible: boolean) => void
   /** By part of the goal: how many of its instances hold. */
   readonly #met: number[]
+  /** Predicates that change and that something depends on. */
+  readonly #deciding: ReadonlySet<string>
 
   /** @param listener called with each instance of an action that becomes possible or impossible
    *  @throws EnvironmentFault bad_data where a fact does not fit the objects */
@@ -143,6 +148,7 @@ export class World {
     for (const id of problem.measured) mentioned.add(this.#declared(id, '='))
     this.mentioned = mentioned
     this.#met = problem.goal.map(() => 0)
+    this.#deciding = decidingPredicates(planned.domain, problem)
 
     const untriggered: Source[] = []
     for (const source of this.#sources(planned, problem)) {
@@ -163,6 +169,15 @@ export class World {
 
   get won(): boolean {
     return this.#met.every((count) => count > 0)
+  }
+
+  /** Names the facts that decide what happens from now on; 16 characters. */
+  digest(): string {
+    const changed: string[] = []
+    for (const predicate of this.#deciding)
+      for (const { key, truth, initial } of this.#atoms.get(predicate)?.values() ?? [])
+        if (truth !== initial) changed.push(`${predicate} ${key}`)
+    return createHash('sha256').update(changed.sort().join('\n')).digest('base64url').slice(0, 16)
   }
 
   /** The facts that texts may tell; `not_p` are those of `p` that actions took away. */
@@ -356,4 +371,15 @@ export class World {
       return this.#fixedTable(literal.predicate, literal.terms.length).has(key)
     return known.get(this.#atom(literal.predicate, key))
   }
+}
+
+function decidingPredicates({ schemas, fluents }: Domain, { goal }: Problem): ReadonlySet<string> {
+  const asked = [
+    ...schemas.flatMap(({ clauses, effects }) => [
+      ...clauses.flat(),
+      ...effects.flatMap(({ conditions }) => conditions),
+    ]),
+    ...goal.flatMap(({ clauses }) => clauses.flat()),
+  ]
+  return new Set(asked.map(({ predicate }) => predicate).filter((predicate) => fluents.has(predicate)))
 }

@@ -4,7 +4,7 @@ import { demonstrateByExpert } from '../demonstration.ts'
 import { householdDialect } from '../dialect.ts'
 import { openGame } from '../engine/game.ts'
 import { errands, readSettings } from '../settings.ts'
-import { gameSeed, generateGame } from './generator.ts'
+import { gameSeed, generateGame, unseenSplit, unseenThings } from './generator.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
@@ -71,4 +71,51 @@ describe('built-in household games', () => {
     }
     expect(errands).toHaveLength(6)
   })
+
+  // [GOALS-1]
+  test('goals of the split `unseen` are asked for nowhere else, for every errand', () => {
+    const settings = readSettings({ difficulty: 'easy', unseenGoals: 0.25 })
+    const goalsOf = (split: (typeof generatedSplits)[number] | typeof unseenSplit) =>
+      new Set(
+        Array.from({ length: 600 }, (_, index) => errandAndThing(generateGame(split, index, settings).task)),
+      )
+    const unseen = goalsOf(unseenSplit)
+    for (const split of generatedSplits)
+      expect([...goalsOf(split)].filter((goal) => unseen.has(goal))).toEqual([])
+    for (const errand of errands) {
+      const things = unseenThings(errand, 0.25)
+      expect(things.size, errand).toBeGreaterThan(0)
+      for (const thing of things) expect(unseen).toContain(errandAndThing(taskOf(errand, thing)))
+    }
+  })
+
+  test('the expert wins the games with unseen goals, and they are of seeds that no other game has', () => {
+    const settings = readSettings({ difficulty: 'easy', unseenGoals: 0.2 })
+    const seeds = new Set(Array.from({ length: 2000 }, (_, index) => gameSeed('test', index)))
+    for (let index = 0; index < 120; index++) {
+      expect(seeds.has(gameSeed(unseenSplit, index))).toBe(false)
+      const source = generateGame(unseenSplit, index, settings)
+      expect(demonstrateByExpert(source, householdDialect, 40), source.id).toBeDefined()
+    }
+  })
+
+  test('games that no goal is kept from are those of the settings without the key', () => {
+    const settings = readSettings({ unseenGoals: 0 })
+    for (let index = 0; index < 60; index++)
+      expect(generateGame('train', index, settings)).toEqual(generateGame('train', index, normal))
+  })
 })
+
+const treatments = { clean: 'clean ', heat: 'hot ', cool: 'cold ', place: '' } as const
+
+function taskOf(errand: (typeof errands)[number], thing: string): string {
+  if (errand === 'light') return `Task: look at a ${thing} under a lamp.`
+  return errand === 'two'
+    ? `Task: put two ${thing}s on one bed.`
+    : `Task: put a ${treatments[errand]}${thing} on a bed.`
+}
+
+/** Without the place where it has to go. */
+function errandAndThing(task: string): string {
+  return task.replace(/ (?:in|on) (?:a|one) \w+\.$/, '')
+}

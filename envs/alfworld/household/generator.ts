@@ -5,13 +5,15 @@
  * - A game is a function of its id and the settings.
  * - Splits are disjoint: two ids never share a seed.
  * - No game is won before it starts, and every game can be won.
+ * - [GOALS-1] With `unseenGoals`, no game of another split asks for what the split `unseen` asks for: an errand with a thing.
  * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
  */
 
+import { seedOf } from '../../../identity/identity.ts'
 import { Draw, instanceSeed } from '../../draw.ts'
-import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
+import { type GeneratedSplit, generatedSplits, heldOut } from '../../generated-instances.ts'
 import type { GameSource } from '../engine/game.ts'
-import type { HouseholdSettings, Range } from '../settings.ts'
+import type { Errand, HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { householdGrammar } from './grammar.ts'
 import { type Goal, type Item, problemText, taskLine, treatmentFor } from './problem.ts'
@@ -25,6 +27,7 @@ import {
   rooms,
   type Thing,
   type ThingKind,
+  type Treatment,
   thingKinds,
   things,
 } from './words.ts'
@@ -38,20 +41,40 @@ const spareLamp = 0.25
 // Weight of the first, second and third likely place.
 const likelihood = [5, 3, 2] as const
 
+/** The split of the goals that no other split asks for. */
+export const unseenSplit = 'unseen'
+type Split = GeneratedSplit | typeof unseenSplit
+
+/** Homes that are drawn until one fits an errand whose things are not all left to another split. */
+const homesTried = 100
+
 /** The seed of a game; no two games have the same. */
-export function gameSeed(split: GeneratedSplit, index: number): number {
-  return instanceSeed(generatedSplits, split, index)
+export function gameSeed(split: Split, index: number): number {
+  // The games after those of `test`: a fourth split in the list would change every game.
+  return split === unseenSplit
+    ? instanceSeed(generatedSplits, 'test', heldOut + index)
+    : instanceSeed(generatedSplits, split, index)
+}
+
+/** The things of an errand that only the split `unseen` asks for, one at least. @param share 0: none */
+export function unseenThings(errand: Errand, share: number): ReadonlySet<ThingKind> {
+  const treatment = treatmentFor(errand)
+  const ranked = thingKinds
+    .filter((thing) => canBe(thing, treatment))
+    .map((thing) => ({ thing, rank: seedOf(0, 'unseen goals', errand, thing) }))
+    .sort((left, right) => left.rank - right.rank)
+  return new Set(ranked.slice(0, Math.ceil(share * ranked.length)).map(({ thing }) => thing))
 }
 
 /** The index-th game of a split. */
-export function generateGame(split: GeneratedSplit, index: number, settings: HouseholdSettings): GameSource {
+export function generateGame(split: Split, index: number, settings: HouseholdSettings): GameSource {
   const draw = new Draw(gameSeed(split, index))
   const errand = settings.tasks[index % settings.tasks.length] ?? 'place'
   const treatment = treatmentFor(errand)
+  const unseen = unseenThings(errand, settings.unseenGoals)
+  const asked = thingKinds.filter((thing) => unseen.has(thing) === (split === unseenSplit))
 
-  const standing = furnish(draw, settings.rooms, treatment !== undefined)
-  const kinds = furnitureKinds.filter((kind) => standing.includes(kind))
-  const goal = chooseGoal(draw, errand, kinds)
+  const { standing, kinds, goal } = chooseHome(draw, errand, { rooms: settings.rooms, asked })
   const elsewhere = errand === 'light' ? kinds : kinds.filter((kind) => kind !== goal.destination)
 
   // What the errand needs stays; of the rest as much as the range allows.
@@ -126,12 +149,37 @@ function furnish(draw: Draw, range: Range, kitchen: boolean): FurnitureKind[] {
   return chosen.flatMap((room) => rooms[room] ?? []).sort()
 }
 
+interface ChosenHome {
+  readonly standing: readonly FurnitureKind[]
+  readonly kinds: readonly FurnitureKind[]
+  readonly goal: Goal
+}
+
+/** The first drawn home that the errand with one of the asked things fits. */
+function chooseHome(
+  draw: Draw,
+  errand: Errand,
+  { rooms, asked }: { readonly rooms: Range; readonly asked: readonly ThingKind[] },
+): ChosenHome {
+  for (let home = 0; home < homesTried; home++) {
+    const standing = furnish(draw, rooms, treatmentFor(errand) !== undefined)
+    const kinds = furnitureKinds.filter((kind) => standing.includes(kind))
+    const goal = chooseGoal(draw, errand, kinds, asked)
+    if (goal !== undefined) return { standing, kinds, goal }
+  }
+  throw new RangeError(`no errand "${errand}" fits any home with one of ${asked.join(', ')}`)
+}
+
 /** A thing and a place that leave it something to do: the thing has a likely place elsewhere. */
-function chooseGoal(draw: Draw, errand: Goal['errand'], kinds: readonly FurnitureKind[]): Goal {
+function chooseGoal(
+  draw: Draw,
+  errand: Errand,
+  kinds: readonly FurnitureKind[],
+  asked: readonly ThingKind[],
+): Goal | undefined {
   const treatment = treatmentFor(errand)
   for (const thing of draw.shuffled(thingKinds)) {
-    const { treatments }: Thing = things[thing]
-    if (treatment !== undefined && !treatments.includes(treatment)) continue
+    if (!asked.includes(thing) || !canBe(thing, treatment)) continue
     if (errand === 'light') {
       const destination = likely(draw, lamp.places, kinds)
       if (destination !== undefined && isAtHome(thing, kinds)) return { errand, thing, destination }
@@ -144,7 +192,12 @@ function chooseGoal(draw: Draw, errand: Goal['errand'], kinds: readonly Furnitur
     })
     if (destinations.length > 0) return { errand, thing, destination: draw.one(destinations) }
   }
-  throw new RangeError(`no errand "${errand}" fits a home with ${kinds.join(', ')}`)
+  return undefined
+}
+
+function canBe(thing: ThingKind, treatment: Treatment | undefined): boolean {
+  const { treatments }: Thing = things[thing]
+  return treatment === undefined || treatments.includes(treatment)
 }
 
 function placeOf(draw: Draw, thing: ThingKind, kinds: readonly FurnitureKind[]): FurnitureKind {

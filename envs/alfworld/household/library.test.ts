@@ -25,3 +25,10 @@ test('sizes of held-out splits allow thousand-game evaluations, and training has
   const sizes = Object.fromEntries(library.splits.map(({ name, size }) => [name, size]))
   expect(sizes).toEqual({ train: Number.POSITIVE_INFINITY, validation: 2000, test: 2000 })
 })
+
+test('a share of unseen goals gives the split `unseen`, whose name other settings do not know', () => {
+  const withUnseen = openHousehold(readSettings({ unseenGoals: 0.2 }))
+  expect(withUnseen.splits.map(({ name }) => name)).toEqual(['train', 'validation', 'test', 'unseen'])
+  expect(withUnseen.open(withUnseen.instanceAt('unseen', 2003)).id).toBe('unseen/3')
+  expect(() => library.instanceAt('unseen', 0)).toThrow(/use train, validation, test$/)
+})

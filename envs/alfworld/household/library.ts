@@ -3,9 +3,12 @@ import { generatedLibrary } from '../../generated-instances.ts'
 import type { Library } from '../../library.ts'
 import type { GameSource } from '../engine/game.ts'
 import type { HouseholdSettings } from '../settings.ts'
-import { generateGame } from './generator.ts'
+import { generateGame, unseenSplit } from './generator.ts'
 
 /** The generated games of these settings. */
 export function openHousehold(settings: HouseholdSettings): Library<GameSource> {
-  return generatedLibrary('alfworld', 'game', (split, index) => generateGame(split, index, settings))
+  const others: readonly (typeof unseenSplit)[] = settings.unseenGoals === 0 ? [] : [unseenSplit]
+  return generatedLibrary('alfworld', 'game', (split, index) => generateGame(split, index, settings), {
+    others,
+  })
 }

@@ -1,15 +1,19 @@
 /**
- * What built-in tables are about: tables, columns and how their cells are made.
+ * What built-in tables are about: tables, columns and their cells.
  *
  * Invariants
- * - The first column names a row; its cells are unique within a table.
- * - Names are plain words, so that easy problems need no quoting.
+ * - The first column names a row; its cells are unique within a scene.
+ * - Names and cells are plain words and numbers: no statement needs backticks, and short policies can copy them.
+ * - The first name of a column is the word that questions use for it.
  */
-import type { Faker } from '@faker-js/faker'
+import { nouns, people } from '../../words.ts'
+
+/** What a column may be called, the question's word first. */
+export type Names = readonly [asked: string, ...others: string[]]
 
 /** A column of numbers. */
 export interface NumberColumn {
-  readonly name: string
+  readonly names: Names
   readonly min: number
   readonly max: number
   readonly step: number
@@ -17,103 +21,103 @@ export interface NumberColumn {
 
 /** A column of few values that many rows share. */
 export interface CategoryColumn {
-  readonly name: string
-  readonly make: (faker: Faker) => string
+  readonly names: Names
+  readonly values: readonly string[]
 }
 
 /** One kind of table. */
 export interface Domain {
-  readonly table: string
   /** What a row is, in the plural. */
   readonly plural: string
+  /** What the table may be called. */
+  readonly tables: readonly string[]
   readonly key: CategoryColumn
   readonly categories: readonly CategoryColumn[]
   readonly numbers: readonly NumberColumn[]
 }
 
-const city: CategoryColumn = { name: 'city', make: (faker) => faker.location.city() }
-const country: CategoryColumn = { name: 'country', make: (faker) => faker.location.country() }
-const color: CategoryColumn = { name: 'color', make: (faker) => faker.color.human() }
-const firstName = (faker: Faker) => faker.person.firstName()
-const fullName = (faker: Faker) => `${faker.person.firstName()} ${faker.person.lastName()}`
+function list(words: string): readonly string[] {
+  return words.split(' ')
+}
 
 /** @param step between its values */
-function number(name: string, min: number, max: number, step = 1): NumberColumn {
-  return { name, min, max, step }
+function number(names: Names, min: number, max: number, step = 1): NumberColumn {
+  return { names, min, max, step }
+}
+
+const named: CategoryColumn = { names: ['name', 'label', 'title'], values: nouns }
+const someone: CategoryColumn = { names: ['name', 'person', 'called'], values: people }
+
+const color: CategoryColumn = {
+  names: ['color', 'paint', 'tone'],
+  values: list('red green blue white black brown gray pink gold violet'),
+}
+const city: CategoryColumn = {
+  names: ['city', 'town', 'place'],
+  values: list('rome paris oslo lima cairo delhi kyoto quito perth dublin vienna boston'),
 }
 
 export const domains: readonly Domain[] = [
   {
-    table: 'staff',
     plural: 'staff',
-    key: { name: 'name', make: firstName },
+    tables: ['staff', 'crew', 'workers'],
+    key: someone,
     categories: [
       city,
-      { name: 'team', make: (faker) => faker.commerce.department() },
-      { name: 'job', make: (faker) => faker.person.jobType() },
+      { names: ['team', 'unit', 'section'], values: list('sales support legal design research care stock') },
+      { names: ['job', 'post', 'duty'], values: list('clerk driver cook guard nurse writer tester planner') },
     ],
-    numbers: [number('age', 18, 66), number('pay', 1200, 9800, 100)],
+    numbers: [number(['age', 'years'], 18, 66), number(['pay', 'wage', 'salary'], 1200, 9800, 100)],
   },
   {
-    table: 'books',
     plural: 'books',
-    key: { name: 'title', make: (faker) => faker.book.title() },
+    tables: ['books', 'volumes', 'titles'],
+    key: named,
     categories: [
-      { name: 'genre', make: (faker) => faker.book.genre() },
-      { name: 'author', make: (faker) => faker.book.author() },
-      { name: 'shelf', make: (faker) => faker.string.alpha({ length: 1, casing: 'upper' }) },
+      { names: ['genre', 'kind', 'sort'], values: list('crime poetry drama history travel fantasy essay') },
+      { names: ['author', 'writer', 'pen'], values: people.slice(0, 12) },
+      { names: ['shelf', 'rack', 'spot'], values: list('north south east west attic cellar hall') },
     ],
-    numbers: [number('year', 1900, 2023), number('pages', 80, 990)],
+    numbers: [number(['year', 'issued'], 1900, 2023), number(['pages', 'leaves'], 80, 990)],
   },
   {
-    table: 'goods',
     plural: 'goods',
-    key: { name: 'item', make: (faker) => faker.commerce.product() },
+    tables: ['goods', 'articles', 'wares'],
+    key: named,
     categories: [
       color,
-      { name: 'brand', make: (faker) => faker.company.name() },
-      { name: 'material', make: (faker) => faker.commerce.productMaterial() },
+      { names: ['maker', 'brand', 'firm'], values: list('acme bolt crown delco ergo fenix gala hydra') },
+      { names: ['material', 'stuff', 'made_of'], values: list('wood steel glass paper cotton rubber clay') },
     ],
-    numbers: [number('price', 1, 99, 0.25), number('stock', 0, 400)],
+    numbers: [number(['price', 'cost', 'charge'], 1, 99), number(['stock', 'amount'], 0, 400)],
   },
   {
-    table: 'pets',
     plural: 'pets',
-    key: { name: 'name', make: (faker) => faker.animal.petName() },
+    tables: ['pets', 'animals', 'friends'],
+    key: named,
     categories: [
-      { name: 'kind', make: (faker) => faker.animal.type() },
-      { name: 'owner', make: fullName },
+      { names: ['kind', 'species', 'breed'], values: list('cat dog bird fish horse rabbit snake mouse') },
+      { names: ['owner', 'keeper', 'holder'], values: people.slice(10, 22) },
       color,
     ],
-    numbers: [number('age', 1, 19), number('weight', 1, 60, 0.5)],
+    numbers: [number(['age', 'years'], 1, 19), number(['weight', 'mass', 'kilos'], 1, 60)],
   },
   {
-    table: 'flights',
-    plural: 'flights',
-    key: { name: 'code', make: (faker) => faker.airline.flightNumber({ length: 4, addLeadingZeros: false }) },
-    categories: [
-      { name: 'airline', make: (faker) => faker.airline.airline().name },
-      { name: 'gate', make: (faker) => faker.string.alpha({ length: 1, casing: 'upper' }) },
-      country,
-    ],
-    numbers: [number('seats', 40, 420), number('delay', 0, 180, 5)],
-  },
-  {
-    table: 'songs',
     plural: 'songs',
-    key: { name: 'title', make: (faker) => faker.music.songName() },
+    tables: ['songs', 'tracks', 'music'],
+    key: named,
     categories: [
-      { name: 'genre', make: (faker) => faker.music.genre() },
-      { name: 'artist', make: (faker) => faker.music.artist() },
-      country,
+      { names: ['genre', 'style', 'kind'], values: list('rock jazz blues folk soul tango waltz') },
+      { names: ['artist', 'singer', 'voice'], values: people.slice(4, 16) },
+      city,
     ],
-    numbers: [number('year', 1950, 2023), number('seconds', 90, 600)],
+    numbers: [number(['year', 'issued'], 1950, 2023), number(['seconds', 'length'], 90, 600)],
   },
 ]
 
 /** What a second table says of the values of a category. */
 export const attributes: readonly NumberColumn[] = [
-  number('rank', 1, 50),
-  number('budget', 10, 900, 10),
-  number('floor', 1, 9),
+  number(['rank'], 1, 50),
+  number(['budget'], 10, 900, 10),
+  number(['floor'], 1, 9),
 ]

@@ -1,5 +1,5 @@
 /**
- * The built-in problems as a library: splits, ids, items and gold actions.
+ * The built-in problems as a library: splits, ids, items and what an expert does.
  *
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
@@ -8,25 +8,23 @@ import type { InstanceId } from '../../environment.ts'
 import { generatedLibrary } from '../../generated-instances.ts'
 import type { Library } from '../../library.ts'
 import type { Difficulty } from '../../task-settings.ts'
-import type { DbItem, TableData } from '../item.ts'
+import type { DbItem } from '../item.ts'
 import { generateProblem } from './generator.ts'
 import type { Problem } from './problem.ts'
 
 // The episodes of a group open the same problem one after another.
 const kept = 256
 
-/** The built-in library, which also knows the gold statements. */
+/** The built-in library, which also knows the expert's statements. */
 export interface BuiltinLibrary extends Library<DbItem> {
   /** @throws EnvironmentFault unknown_instance */
   problem(instance: InstanceId): Problem
 }
 
 /** The generated problems of that difficulty. */
-export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrary> {
-  const { Faker, en, base } = await import('@faker-js/faker')
-  const faker = new Faker({ locale: [en, base] })
+export function openBuiltin(difficulty: Difficulty): BuiltinLibrary {
   const generated = generatedLibrary('db', 'problem', (split, index) =>
-    generateProblem(faker, split, index, difficulty),
+    generateProblem(split, index, difficulty),
   )
   const problems = new Map<InstanceId, Problem>()
 
@@ -44,19 +42,17 @@ export async function openBuiltin(difficulty: Difficulty): Promise<BuiltinLibrar
     ...generated,
     problem,
     open(instance) {
-      const { scene, question, statement, answers } = problem(instance)
-      const tables = [scene.main, ...(scene.second === undefined ? [] : [scene.second])]
+      const { scene, question, statements, answers } = problem(instance)
       return {
         id: instance,
-        question: `${tables.map(headOf).join('\n')}\n${question}`,
-        tables,
+        question,
+        tables: scene.data,
         goal:
-          answers === undefined ? { kind: 'effect', statements: [statement] } : { kind: 'answer', answers },
+          answers === undefined
+            ? // What was tried before it changed nothing.
+              { kind: 'effect', statements: statements.slice(-1) }
+            : { kind: 'answer', answers },
       }
     },
   }
-}
-
-function headOf({ name, columns }: TableData): string {
-  return `${name}(${columns.join(', ')})`
 }

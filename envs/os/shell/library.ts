@@ -4,6 +4,7 @@
  * Invariants
  * - A problem is a function of its id and the settings.
  * - Splits are disjoint: two ids never share a seed.
+ * - What one script could do without a look at the machine is told by a ticket.
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import { Draw, instanceSeed } from '../../draw.ts'
@@ -16,6 +17,7 @@ import { fileProblems } from './problems/files.ts'
 import { permissionProblems } from './problems/permissions.ts'
 import { processProblems } from './problems/processes.ts'
 import { textProblems } from './problems/text.ts'
+import { ticketOf } from './ticket.ts'
 
 /** All kinds of problems. */
 export const problemKinds: readonly ProblemKind[] = [
@@ -45,6 +47,8 @@ export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): 
     const seed = instanceSeed(generatedSplits, split, index)
     const kind = kinds[index % kinds.length]
     if (kind === undefined) throw new RangeError('there are no kinds of problems')
-    return { problem: kind.make(new Draw(seed)), seed }
+    const draw = new Draw(seed)
+    const problem = kind.make(draw)
+    return { problem: problem.solution.length > 1 ? problem : ticketOf(problem, draw), seed }
   })
 }

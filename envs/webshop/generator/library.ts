@@ -35,7 +35,7 @@ export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
       const seed = seedOf(0, 'webshop', difficulty, instance)
       return generateGoal(askedProduct(ofSplit[split] ?? [], index), difficulty, seed)
     },
-    largestIndex,
+    { largest: largestIndex },
   )
   return {
     ...goals,

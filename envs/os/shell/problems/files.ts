@@ -1,12 +1,13 @@
 /**
- * Problems about files: find, count, make, move, rename and delete them.
+ * Problems about files: find, count, make, move, rename and delete them, and find what a script misses.
  *
  * Invariants
  * - Every kind can be solved with what its description says.
  */
+
+import { extensions, lineOf, linesOf, nouns } from '../../../words.ts'
 import { changed, filesOnly, isIn, kindsAbout, nameOfFile, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
-import { extensions, lineOf, linesOf, nouns } from '../words.ts'
 
 function withExtension(extension: string): (file: { path: string }) => boolean {
   return ({ path }) => path.endsWith(`.${extension}`)
@@ -62,6 +63,23 @@ export const fileProblems: readonly ProblemKind[] = [
         below: top,
         files: changed(files, (each) => (each === file ? { ...each, path } : each)),
       },
+    }
+  }),
+  easy('missed-file', (draw) => {
+    const top = folderPath(draw)
+    const [name = '', input = '', wrong = ''] = draw.some(nouns, 3)
+    const script = { path: `${top}/${name}.sh`, content: `cat ${top}/${input}.txt\n` }
+    const content = linesOf(draw, 1)
+    return {
+      description: `bash ${script.path} fails: its file has another name. Rename that file.`,
+      world: filesOnly([script, { path: `${top}/${wrong}.txt`, content }]),
+      solution: [
+        `bash ${script.path}`,
+        `ls ${top}`,
+        `mv ${top}/${wrong}.txt ${top}/${input}.txt`,
+        `bash ${script.path}`,
+      ],
+      goal: { kind: 'files', below: top, files: [script, { path: `${top}/${input}.txt`, content }] },
     }
   }),
   easy('largest-file', (draw) => {

@@ -1,11 +1,13 @@
 /**
- * Problems about permissions: set, spread, count and withdraw them.
+ * Problems about permissions: set, spread, count and withdraw them, and let a script run that may not.
  *
  * Invariants
  * - Every kind can be solved with what its description says.
  */
+
+import { nouns } from '../../../words.ts'
 import { changed, filesOnly, kindsAbout, modeOf, type ProblemKind } from '../problem.ts'
-import { treeOf } from '../trees.ts'
+import { folderPath, treeOf } from '../trees.ts'
 
 const modes = [0o600, 0o640, 0o644, 0o700, 0o750, 0o755] as const
 
@@ -29,6 +31,18 @@ export const permissionProblems: readonly ProblemKind[] = [
         below: top,
         files: files.map((each) => ({ ...each, mode: each === file ? mode : modeOf(each) })),
       },
+    }
+  }),
+  easy('let-run', (draw) => {
+    const top = folderPath(draw)
+    const [name = '', word = ''] = draw.some(nouns, 2)
+    const path = `${top}/${name}.sh`
+    const file = { path, content: `#!/bin/bash\necho ${word}\n` }
+    return {
+      description: `${path} does not run. Repair that; leave its content as it is.`,
+      world: filesOnly([{ ...file, mode: draw.one([0o600, 0o640, 0o644]) }]),
+      solution: [path, `chmod 755 ${path}`, path],
+      goal: { kind: 'files', below: top, files: [{ ...file, mode: 0o755 }] },
     }
   }),
   normal('count-mode', (draw) => {

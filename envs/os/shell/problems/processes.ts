@@ -5,8 +5,8 @@
  * - Every kind can be solved with what its description says.
  */
 import type { Draw } from '../../../draw.ts'
+import { nouns, people } from '../../../words.ts'
 import { kindsAbout, type Problem, type ProblemKind } from '../problem.ts'
-import { nouns, people } from '../words.ts'
 import type { World, WorldProcess } from '../world.ts'
 
 /** Processes of several users; no two use the same share of memory. */
@@ -70,6 +70,17 @@ export const processProblems: readonly ProblemKind[] = [
       world: worldOf(processes),
       solution: [`pgrep -u ${user} | wc -l`],
       goal: { kind: 'answer', answer: String(count) },
+    }
+  }),
+  easy('stop-like', (draw) => {
+    const processes = running(draw)
+    const { pid, user } = draw.one(others(processes))
+    const left = processes.filter((process) => process.user !== user)
+    return {
+      description: `Stop every process of the user who runs process ${pid}. Leave the other processes running.`,
+      world: worldOf(processes),
+      solution: [`ps -p ${pid} -o user=`, `pkill -u ${user}`, `pgrep -u ${user} | wc -l`],
+      goal: { kind: 'processes', pids: left.map((process) => process.pid) },
     }
   }),
   normal('stop-program', (draw) => {

@@ -5,9 +5,9 @@
  * - Every kind can be solved with what its description says.
  */
 import type { Draw } from '../../../draw.ts'
+import { linesOf, nouns, people, words } from '../../../words.ts'
 import { changed, filesOnly, kindsAbout, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
-import { linesOf, nouns, people, words } from '../words.ts'
 
 const severities = ['INFO', 'WARNING', 'ERROR', 'DEBUG'] as const
 

@@ -4,7 +4,7 @@
  * Invariants
  * - No list has a word twice, and a word is lower-case letters alone: a shell needs no quotes for it.
  */
-import type { Draw } from '../../draw.ts'
+import type { Draw } from './draw.ts'
 
 /** Names of files and folders. */
 export const nouns =

@@ -13,7 +13,7 @@ let shared = false
 export function shareThisPerdure(): void {
   if (shared) return
   shared = true
-  const entry = new URL(`../../index${extname(import.meta.url)}`, import.meta.url).href
+  const entry = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href
   module.registerHooks({
     resolve: (specifier, context, nextResolve) =>
       nextResolve(specifier === 'perdure' ? entry : specifier, context),

@@ -1,0 +1,115 @@
+/**
+ * Experiment activities: runs that begin, and how far they are, as the store knows it.
+ *
+ * Invariants
+ * - A run has the configuration that the statement gives its arm, and its seed; beginning it twice finds it.
+ * - A wait ends by itself after a while, so that a worker is not held by what no experiment waits for.
+ */
+import { Context } from '@temporalio/activity'
+import { CancelledFailure } from '@temporalio/common'
+import type { ExperimentStatement } from '../config/experiment.ts'
+import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { ExperimentName, RunId } from '../identity/identity.ts'
+import type { RunStatus } from '../learning/run-phase.ts'
+import { StorageFault } from '../storage/fault.ts'
+import type { Store } from '../storage/store.ts'
+import type { ExperimentRun, ExperimentRunEnding } from '../workflows/messages.ts'
+import { endingOf } from './children.ts'
+import { failing } from './failure.ts'
+
+const lookEveryMs = 1_000
+/** A run that is resumed is `running` a moment before it has an execution. */
+const lostAfterLooks = 15
+const longestWaitMs = 30 * 60_000
+
+export type ExperimentActivities = ReturnType<typeof createExperimentActivities>
+
+export function createExperimentActivities({ store }: { readonly store: Store }) {
+  return failing({
+    /** The runs of these that there are, with their status. */
+    async findRuns(request: {
+      readonly runs: readonly RunId[]
+    }): Promise<{ readonly known: Readonly<Record<string, RunStatus>> }> {
+      const records = await Promise.all(request.runs.map((run) => store.runs.get(run)))
+      return { known: Object.fromEntries(records.flatMap((each) => (each ? [[each.id, each.status]] : []))) }
+    },
+
+    /**
+     * Stores a run, unless it is there.
+     * @returns what its workflow begins with; the configuration only where it has not begun yet
+     */
+    async beginRun(request: {
+      readonly experiment: ExperimentName
+      readonly run: ExperimentRun
+    }): Promise<{ readonly status: RunStatus; readonly created: number; readonly config?: RunConfig }> {
+      const { experiment, run: wanted } = request
+      const stored = await store.experiments.get(experiment)
+      const statement = stored?.statement as ExperimentStatement | undefined
+      const arm = statement?.arms.find((each) => each.arm === wanted.arm)
+      if (arm === undefined)
+        throw new StorageFault(
+          'missing',
+          `experiment ${experiment} with arm ${wanted.arm} is not in the store`,
+        )
+      const config = configSchema.parse({ ...arm.config, seed: wanted.seed })
+      await store.runs.insert({ id: wanted.run, config, created: Date.now() })
+      const record = await store.runs.get(wanted.run)
+      if (record === undefined)
+        throw new StorageFault('missing', `run ${wanted.run} vanished while it was begun`)
+      const { status, created } = record
+      const hasBegun = (await store.runs.state(wanted.run)) !== undefined
+      return { status, created, ...(hasBegun ? {} : { config }) }
+    },
+
+    /** Waits until a run has its warm start, or has ended. @returns whether it has; false after a while */
+    async awaitWarmStart({ run }: { readonly run: RunId }): Promise<{ readonly isOver: boolean }> {
+      const isOver = await looking(async () => {
+        const record = await store.runs.get(run)
+        return record?.version !== undefined || record?.status !== 'running' ? true : undefined
+      })
+      return { isOver: isOver ?? false }
+    },
+
+    /** Waits until a run has ended. @returns null after a while */
+    async awaitRun(request: {
+      readonly run: RunId
+      readonly workflowId: string
+    }): Promise<{ readonly status: ExperimentRunEnding['status'] | null }> {
+      const { run, workflowId } = request
+      let lost = 0
+      const status = await looking(async () => {
+        const found = (await store.runs.get(run))?.status ?? 'lost'
+        if (found !== 'running') return found
+        const ending = await endingOf(Context.current().client, workflowId)
+        lost = ending === undefined ? 0 : lost + 1
+        return lost >= lostAfterLooks ? 'lost' : undefined
+      })
+      return { status: status ?? null }
+    },
+
+    /** All runs have ended, or the experiment goes on. */
+    async recordExperiment(request: {
+      readonly experiment: ExperimentName
+      readonly hasEnded: boolean
+    }): Promise<void> {
+      await store.experiments.setEnded(request.experiment, request.hasEnded ? Date.now() : undefined)
+    },
+  })
+}
+
+/** Looks until there is something to see; undefined after a while, or where the worker stops. */
+async function looking<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+  const context = Context.current()
+  const since = performance.now()
+  for (;;) {
+    const seen = await look()
+    if (seen !== undefined) return seen
+    if (performance.now() - since >= longestWaitMs) return undefined
+    try {
+      await context.sleep(lookEveryMs)
+    } catch (error) {
+      if (!(error instanceof CancelledFailure)) throw error
+      return undefined
+    }
+  }
+}

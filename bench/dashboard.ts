@@ -1,0 +1,204 @@
+/**
+ * What `perdure ui` costs: how long questions take and how much memory its server has at 100,000 episodes, and what a
+ * run loses while three of its pages are open in a browser of the same machine.
+ *
+ * Invariants
+ * - The server is the command, in a process of its own; the pages are those that a person would leave open.
+ * - Stretches with pages and without take turns in one run, so that both meet the same weather; each loss compares a stretch
+ *   with pages with the mean of the two beside it.
+ * - What is counted are turns as the store has them.
+ */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Browser } from 'playwright-core'
+import { addressOf, type PageView } from '../dashboard/contract/addresses.ts'
+import { openFilledHome } from '../dashboard/filled-home.testing.ts'
+import { costsOf, fillWithMany, type ShowingCosts, startShowing } from '../dashboard/many-episodes.testing.ts'
+import { browserMissing, startBrowser } from '../test/browser.ts'
+import { eventually, removeHome, startPerdureIn } from '../test/perdure-process.ts'
+import type { Figure } from './figure.ts'
+import { cpuSecondsOf } from './process-use.ts'
+import { quantile } from './quantile.ts'
+
+/** Several updates long, so that a stretch has its share of all that a run does. */
+const stretchSeconds = 20
+const defaultStretches = 13
+const watched = 'watched'
+
+/**
+ * @param given.stretches with and without pages, by turns; 0 leaves the run out
+ * @param given.episodes 0 leaves the home of 100,000 out
+ * @param given.home, given.run a run that trains already; else one is started
+ */
+export async function bench(given: Readonly<Record<string, number | string>>): Promise<Figure[]> {
+  const stretches = Number(given.stretches ?? defaultStretches)
+  const home = Number(given.episodes ?? 1) === 0 ? [] : await ofManyEpisodes()
+  if (stretches === 0) return home
+  const missing = browserMissing()
+  if (missing !== undefined) throw new Error(missing)
+  const { home: own, run } = given
+  const losses =
+    own === undefined
+      ? await besideANewRun(stretches)
+      : await besideARun(String(own), String(run ?? watched), stretches)
+  return [...home, ...losses]
+}
+
+async function ofManyEpisodes(): Promise<Figure[]> {
+  await using home = await openFilledHome()
+  console.error('a home of 100,000 episodes is made')
+  await fillWithMany(home)
+  await using showing = await startShowing(home.dir)
+  const { firstView, filters, trajectories, megabytes, indexingSeconds } = await costsOf(showing)
+  const p95 = (all: ShowingCosts['filters']) =>
+    quantile(
+      all.map(({ ms }) => ms),
+      0.95,
+    )
+  return [
+    limited('first view', firstView.ms, 'ms', 1000),
+    limited('filters and searches, p95', p95(filters), 'ms', 300),
+    limited('trajectories, p95', p95(trajectories), 'ms', 200),
+    limited("server's memory", megabytes, 'MB', 300),
+    { name: 'until all words are found', value: indexingSeconds, unit: 's' },
+  ]
+}
+
+/** A figure beside the most that it may be. */
+function limited(name: string, value: number, unit: string, reference: number): Figure {
+  return { name, value, unit, reference, ratio: value / reference }
+}
+
+/** What a person may leave open: the run's curves, what it plays, its episodes. */
+function pagesOf(run: string): readonly (readonly [PageView, string])[] {
+  return [
+    [{ view: 'run', run }, ''],
+    [{ view: 'run', run }, '?tab=now'],
+    [{ view: 'episodes', filter: `run:${run}` }, ''],
+  ]
+}
+
+interface Stretch {
+  readonly hasPages: boolean
+  readonly turnsPerSecond: number
+  /** Processor seconds of the page's server in each second. */
+  readonly server: number
+}
+
+async function besideANewRun(count: number): Promise<Figure[]> {
+  const home = mkdtempSync(join(tmpdir(), 'perdure-watched-'))
+  // The default run without an end in sight: it is stopped when all is measured.
+  // Its warm start is not measured: one from the cache will do.
+  const free = { PERDURE_NO_CACHE: '' }
+  const training = startPerdureIn(free, home, 'train', '--run', watched, '--set', 'training.updates=100000')
+  try {
+    await eventually('the second update', () => (updatesOf(home) >= 2 ? true : undefined), 1_200_000)
+    return await besideARun(home, watched, count)
+  } finally {
+    await training.killGroup()
+    removeHome(home)
+  }
+}
+
+async function besideARun(home: string, run: string, count: number): Promise<Figure[]> {
+  await using showing = await startShowing(home)
+  const browser = await startBrowser()
+  try {
+    const stretches: Stretch[] = []
+    for (let at = 0; at < count; at++) {
+      const pages = at % 2 === 1 ? pagesOf(run) : []
+      stretches.push(await stretch(home, { browser, ...showing, pages }))
+      console.error(JSON.stringify(stretches.at(-1)))
+    }
+    return lossOf(stretches)
+  } finally {
+    await browser.close()
+  }
+}
+
+async function stretch(
+  home: string,
+  of: {
+    readonly browser: Browser
+    readonly url: string
+    readonly pid: number
+    readonly pages: ReturnType<typeof pagesOf>
+  },
+): Promise<Stretch> {
+  const { browser, url, pid, pages } = of
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 } })
+  try {
+    for (const [view, tab] of pages) {
+      const page = await context.newPage()
+      await page.goto(url + addressOf(view) + tab)
+      await page.locator('main h1').first().waitFor()
+    }
+    const [turns, cpu, since] = [turnsOf(home), await cpuSecondsOf(pid), performance.now()]
+    await sleep(stretchSeconds * 1000)
+    const seconds = (performance.now() - since) / 1000
+    return {
+      hasPages: pages.length > 0,
+      turnsPerSecond: (turnsOf(home) - turns) / seconds,
+      server: ((await cpuSecondsOf(pid)) - cpu) / seconds,
+    }
+  } finally {
+    await context.close()
+  }
+}
+
+function lossOf(stretches: readonly Stretch[]): Figure[] {
+  const losses = stretches.flatMap(({ hasPages, turnsPerSecond }, at) => {
+    const [before, after] = [stretches[at - 1], stretches[at + 1]]
+    if (!hasPages || before === undefined || after === undefined) return []
+    return [1 - turnsPerSecond / ((before.turnsPerSecond + after.turnsPerSecond) / 2)]
+  })
+  const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length
+  const of = (hasPages: boolean) => stretches.filter((each) => each.hasPages === hasPages)
+  return [
+    {
+      name: 'turns per second, no page open',
+      value: mean(of(false).map(({ turnsPerSecond }) => turnsPerSecond)),
+      unit: 'turns/s',
+    },
+    {
+      name: 'turns per second, three pages open',
+      value: mean(of(true).map(({ turnsPerSecond }) => turnsPerSecond)),
+      unit: 'turns/s',
+    },
+    limited('loss with three pages, mean', 100 * mean(losses), '%', 2),
+    { name: 'loss, least', value: 100 * Math.min(...losses), unit: '%' },
+    { name: 'loss, median', value: 100 * quantile(losses, 0.5), unit: '%' },
+    { name: 'loss, most', value: 100 * Math.max(...losses), unit: '%' },
+    {
+      name: 'processor time of the server',
+      value: 1000 * mean(of(true).map(({ server }) => server)),
+      unit: 'ms/s',
+    },
+  ]
+}
+
+function updatesOf(home: string): number {
+  try {
+    return numberIn(home, 'select count(*) as n from updates')
+  } catch {
+    // Before the run has made its store.
+    return 0
+  }
+}
+
+/** Turns are never removed while the run is young, so their rows count them. */
+function turnsOf(home: string): number {
+  return numberIn(home, 'select max(rowid) as n from actions')
+}
+
+function numberIn(home: string, question: string): number {
+  const database = new DatabaseSync(join(home, 'store.db'), { readOnly: true })
+  try {
+    return Number(database.prepare(question).get()?.n ?? 0)
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * `experiment FILE`: arms and seeds that a file states, run to their end; `experiment report`: what came of them.
+ *
+ * Invariants
+ * - A file is checked, and held against what began under its name, before anything starts.
+ * - A signal leaves the experiment resumable: the same command continues it, as after `kill -9`.
+ */
+
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { Command } from 'commander'
+import { writeReport } from '../client/experiment-files.ts'
+import { type ExperimentReport, reportOn } from '../client/experiment-report.ts'
+import { knownExperiment } from '../client/experiments.ts'
+import { stateExperiment } from '../client/stating.ts'
+import { type ExperimentStatement, loadExperiment } from '../config/experiment.ts'
+import { environments } from '../envs/registry.ts'
+import { homeAt } from '../storage/home.ts'
+import { hasStore } from '../storage/lost-store.ts'
+import { openStore } from '../storage/store.ts'
+import { withWorkers } from './command-session.ts'
+import { reportLines } from './experiment-table.ts'
+import { watchExperiment } from './experiment-watch.ts'
+import { CallFault, exitCodes } from './failure.ts'
+import { unlessAborted, watchInterrupts } from './interrupt.ts'
+import {
+  type CacheFlag,
+  cacheWanted,
+  noCacheOption,
+  positiveInteger,
+  type ReportOptions,
+  reporting,
+} from './options.ts'
+import { workWithoutOutput } from './output.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+
+interface ExperimentOptions extends ReportOptions, CacheFlag {
+  readonly parallel?: number
+  readonly data?: string
+}
+
+/** `perdure experiment FILE`, `perdure experiment report FILE|NAME`. */
+export function experimentCommand(): Command {
+  const command = reporting(
+    new Command('experiment')
+      .summary('run arms × seeds that a file states, and judge its claims')
+      .description(
+        'Runs all arms and seeds of an experiment, each as a durable run, and reports what came of them. The file states arms, seeds,\n' +
+          'what is measured and what is claimed before anything runs. The same command continues an experiment that was interrupted.',
+      )
+      .argument('<file>', 'YAML file; examples/experiments has some')
+      .option(
+        '--parallel <n>',
+        'runs in progress at once; two by default, more where there are cores for them',
+        positiveInteger,
+      )
+      .option('--data <dir>', "official data: a folder with a folder of each task's name")
+      .addOption(noCacheOption()),
+    [
+      'experiment examples/experiments/smoke.yaml',
+      'experiment examples/experiments/smoke.yaml --parallel 1',
+      'experiment report examples/experiments/smoke.yaml --out results',
+    ],
+  ).action(runExperiment)
+  return command.addCommand(reportCommand())
+}
+
+function reportCommand(): Command {
+  return reporting(
+    new Command('report')
+      .summary('report what the arms of an experiment reached and what it says of its claims')
+      .description(
+        'Reports an experiment, also while it runs: success of each arm and seed, paired differences with their intervals and tests,\n' +
+          'costs, and with --out the report as JSON, all figures as CSV and learning curves as SVG.',
+      )
+      .argument('<file|name>', 'its file, or its name')
+      .option('--out <dir>', 'folder that the files are written to'),
+    ['experiment report smoke', 'experiment report examples/experiments/smoke.yaml --json'],
+  ).action(async (named: string, options: ReportOptions & { readonly out?: string }) => {
+    const terminal = openTerminal(options)
+    await report(named, options, terminal)
+  })
+}
+
+async function runExperiment(file: string, options: ExperimentOptions): Promise<void> {
+  const terminal = openTerminal(options)
+  const tasks = environments.map(({ name }) => name)
+  const stated = await stateExperiment(file, { home: options.home, tasks, officialData: options.data })
+  const { statement, known } = stated
+  for (const notice of stated.notices) terminal.say(notice)
+  workWithoutOutput()
+  const parallel = options.parallel ?? usualParallel(statement)
+  let isBegun = known !== undefined
+  let hasEnded = false
+  using interrupt = watchInterrupts(() => {
+    terminal.settle()
+    return exitCodes.interrupted
+  })
+  const { signal } = interrupt
+  try {
+    const opening = { home: options.home, cache: cacheWanted(options), signal }
+    await withWorkers(opening, terminal, async (session) => {
+      const { isNew } = await unlessAborted(signal, session.beginExperiment(statement, { parallel }))
+      isBegun = true
+      const { arms, seeds, name } = statement
+      terminal.say(
+        `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time`,
+      )
+      hasEnded = await watchExperiment(session, name, terminal, signal)
+    })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  if (!hasEnded) {
+    terminal.report({ experiment: statement.name, phase: 'interrupted', resumable: isBegun }, [
+      `Interrupted; \`perdure experiment ${file}\` continues where it stopped.`,
+    ])
+    process.exitCode = exitCodes.interrupted
+    return
+  }
+  const reported = await report(file, options, terminal)
+  process.exitCode = reported.runs.every(({ status }) => status === 'done')
+    ? exitCodes.done
+    : exitCodes.failed
+}
+
+/** Two overlap, because one waits for its trainer while the other plays; more where each has its cores. */
+function usualParallel({ arms, seeds }: ExperimentStatement): number {
+  const threads = Math.max(...arms.map(({ config }) => config.policy.threads))
+  const atOnce = Math.max(2, Math.floor(availableParallelism() / threads))
+  return Math.min(atOnce, arms.length * seeds.length)
+}
+
+/** Reports an experiment of the home. @param named its file, or its name */
+async function report(
+  named: string,
+  { home: directory, out }: ReportOptions & { readonly out?: string },
+  terminal: Terminal,
+): Promise<ExperimentReport> {
+  const given = existsSync(named) ? loadExperiment(named).statement : undefined
+  const name = given?.name ?? named
+  const home = homeAt(directory)
+  if (!/^[a-z0-9][a-z0-9_-]{0,30}$/.test(name))
+    throw new CallFault(
+      'bad_argument',
+      `FILE|NAME is "${named}": there is no such file, and no experiment is called so`,
+    )
+  if (!hasStore(home.storeFile))
+    throw new CallFault('bad_argument', `FILE|NAME is "${named}": ${home.dir} has no experiment`)
+  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
+  const known = await knownExperiment(store, home, name)
+  const reported = await reportOn(store, known, given)
+  const files = out === undefined ? [] : writeReport(reported, out)
+  terminal.report(out === undefined ? reported : { ...reported, files }, [
+    ...reportLines(reported),
+    ...(files.length === 0 ? [] : [`Written: ${files.join(', ')}`]),
+  ])
+  return reported
+}

@@ -1,0 +1,33 @@
+/** A setting as it held earlier. */
+import { expect, it } from 'vitest'
+import type { AuditEntry } from '../storage/audit.ts'
+import { settingAt, weightsAt } from './past-settings.ts'
+
+function order(what: string, from: number, to: number, effectVersion: number | null): AuditEntry {
+  return {
+    number: 0,
+    time: 0,
+    by: 'someone',
+    what,
+    from,
+    to,
+    version: effectVersion ?? 9,
+    effectVersion,
+    reason: null,
+  }
+}
+
+// [PAST-1] Ordered at version 3 and 5, so the updates that published 4 and 6 are the first with them.
+it('is the last one that was ordered before the update, and the first one where none was', () => {
+  const trail = [order('learning.clipHigh', 0.2, 0.3, 3), order('learning.clipHigh', 0.3, 0.4, 5)]
+  const at = (version: number) => settingAt(trail, { key: 'learning.clipHigh', version, now: 0.4 })
+  expect([1, 3, 4, 5, 6, 9].map(at)).toEqual([0.2, 0.2, 0.3, 0.3, 0.4, 0.4])
+  expect(settingAt(trail, { key: 'learning.klCoefficient', version: 1, now: 7 })).toBe(7)
+})
+
+// [PAST-1] One that no version has had yet changes nothing.
+it('of a task is its weight', () => {
+  const config = { tasks: [{ task: 'alfworld', weight: 2 }] } as Parameters<typeof weightsAt>[0]['config']
+  const trail = [order('tasks.0.weight', 1, 2, null)]
+  expect(weightsAt({ config, trail }, 4)).toEqual({ alfworld: 1 })
+})

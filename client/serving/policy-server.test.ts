@@ -1,0 +1,246 @@
+import { rm } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { runId } from '../../identity/identity.ts'
+import { openChat } from '../../policy/chat/chat.ts'
+import { createTrainer } from '../../policy/trainer/embedded.ts'
+import { homeAt } from '../../storage/home.ts'
+import { type PolicyServer, servePolicy } from './policy-server.ts'
+import { homeWithRun } from './small-run.testing.ts'
+
+/** In the place of a choice that is not there. */
+const nothing = { token_ids: [], logprobs: null, finish_reason: null }
+
+const run = 'demo'
+let home: string
+let server: PolicyServer
+
+beforeAll(async () => {
+  home = await homeWithRun(run)
+  server = await servePolicy({ home, run, port: 0, log: () => undefined })
+})
+
+afterAll(async () => {
+  await server.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+const answerSchema = z.object({
+  data: z.array(z.looseObject({ id: z.string() })).default([]),
+  system_fingerprint: z.string().default(''),
+  prompt_token_ids: z.array(z.int()).default([]),
+  choices: z
+    .array(
+      z.looseObject({
+        index: z.int(),
+        token_ids: z.array(z.int()).default([]),
+        finish_reason: z.string().nullable(),
+        logprobs: z
+          .looseObject({
+            content: z.array(z.unknown()).default([]),
+            token_logprobs: z.array(z.number()).default([]),
+          })
+          .nullable(),
+      }),
+    )
+    .default([]),
+  usage: z.record(z.string(), z.int()).default({}),
+  error: z.unknown().optional(),
+})
+
+const messages = [{ role: 'user', content: 'look around' }]
+
+async function ask(path: string, body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: answerSchema.parse(await response.json()) }
+}
+
+// [SERVED-POLICY-1]
+test('a run is a model of its newest version, and each version is one', async () => {
+  const { data } = answerSchema.parse(await (await fetch(`${server.url}/models`)).json())
+  expect(data.map(({ id }) => id)).toEqual(['demo', 'demo@3', 'demo@0'])
+  const { body } = await ask('/chat/completions', { model: 'demo', messages, max_tokens: 1 })
+  expect(body.system_fingerprint).toBe('demo@3')
+})
+
+// [SERVED-ANSWER-1] [SERVED-ANSWER-2]
+test('a conversation is answered from the tokens that an episode has, the same again with a seed', async () => {
+  const chat = await openChat(homeAt(home).run(runId(run)).checkpointDir(0))
+  const conversation = [
+    ...messages,
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'act', arguments: '{"command":"look"}' } }],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'a lamp' },
+  ]
+  const context = [...chat.encodeTurn([], [{ role: 'user', content: 'look around' }])]
+  context.push(
+    ...chat.encodeAssistant({
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ name: 'act', arguments: { command: 'look' } }],
+    }),
+  )
+  context.push(...chat.encodeTurn(context, [{ role: 'tool', name: 'act', content: 'a lamp' }]))
+  const request = {
+    model: 'demo',
+    messages: conversation,
+    seed: 5,
+    max_tokens: 8,
+    logprobs: true,
+    return_token_ids: true,
+  }
+  const { body } = await ask('/chat/completions', request)
+  expect(body.prompt_token_ids).toEqual(context)
+  const [{ token_ids: ids, logprobs, finish_reason: reason } = nothing] = body.choices
+  expect(logprobs?.content).toHaveLength(ids.length)
+  expect(['stop', 'length', 'tool_calls']).toContain(reason)
+  expect(body.usage).toEqual({
+    prompt_tokens: context.length,
+    completion_tokens: ids.length,
+    total_tokens: context.length + ids.length,
+  })
+  const again = await ask('/chat/completions', request)
+  expect(again.body.choices[0]?.token_ids).toEqual(ids)
+})
+
+test('log-probabilities are those of the policy at the asked temperature', async () => {
+  const request = {
+    model: 'demo@0',
+    prompt: [65, 66, 67],
+    temperature: 0.5,
+    seed: 1,
+    max_tokens: 6,
+    logprobs: 1,
+    return_token_ids: true,
+  }
+  const { body } = await ask('/completions', request)
+  const [{ token_ids: ids, logprobs } = nothing] = body.choices
+  const trainer = createTrainer({ threads: 1 })
+  const tokens = Int32Array.of(65, 66, 67, ...ids)
+  const expected = await trainer.logprobs({
+    checkpointDir: homeAt(home).run(runId(run)).checkpointDir(0),
+    tokens,
+    offsets: Int32Array.of(0, tokens.length),
+    lossMask: Uint8Array.from(tokens, (_, i) => (i < 3 ? 0 : 1)),
+    temperature: 0.5,
+    microBatchTokens: 64,
+  })
+  await trainer.close()
+  expect(logprobs?.token_logprobs).toHaveLength(ids.length)
+  for (const [i, logprob] of (logprobs?.token_logprobs ?? []).entries())
+    expect(logprob).toBeCloseTo(expected[i + 3] as number, 4)
+})
+
+test('completions take texts and token ids, several at once, and count what they took', async () => {
+  const { body } = await ask('/completions', { model: 'demo', prompt: [[65], [66, 67]], n: 2, max_tokens: 2 })
+  expect(body.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3])
+  expect(body.usage.prompt_tokens).toBe(3)
+  const text = await ask('/completions', { model: 'demo', prompt: 'look around', max_tokens: 1 })
+  expect(text.status).toBe(200)
+})
+
+test('an answer comes as a stream where it is asked for, with its usage last', async () => {
+  const response = await fetch(`${server.url}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({
+      model: 'demo',
+      messages,
+      seed: 2,
+      max_tokens: 4,
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  })
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const lines = (await response.text()).split('\n\n').filter((line) => line !== '')
+  expect(lines.at(-1)).toBe('data: [DONE]')
+  const chunks = lines.slice(0, -1).map((line) => JSON.parse(line.slice('data: '.length)))
+  expect(chunks[0].choices[0].delta).toEqual({ role: 'assistant', content: '' })
+  expect(chunks.at(-2).choices[0].finish_reason).not.toBeNull()
+  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: expect.any(Number) } })
+})
+
+// [SERVE-2] [OPENAI-REQUEST-1]
+describe('a request that cannot be answered gets an error in the form of the API', () => {
+  const chat = { model: 'demo', messages }
+  test.each([
+    ['an unknown model', { ...chat, model: 'gpt-4' }, 404, 'model_not_found', 'model'],
+    ['a version that is not kept', { ...chat, model: 'demo@9' }, 404, 'model_not_found', 'model'],
+    ['no messages', { model: 'demo', messages: [] }, 400, null, 'messages'],
+    ['a parameter that would be ignored', { ...chat, top_p: 0.5 }, 400, null, 'top_p'],
+    ['a forced tool', { ...chat, tool_choice: 'required' }, 400, null, 'tool_choice'],
+    ['too long an answer', { ...chat, max_tokens: 300 }, 400, 'context_length_exceeded', 'messages'],
+    [
+      'an answer to no call',
+      { model: 'demo', messages: [{ role: 'tool', tool_call_id: 'x', content: '' }] },
+      400,
+      null,
+      'messages.0.tool_call_id',
+    ],
+  ])('%s', async (_, request, status, code, param) => {
+    const { status: found, body } = await ask('/chat/completions', request)
+    expect({ found, error: body.error }).toEqual({
+      found: status,
+      error: { message: expect.any(String), type: 'invalid_request_error', param, code },
+    })
+  })
+
+  test('no JSON, and no such path', async () => {
+    const broken = await fetch(`${server.url}/chat/completions`, { method: 'POST', body: '{' })
+    expect({ status: broken.status, body: await broken.json() }).toMatchObject({
+      status: 400,
+      body: { error: { message: 'the body is no JSON' } },
+    })
+    expect((await ask('/embeddings', {})).status).toBe(404)
+  })
+})
+
+// [SERVE-1]
+describe('who may ask', () => {
+  test('another host than loopback needs a token', async () => {
+    await expect(servePolicy({ home, run, port: 0, host: '0.0.0.0', log: () => undefined })).rejects.toThrow(
+      'PERDURE_SERVE_TOKEN',
+    )
+  })
+
+  test('what comes without the token learns nothing', async () => {
+    const guarded = await servePolicy({
+      home,
+      run,
+      port: 0,
+      token: 'a token of some length',
+      log: () => undefined,
+    })
+    try {
+      const without = await fetch(`${guarded.url}/models`)
+      expect({ status: without.status, body: await without.json() }).toMatchObject({
+        status: 401,
+        body: { error: { code: 'invalid_api_key' } },
+      })
+      const headers = { authorization: 'Bearer a token of some length' }
+      expect((await fetch(`${guarded.url}/models`, { headers })).status).toBe(200)
+    } finally {
+      await guarded.close()
+    }
+  })
+})
+
+// [SERVE-3]
+test('a client that leaves does not keep the server from answering others', async () => {
+  const leaving = new AbortController()
+  const left = fetch(`${server.url}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'demo', messages, n: 64, max_tokens: 200 }),
+    signal: leaving.signal,
+  })
+  leaving.abort()
+  await expect(left).rejects.toThrow()
+  expect((await ask('/chat/completions', { model: 'demo', messages, max_tokens: 1 })).status).toBe(200)
+})

@@ -1,0 +1,106 @@
+/**
+ * The statement of an experiment: one schema, which is also its documentation.
+ *
+ * Invariants
+ * - Unknown keys are errors, and every field has bounds and a description.
+ * - Names of an experiment and its arms have no dot, so that the names of its runs tell them.
+ */
+import { z } from 'zod'
+import { amount, probability, text } from './bounded-field.ts'
+
+const name = (longest: number) =>
+  z.string().regex(new RegExp(`^[a-z0-9][a-z0-9_-]{0,${longest - 1}}$`), {
+    error: `up to ${longest} lower-case letters, digits, \`-\` and \`_\``,
+  })
+
+const setSchema = z.record(text, z.json())
+const suiteName = z.string().regex(/^[a-z0-9_]{1,40}$/, { error: 'the name of a suite' })
+const version = z.enum(['first', 'last', 'best'])
+
+const policyPattern = /^([a-z0-9][a-z0-9_-]{0,19})(?:@(first|last|best))?$/
+const policySchema = z
+  .string()
+  .regex(policyPattern, { error: 'an arm, with or without `@first`, `@last` or `@best`' })
+
+const hypothesisSchema = z.strictObject({
+  name: name(60).optional().describe('Name of the claim in reports; made of its arms by default.'),
+  better: policySchema.describe('The arm that is said to be better: ARM, or ARM@VERSION.'),
+  than: policySchema.describe('The arm that it is compared with.'),
+  by: z
+    .number()
+    .min(-1)
+    .lt(1)
+    .default(0)
+    .describe('How much better, as a share of the episodes: 0.1 claims more than 10 points.'),
+  on: z
+    .union([suiteName, z.array(suiteName).min(1).max(64)])
+    .optional()
+    .describe('The suite, or several of which the mean counts; all that are measured by default.'),
+})
+
+const measureSchema = z.strictObject({
+  suites: z
+    .array(suiteName)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Suites of the runs that are reported; all that every arm has by default.'),
+  version: version
+    .default('last')
+    .describe(
+      'Which version of a run counts: the `last`, the `first` (the warm start), or the `best` of each suite. The best is chosen by the very episodes that measure it, so it looks better than it is.',
+    ),
+})
+
+/** The schema of an experiment's file. */
+export const experimentSchema = z.strictObject({
+  name: name(31).describe('Name of the experiment; its runs are called NAME.ARM.SEED.'),
+  question: text.max(500).optional().describe('What is asked, in words.'),
+  base: text.optional().describe('Configuration that all arms begin with: a path from the file.'),
+  set: setSchema
+    .default({})
+    .describe('Values that all arms set, by their keys, e.g. `training.updates: 30`.'),
+  arms: z
+    .record(name(20), setSchema)
+    .refine((arms) => Object.keys(arms).length > 0 && Object.keys(arms).length <= 32, {
+      error: '1 to 32 arms',
+    })
+    .describe('What each arm sets beside that, by its name.'),
+  seeds: z
+    .array(amount(4_294_967_295))
+    .min(1)
+    .max(64)
+    .refine((seeds) => new Set(seeds).size === seeds.length, { error: 'each seed once' })
+    .describe('Seeds; each arm has a run of each, and runs of a seed are compared with one another.'),
+  measure: measureSchema.prefault({}).describe('What is measured of each run.'),
+  hypotheses: z
+    .array(hypothesisSchema)
+    .max(64)
+    .default([])
+    .describe('Claims, stated before the runs; they are judged as one family.'),
+  test: z
+    .enum(['t', 'sign_flip'])
+    .default('t')
+    .describe(
+      'Which p is held against the level: of the t test over seeds, or of the sign-flip test over seeds, which needs six seeds at least. Both are reported.',
+    ),
+  level: probability.gt(0).max(0.5).default(0.05).describe('Level of the family of claims, two-sided.'),
+})
+
+/** An experiment as its file states it, with defaults. */
+export type ExperimentFile = z.output<typeof experimentSchema>
+
+/** Which version of a run counts. */
+export type MeasuredVersion = z.output<typeof version>
+
+/** A policy that is measured. */
+export interface MeasuredPolicy {
+  readonly arm: string
+  readonly version: MeasuredVersion
+}
+
+/** The policy that a claim names. @param usual where it names no version */
+export function measuredPolicy(text: string, usual: MeasuredVersion): MeasuredPolicy {
+  const [, arm = text, wanted] = policyPattern.exec(text) ?? []
+  return { arm, version: (wanted as MeasuredVersion | undefined) ?? usual }
+}

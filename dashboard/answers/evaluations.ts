@@ -1,0 +1,60 @@
+/** The evaluations of a run, and its gates. */
+import type { Estimate } from '../../learning/suite-statistics.ts'
+import { stepOfVersion } from '../../learning/version-step.ts'
+import type { StoredEvaluation, SuiteFigures } from '../../storage/evaluations.ts'
+import { gatesInForce } from '../../workflows/gate-settings.ts'
+import type { EvaluationRow, EvaluationsAnswer, GateRow } from '../contract/evaluation.ts'
+import { estimateOf } from '../estimate.ts'
+import type { ShownHome } from '../shown-home.ts'
+import { knownRun, type ShownRun } from './known-run.ts'
+
+/** @throws Refused `unknown` */
+export async function evaluationsAnswer(shown: ShownHome, name: string): Promise<EvaluationsAnswer> {
+  const { store } = shown
+  const run = await knownRun(shown, name)
+  const updates = await store.updates.list(run.id)
+  const evaluations = (await store.evaluations.list(run.id)).map((stored) =>
+    rowOf(stored, stepOfVersion(updates, stored.version)),
+  )
+  const experts = (await store.experts.list(run.id)).map(({ suite, success, n }) => ({
+    suite,
+    success: estimateOf({ success, n }),
+    n,
+  }))
+  return { evaluations, experts, gates: gatesOf(run) }
+}
+
+function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
+  const { id, suite, version, seed, created, result, failure } = stored
+  const row = { id, suite, version, step, seed, created, ...(failure === undefined ? {} : { failure }) }
+  if (result === undefined) return row
+  const { success, n, ended, statistics } = result
+  const figures: SuiteFigures & { readonly meanReward?: unknown } = statistics
+  return {
+    ...row,
+    ended,
+    found: {
+      // Wilson's interval follows from n; it is stored too where instances have several samples.
+      success: estimateOf({ success, n, interval: figures.passAt && figures.interval }),
+      n,
+      instances: figures.instances ?? n,
+      meanReward: typeof figures.meanReward === 'number' ? figures.meanReward : null,
+      passAt: passAtOf(figures),
+    },
+  }
+}
+
+function passAtOf({ passAt = {}, passAtIntervals = {} }: SuiteFigures): Readonly<Record<string, Estimate>> {
+  return Object.fromEntries(
+    Object.entries(passAt).map(([k, value]) => [k, passAtIntervals[k] ?? { value, low: value, high: value }]),
+  )
+}
+
+function gatesOf({ state, trail }: ShownRun): readonly GateRow[] {
+  return gatesInForce(state).map((gate) => ({
+    ...gate,
+    closed: trail
+      .filter(({ by, what }) => by === `gate ${gate.suite}` && what === gate.action)
+      .map(({ time, version, what, reason }) => ({ time, version, what, reason: reason ?? '' })),
+  }))
+}

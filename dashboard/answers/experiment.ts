@@ -1,0 +1,96 @@
+/**
+ * Experiments, as their report has them.
+ *
+ * Invariants
+ * - Figures are those of `perdure experiment report`.
+ */
+import { type ExperimentReport, reportOn } from '../../client/experiment-report.ts'
+import { runsOf } from '../../client/experiments.ts'
+import type { ExperimentStatement } from '../../config/experiment.ts'
+import { experimentId } from '../../identity/identity.ts'
+import type { StoredExperiment } from '../../storage/experiments.ts'
+import type {
+  ExperimentAnswer,
+  ExperimentClaim,
+  ExperimentRow,
+  ExperimentsAnswer,
+} from '../contract/experiment.ts'
+import { Refused } from '../refused.ts'
+import type { ShownHome } from '../shown-home.ts'
+
+export async function experimentsAnswer({ store }: ShownHome): Promise<ExperimentsAnswer> {
+  const stored = await store.experiments.list()
+  const done = new Set(
+    stored.length === 0
+      ? []
+      : (await store.runs.list()).filter(({ status }) => status === 'done').map(({ id }) => id),
+  )
+  return {
+    experiments: stored.map((each) => {
+      const runs = runsOf(each.statement as ExperimentStatement)
+      return rowOf(each, { runs: runs.length, done: runs.filter(({ run }) => done.has(run)).length })
+    }),
+  }
+}
+
+/** @throws Refused `unknown` */
+export async function experimentAnswer(shown: ShownHome, name: string): Promise<ExperimentAnswer> {
+  const { home, store } = shown
+  const stored = (await store.experiments.list()).find((each) => each.name === name)
+  if (stored === undefined) throw new Refused('unknown', `${home.dir} has no experiment "${name}"`)
+  const statement = stored.statement as ExperimentStatement
+  const report = await reportOn(store, { ...stored, statement })
+  const { seeds, test, level, runs, arms, hypotheses } = report
+  return {
+    ...rowOf(stored, { runs: runs.length, done: runs.filter(({ status }) => status === 'done').length }),
+    ...{ seeds, test, level },
+    suites: statement.suites.map((suite) => suiteOf(report, suite)),
+    costs: arms.map(({ cost }) => cost ?? null),
+    claims: hypotheses.map(claimOf),
+    plays: runs.map(({ run, arm, seed, status }) => ({ run, arm, seed, status })),
+    ...shown.temporalPage(experimentId(stored.name)),
+  }
+}
+
+function rowOf(
+  { name, statement, created, ended }: StoredExperiment,
+  counts: Pick<ExperimentRow, 'runs' | 'done'>,
+): ExperimentRow {
+  const { question, arms } = statement as ExperimentStatement
+  return {
+    experiment: name,
+    ...(question === undefined ? {} : { question }),
+    arms: arms.map(({ arm }) => arm),
+    ...counts,
+    created,
+    ...(ended === undefined ? {} : { ended }),
+  }
+}
+
+function suiteOf(
+  { arms, curves, seeds }: ExperimentReport,
+  suite: string,
+): ExperimentAnswer['suites'][number] {
+  return {
+    suite,
+    arms: arms.map(({ arm, suites }) => {
+      const found = suites.find((each) => each.suite === suite)
+      return { arm, success: found?.success ?? null, bySeed: found?.seeds ?? seeds.map(() => null) }
+    }),
+    curves: curves
+      .filter((each) => each.suite === suite)
+      .map(({ arm, points }) => ({ arm, points: points.map((point) => ({ ...point })) })),
+  }
+}
+
+function claimOf(claim: ExperimentReport['hypotheses'][number]): ExperimentClaim {
+  const { name, by, on, better, than, missing, instances, p, adjusted, verdict } = claim
+  const { difference, t, bootstrap, signFlip } = claim
+  return {
+    ...{ name, by, on, better, than, missing, instances, p, adjusted, verdict },
+    ...(difference === undefined ? {} : { difference }),
+    ...(t === undefined ? {} : { t }),
+    ...(bootstrap === undefined ? {} : { bootstrap }),
+    ...(signFlip === undefined ? {} : { signFlip }),
+  }
+}

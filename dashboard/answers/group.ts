@@ -1,0 +1,200 @@
+/** The samples of a group, an evaluation or a branch, beside one another. */
+
+import type { LearntEpisode, LearntGroup, LearntGroups } from '../../client/learnt-groups.ts'
+import {
+  type EpisodeId,
+  groupId,
+  type ParentId,
+  parseEpisodeId,
+  type RunId,
+} from '../../identity/identity.ts'
+import { groupAdvantages, isAdvantageEstimator } from '../../learning/advantage.ts'
+import { isSuccess } from '../../learning/reward.ts'
+import { actionSummary } from '../../messages/action-summary.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
+import type { EpisodeKind } from '../contract/episodes.ts'
+import type { GroupAnswer, GroupSample } from '../contract/group.ts'
+import { kindOf } from '../episode-index/filling.ts'
+import { Refused } from '../refused.ts'
+import type { ShownHome } from '../shown-home.ts'
+import { episodeRow } from './episodes.ts'
+import { knownRun, type ShownRun } from './known-run.ts'
+
+const mostSamples = 500
+/** Samples whose actions are shown beside one another. */
+const mostWithActions = 64
+const mostActions = 100
+
+/** What is known of a parent by its kind. */
+interface ParentFacts {
+  readonly version: number
+  readonly status: GroupAnswer['status']
+  readonly update: number | null
+  /** The episodes that count, with the rewards that were compared; absent while it runs. */
+  readonly counted?: { readonly episodes: readonly EpisodeId[]; readonly rewards: readonly number[] }
+}
+
+/** @throws Refused `unknown` */
+export async function groupAnswer(
+  shown: ShownHome,
+  learntGroups: LearntGroups,
+  id: string,
+): Promise<GroupAnswer> {
+  const parent = parentOf(id)
+  const run = await knownRun(shown, parent.run)
+  const kind = kindOf(id)
+  const all = await shown.store.episodes.list(parent.id)
+  const facts = (await factsOf(shown, parent.id, kind)) ?? playingFacts(run, parent.id, all)
+  if (facts === undefined || (kind === 'branch' && all.length === 0))
+    throw new Refused('unknown', `run ${parent.run} has no group, evaluation or branch ${id}`)
+  const update = facts.update === null ? undefined : await learntGroups.update(run, facts.update)
+  const learnt = update?.groups.get(id)
+  const own = advantagesIn(facts, run.config.learning.advantage)
+  const actions = new Map<string, readonly string[]>()
+  const texts = new Map<string, readonly string[]>()
+  for (const episode of all.slice(0, mostWithActions)) {
+    const said = (await shown.store.feed.said(episode.id)).actions
+    texts.set(episode.id, said)
+    actions.set(episode.id, said.slice(0, mostActions).map(summaryOf))
+  }
+  const counts = new Set<string>(facts.counted?.episodes ?? [])
+  const samples = all
+    .slice(0, mostSamples)
+    .map((episode) =>
+      sampleOf(episode, { facts, own, learnt, counts, actions: actions.get(episode.id) ?? [] }),
+    )
+  const instances = new Set(all.map(({ instance }) => instance))
+  return {
+    id,
+    run: parent.run,
+    kind,
+    task: all[0]?.task ?? '',
+    instance: instances.size === 1 ? (all[0]?.instance ?? null) : null,
+    version: facts.version,
+    status: facts.status,
+    update: facts.update,
+    ...(learnt === undefined ? {} : { learnt: { inLoss: learnt.episodes.size > 0, from: learnt.from } }),
+    samples,
+    total: all.length,
+    partsAt:
+      kind === 'evaluation' && instances.size > 1
+        ? null
+        : partingTurn(samples.filter(({ counts }) => counts).map(({ episode }) => texts.get(episode) ?? [])),
+    ...shown.temporalPage(id),
+  }
+}
+
+/** Run and id of what episodes are samples of. @throws Refused `unknown` */
+function parentOf(id: string): { readonly run: RunId; readonly id: ParentId } {
+  try {
+    const { run, parent } = parseEpisodeId(`${id}/s0/a0`)
+    return { run, id: parent }
+  } catch (cause) {
+    throw new Refused('unknown', `"${id}" is no group, evaluation or branch`, { cause })
+  }
+}
+
+async function factsOf(
+  { store }: ShownHome,
+  id: ParentId,
+  kind: EpisodeKind,
+): Promise<ParentFacts | undefined> {
+  if (kind === 'group') {
+    const group = await store.groups.get(id as never)
+    return (
+      group && {
+        version: group.version,
+        status: group.status,
+        update: group.consumedBy ?? null,
+        ...(group.result === undefined ? {} : { counted: group.result }),
+      }
+    )
+  }
+  if (kind === 'evaluation') {
+    const evaluation = await store.evaluations.get(id as never)
+    const status = evaluation?.result === undefined ? 'running' : 'complete'
+    return (
+      evaluation && {
+        version: evaluation.version,
+        status: evaluation.failure === undefined ? status : 'abandoned',
+        update: null,
+        ...(evaluation.result === undefined
+          ? {}
+          : { counted: { episodes: evaluation.result.episodes, rewards: [] } }),
+      }
+    )
+  }
+  const [, version = '0'] = /-v(\d+)$/.exec(id) ?? []
+  return { version: Number(version), status: 'complete', update: null }
+}
+
+/** Of a group that is played: the store has its episodes, and the group itself when it has ended. */
+function playingFacts(
+  { id: run, state }: ShownRun,
+  id: ParentId,
+  episodes: readonly StoredEpisode[],
+): ParentFacts | undefined {
+  const isPlaying = episodes.some((episode) => !isSealed(episode))
+  if (kindOf(id) !== 'group' || !isPlaying) return undefined
+  // What the run last stored of itself may be from before it was admitted: then it is of the newest version.
+  const admitted = state.inFlight.find(({ number }) => groupId(run, number) === id)
+  return { version: admitted?.version ?? state.version, status: 'running', update: null }
+}
+
+/** By episode, the advantage within the group. */
+function advantagesIn({ counted }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
+  // One of the user's own needs more than the rewards; what was learnt is shown beside.
+  if (counted === undefined || counted.rewards.length < 2 || !isAdvantageEstimator(estimator))
+    return new Map()
+  const advantages = groupAdvantages(counted.rewards, estimator)
+  return new Map(counted.episodes.map((episode, sample) => [episode, advantages[sample] ?? 0]))
+}
+
+function sampleOf(
+  episode: StoredEpisode,
+  of: {
+    readonly facts: ParentFacts
+    readonly own: ReadonlyMap<string, number>
+    readonly learnt: LearntGroup | undefined
+    readonly counts: ReadonlySet<string>
+    readonly actions: readonly string[]
+  },
+): GroupSample {
+  const { seal } = episode
+  const learnt = of.learnt?.episodes.get(episode.id)
+  return {
+    ...episodeRow(episode, of.facts.update),
+    // Nothing waits for a branch: each of its episodes counts.
+    counts: of.facts.counted === undefined || of.counts.has(episode.id),
+    success: seal !== undefined && isSuccess(seal.outcome, seal.reward),
+    groupAdvantage: of.own.get(episode.id) ?? null,
+    advantage: learnt === undefined ? null : meanAdvantage(learnt),
+    actions: of.actions,
+  }
+}
+
+/** Over its turns; the batch file has what the trainer read. */
+function meanAdvantage({ advantages, batch }: LearntEpisode): number {
+  const values = batch === undefined ? advantages : [...batch.advantages].filter((each) => each !== 0)
+  return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
+}
+
+function summaryOf(json: string): string {
+  try {
+    return actionSummary(JSON.parse(json) as AssistantMessage)
+  } catch {
+    // A damaged action has no words; the trajectory's page says what is wrong with it.
+    return ''
+  }
+}
+
+/** The first turn at which not all do the same. @param samples [samples][turns] */
+export function partingTurn(samples: readonly (readonly string[])[]): number | null {
+  const [first, ...others] = samples
+  if (first === undefined || others.length === 0) return null
+  const longest = Math.max(...samples.map((actions) => actions.length))
+  for (let turn = 0; turn < longest; turn++)
+    if (others.some((actions) => actions[turn] !== first[turn])) return turn
+  return null
+}

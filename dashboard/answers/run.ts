@@ -1,0 +1,103 @@
+/** One run: all that is said of it beside its curves. */
+import { stat } from 'node:fs/promises'
+import { changesBetween } from '../../config/changes.ts'
+import { configFields } from '../../config/fields.ts'
+import { inHome } from '../../config/home-paths.ts'
+import { configSchema, type RunConfig } from '../../config/schema.ts'
+import { redact } from '../../config/secrets.ts'
+import { standstillWords } from '../../learning/learning-signal.ts'
+import type { JsonObject } from '../../messages/message.ts'
+import { readPromotion } from '../../policy/checkpoints/promotion.ts'
+import { publishedVersions } from '../../policy/checkpoints/versions.ts'
+import type { AuditEntry } from '../../storage/audit.ts'
+import { bytesAt } from '../../storage/disk-use.ts'
+import { settingsNow } from '../../workflows/live-settings.ts'
+import type { AuditMark } from '../contract/audit.ts'
+import type { Difference } from '../contract/configuration.ts'
+import type { RunAnswer, RunConfiguration, VersionRow } from '../contract/run.ts'
+import type { ShownHome } from '../shown-home.ts'
+import { knownRun, type ShownRun } from './known-run.ts'
+import type { RunRows } from './runs.ts'
+
+/** @throws Refused `unknown` */
+export async function runAnswer(shown: ShownHome, rows: RunRows, name: string): Promise<RunAnswer> {
+  const { home, store } = shown
+  const run = await knownRun(shown, name)
+  const { id, state } = run
+  const disk = await rows.disk(run)
+  return {
+    ...(await rows.row(run)),
+    directory: home.run(id).dir,
+    tokens: state.tokens,
+    outcomes: await store.episodes.count(id),
+    emptyUpdates: state.emptyUpdates,
+    ...(state.nothingLearnt === null ? {} : { standstill: standstillWords(state.nothingLearnt) }),
+    versions: await versionsOf(shown, run),
+    configuration: configurationOf(shown, run),
+    audit: await auditOf(shown, run),
+    disk: {
+      trajectories: disk.trajectories,
+      checkpoints: disk.checkpoints,
+      batches: disk.batches,
+      metrics: await bytesAt(home.run(id).metricsFile),
+    },
+    ...shown.temporalPage(id),
+  }
+}
+
+async function versionsOf({ home }: ShownHome, { id }: ShownRun): Promise<readonly VersionRow[]> {
+  const directory = home.run(id)
+  const promoted = (await readPromotion(directory.checkpointsDir))?.version
+  const rows = (await publishedVersions(directory.checkpointsDir)).map(async (version) => {
+    const folder = directory.checkpointDir(version)
+    // Retention may remove it while it is looked at.
+    const time = await stat(folder).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    )
+    return { version, bytes: await bytesAt(folder), time, promoted: version === promoted }
+  })
+  return Promise.all(rows)
+}
+
+function configurationOf({ home }: ShownHome, { config, state }: ShownRun): RunConfiguration {
+  const placed = inHome(config, home.dir)
+  const descriptions = new Map(configFields().map(({ key, description }) => [key, description]))
+  return {
+    values: redacted(placed) as JsonObject,
+    differences: redacted(differencesOf(placed)) as readonly Difference[],
+    live: settingsNow(state).map((setting) => ({
+      ...setting,
+      description: descriptions.get(setting.key.replace(/\.\d+\./, '.N.')) ?? '',
+    })),
+  }
+}
+
+/** A configuration has references to secrets alone; what this process has read of them is taken out all the same. */
+function redacted(value: unknown): unknown {
+  return JSON.parse(redact(JSON.stringify(value)))
+}
+
+/** Where a configuration is not the default; each task and suite is compared with the default of one. */
+function differencesOf(config: RunConfig): readonly Difference[] {
+  const plain = configSchema.parse({})
+  const [task, suite] = [plain.tasks[0], plain.evaluation.suites[0]]
+  const likewise: RunConfig = {
+    ...plain,
+    tasks: task === undefined ? [] : config.tasks.map(() => task),
+    evaluation: {
+      ...plain.evaluation,
+      suites: suite === undefined ? [] : config.evaluation.suites.map(() => suite),
+    },
+  }
+  return changesBetween(likewise, config).map(({ key, from, to }) => ({ key, default: from, value: to }))
+}
+
+async function auditOf({ store }: ShownHome, { id, trail }: ShownRun): Promise<readonly AuditMark[]> {
+  if (trail.length === 0) return []
+  const times = (await store.updates.list(id)).map(({ created }) => created)
+  return trail.map((entry: AuditEntry) => ({
+    ...entry,
+    step: times.filter((time) => time <= entry.time).length,
+  }))
+}

@@ -1,0 +1,279 @@
+/**
+ * A trajectory: an episode turn by turn and token by token, with what the update made of it.
+ *
+ * Invariants
+ * - [TRAJECTORY-PAGE-1] The tokens of all turns in their order are those that the policy read and sampled, and the texts of
+ *   all tokens joined are what it read and wrote.
+ * - [TRAJECTORY-PAGE-2] An advantage, and what the update found of a token, is shown where the tokens are those that the
+ *   update has consumed.
+ * - An episode that is not what was sealed is shown as it is, with a word of warning.
+ */
+import { staleTurns } from '../../activities/update-batch.ts'
+import type { LearntGroups } from '../../client/learnt-groups.ts'
+import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
+import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
+import { isSuccess } from '../../learning/reward.ts'
+import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
+import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
+import { actionOf, type StoredAction } from '../../storage/actions.ts'
+import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
+import { StorageFault } from '../../storage/fault.ts'
+import { observationOf, type StoredObservation } from '../../storage/observations.ts'
+import { type TurnTime, turnTimeOf } from '../../storage/turn-time.ts'
+import type {
+  FoundTokens,
+  Observation,
+  Tokens,
+  TrajectoryAction,
+  TrajectoryAnswer,
+  TrajectoryLearnt,
+} from '../contract/trajectory.ts'
+import { Refused } from '../refused.ts'
+import type { ShownHome } from '../shown-home.ts'
+import { episodeRow } from './episodes.ts'
+import { knownRun, type ShownRun } from './known-run.ts'
+import type { RunTokenizers } from './run-tokenizers.ts'
+
+export interface TrajectoryParts {
+  readonly learnt: LearntGroups
+  readonly tokenizers: RunTokenizers
+}
+
+/** @throws Refused `unknown` */
+export async function trajectoryAnswer(
+  shown: ShownHome,
+  { learnt, tokenizers }: TrajectoryParts,
+  id: string,
+): Promise<TrajectoryAnswer> {
+  const { store } = shown
+  const episode = await knownEpisode(shown, id)
+  const run = await knownRun(shown, episode.run)
+  const group = await store.groups.get(episode.parent as never)
+  const observations = (await store.observations.rows(episode.id)).map((row) => ({
+    ...observationOf(row),
+    ...timeOf(row),
+  }))
+  const actions = (await store.actions.rows(episode.id)).map((row) => ({ ...actionOf(row), ...timeOf(row) }))
+  const tokenizer = await tokenizers.of(run.id)
+  const stale = staleOf(run, episode, { actions, admittedAt: group?.version })
+  const actionsShown = shownActions({ actions, observations, stale }, tokenizer)
+  const siblings = (await store.episodes.list(episode.parent)).map((each) => each.id)
+  const at = siblings.indexOf(episode.id)
+  const last = observations[actions.length]
+  const consumed = group?.consumedBy
+  const lesson =
+    consumed === undefined ? undefined : await lessonOf(learnt, run, { episode, step: consumed, actions })
+  const damaged = await damageOf(shown, episode)
+  return {
+    row: episodeRow(episode, consumed ?? null),
+    success: episode.seal !== undefined && isSuccess(episode.seal.outcome, episode.seal.reward),
+    paid: observations.reduce((sum, { reward }) => sum + reward, 0),
+    turns: observations.flatMap((observation, turn) => {
+      const action = actionsShown[turn]
+      // What came after the last action of an episode that has ended is its ending.
+      if (action === undefined && turn > 0 && isSealed(episode)) return []
+      return [
+        { turn, observation: shownObservation(observation), ...(action === undefined ? {} : { action }) },
+      ]
+    }),
+    ...(last !== undefined && isSealed(episode) && actions.length > 0
+      ? { ending: shownObservation(last) }
+      : {}),
+    ...(lesson === undefined ? {} : { learnt: lesson }),
+    hasTexts: tokenizer !== undefined,
+    branching: branchingOf(run, episode),
+    before: siblings[at - 1] ?? null,
+    after: siblings[at + 1] ?? null,
+    ...shown.temporalPage(episode.id),
+    ...(damaged === undefined ? {} : { damaged }),
+  }
+}
+
+/** @throws Refused `unknown` */
+export async function knownEpisode({ store, home }: ShownHome, id: string): Promise<StoredEpisode> {
+  try {
+    parseEpisodeId(id)
+  } catch (cause) {
+    throw new Refused('unknown', `"${id}" is no episode`, { cause })
+  }
+  const episode = await store.episodes.get(id as EpisodeId)
+  if (episode === undefined) throw new Refused('unknown', `${home.dir} has no episode ${id}`)
+  return episode
+}
+
+interface Timed {
+  readonly took?: TurnTime
+}
+
+function timeOf(row: Parameters<typeof turnTimeOf>[0]): Timed {
+  const took = turnTimeOf(row)
+  return took === undefined ? {} : { took }
+}
+
+function shownObservation(observation: StoredObservation & Timed): Observation {
+  const { messages, reward, done, info, tools, took } = observation
+  return {
+    messages,
+    reward,
+    done,
+    info,
+    ...(tools === undefined ? {} : { tools }),
+    ...(took === undefined ? {} : { took }),
+  }
+}
+
+function shownActions(
+  of: {
+    readonly actions: readonly (StoredAction & Timed)[]
+    readonly observations: readonly StoredObservation[]
+    readonly stale: readonly (boolean | null)[]
+  },
+  tokenizer: Tokenizer | undefined,
+): readonly TrajectoryAction[] {
+  const textsOf = textReader(tokenizer, of.actions)
+  let at = 0
+  return of.actions.map((action, turn) => {
+    const { prompt, tokens, logprobs, message, problems, finish, version, took } = action
+    const begin = at
+    at += prompt.length + tokens.length
+    return {
+      message,
+      problems: problems.map(problemWords),
+      invalid: of.observations[turn + 1]?.info.invalid === true,
+      finish,
+      version,
+      stale: of.stale[turn] ?? null,
+      ...(took === undefined ? {} : { took }),
+      begin,
+      prompt: { ids: [...prompt], texts: textsOf(prompt) },
+      sampled: { ids: [...tokens], texts: textsOf(tokens), logprobs: [...logprobs] },
+    }
+  })
+}
+
+/** Texts of tokens that come in the order of the episode: a character that several spell stands at the last of them. */
+function textReader(
+  tokenizer: Tokenizer | undefined,
+  actions: readonly StoredAction[],
+): (tokens: Int32Array) => Tokens['texts'] {
+  if (tokenizer === undefined) return () => []
+  const decoder = tokenizer.streamDecoder()
+  let left = actions.reduce((sum, { prompt, tokens }) => sum + prompt.length + tokens.length, 0)
+  return (tokens) =>
+    Array.from(tokens, (token) => {
+      left -= 1
+      const text = decoder.push(token)
+      return left === 0 ? text + decoder.end() : text
+    })
+}
+
+function problemWords(problem: unknown): string {
+  if (typeof problem !== 'object' || problem === null) return String(problem)
+  const { sentence, kind } = problem as { readonly sentence?: unknown; readonly kind?: unknown }
+  return String(sentence ?? kind ?? JSON.stringify(problem))
+}
+
+function staleOf(
+  { config }: ShownRun,
+  episode: StoredEpisode,
+  {
+    actions,
+    admittedAt,
+  }: { readonly actions: readonly StoredAction[]; readonly admittedAt: number | undefined },
+): readonly (boolean | null)[] {
+  if (admittedAt === undefined || !isSealed(episode)) return actions.map(() => null)
+  const turns = actions.map(({ version }) => ({ version, begin: 0, end: 0, paid: 0 }))
+  return staleTurns({ episode, turns }, admittedAt, config)
+}
+
+/** What the update made of the episode; undefined where it has learnt nothing from it. */
+async function lessonOf(
+  learntGroups: LearntGroups,
+  run: ShownRun,
+  of: {
+    readonly episode: StoredEpisode
+    readonly step: number
+    readonly actions: readonly StoredAction[]
+  },
+): Promise<TrajectoryLearnt | undefined> {
+  const update = await learntGroups.update(run, of.step)
+  const group = update?.groups.get(of.episode.parent)
+  const learnt = group?.episodes.get(of.episode.id)
+  if (update === undefined || learnt === undefined) return undefined
+  const { batch } = learnt
+  const read = batch !== undefined && isSame(batch.tokens, of.actions) ? batch : undefined
+  const advantages = read === undefined ? learnt.advantages : byTurn(read.advantages, of.actions)
+  const weight = read?.weights?.find((each) => each > 0) ?? learnt.weight
+  const isOne = advantages.every((each) => each === advantages[0])
+  return {
+    update: of.step,
+    version: update.version,
+    advantage: advantages.reduce((sum, each) => sum + each, 0) / Math.max(1, advantages.length),
+    ...(isOne ? {} : { turns: advantages }),
+    ...(update.isWeighted ? { weight } : {}),
+    ...(read === undefined
+      ? { from: 'rules' }
+      : { from: 'batch', batch: { file: read.file, begin: read.begin } }),
+    ...(read?.figures === undefined ? {} : { found: foundTokens(read.figures, of.actions) }),
+  }
+}
+
+/** The advantage of each turn, at its first sampled token. */
+function byTurn(advantages: Float32Array, actions: readonly StoredAction[]): readonly number[] {
+  let at = 0
+  return actions.map(({ prompt, tokens }) => {
+    const first = at + prompt.length
+    at = first + tokens.length
+    return advantages[first] ?? 0
+  })
+}
+
+/** What the update found of the sampled tokens of each turn. */
+function foundTokens(
+  { logRatios, entropies }: TokenFigures,
+  actions: readonly StoredAction[],
+): readonly FoundTokens[] {
+  let at = 0
+  return actions.map(({ prompt, tokens }) => {
+    const first = at + prompt.length
+    at = first + tokens.length
+    return {
+      ratios: Array.from(logRatios.subarray(first, at), Math.exp),
+      entropies: [...entropies.subarray(first, at)],
+    }
+  })
+}
+
+function isSame(batch: Int32Array, actions: readonly StoredAction[]): boolean {
+  let at = 0
+  for (const { prompt, tokens } of actions)
+    for (const part of [prompt, tokens]) for (const token of part) if (batch[at++] !== token) return false
+  return at === batch.length
+}
+
+function branchingOf({ config }: ShownRun, episode: StoredEpisode): TrajectoryAnswer['branching'] {
+  const no = (because: string) => ({ isPossible: false, because })
+  if (!isSealed(episode)) return no('it has not ended yet')
+  if (episode.released !== undefined) return no('its turns were removed by retention')
+  // What a task of the user's own says of itself is asked when it is branched: here no code of theirs runs.
+  if (config.tasks.find(({ task }) => task === episode.task)?.from !== undefined) return { isPossible: true }
+  try {
+    const { replayable, replayableBecause } = findEnvironment(episode.task)
+    return replayable ? { isPossible: true } : no(replayableBecause)
+  } catch (error) {
+    if (error instanceof UnknownTask) return { isPossible: true }
+    throw error
+  }
+}
+
+/** What its seal shows to be wrong with it. */
+async function damageOf({ store }: ShownHome, episode: StoredEpisode): Promise<string | undefined> {
+  if (!isSealed(episode) || episode.released !== undefined) return undefined
+  try {
+    await store.episodes.trajectory(episode.id)
+    return undefined
+  } catch (error) {
+    if (error instanceof StorageFault && error.kind === 'corrupt') return error.message
+    throw error
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * One update as a point of the curves.
+ *
+ * Invariants
+ * - Pure. What a line of an earlier release lacks is null.
+ * - [UPDATE-POINT-1] Each group of an update is in one figure alone: won, lost, mixed, equal otherwise, or skipped.
+ */
+import { groupedMean, groupedShare } from '../../learning/grouped-interval.ts'
+import type { UpdateMetrics } from '../../storage/metrics.ts'
+import type { FigureName, TaskCurves } from '../contract/curves.ts'
+
+export interface UpdatePoint {
+  readonly step: number
+  readonly version: number
+  readonly time: number
+  /** Of the update's episodes. */
+  readonly turns: number
+  readonly figures: Readonly<Record<FigureName, number | null>>
+  readonly tasks: Readonly<Record<string, TaskPoint>>
+  readonly fresh: UpdateMetrics['fresh']
+  readonly stale: UpdateMetrics['stale']
+}
+
+export type TaskPoint = Readonly<Record<keyof TaskCurves, number | null>>
+
+/** What a group came to. */
+export interface GroupRewards {
+  readonly task: string
+  /** [group] */
+  readonly rewards: readonly number[]
+  readonly won: number
+}
+
+/** @param of.seconds since the update before; @param of.turns of the update's episodes */
+export function figuresOf(
+  line: UpdateMetrics,
+  of: { readonly seconds: number; readonly turns: number },
+): UpdatePoint['figures'] {
+  const extra = (name: string) => numberOf(line[name])
+  const each = (amount: number | null) => (amount === null || !(of.seconds > 0) ? null : amount / of.seconds)
+  const [groups, mixed] = [extra('groups'), extra('groups_with_preference')]
+  const [won, lost] = [extra('groups_won'), extra('groups_lost')]
+  const { skipped } = line
+  return {
+    kl: line.kl,
+    reference_kl: extra('reference_kl'),
+    entropy: line.entropy,
+    clip_fraction: line.clip_fraction,
+    grad_norm: line.grad_norm,
+    loss: extra('loss'),
+    staleness_mean: line.staleness.mean,
+    staleness_max: line.staleness.max,
+    stale_share: line.stale_share,
+    unusable_share: extra('unusable_share'),
+    cut_off_share: extra('cut_off_share'),
+    episodes: line.episodes,
+    tokens: line.tokens,
+    action_tokens: extra('action_tokens'),
+    tokens_per_second: each(extra('action_tokens')),
+    episodes_per_second: each(line.episodes),
+    turns_per_second: each(of.turns === 0 ? null : of.turns),
+    seconds_wait: line.seconds.wait,
+    seconds_train: line.seconds.train,
+    seconds_publish: line.seconds.publish,
+    groups,
+    groups_won: won,
+    groups_lost: lost,
+    groups_mixed: mixed,
+    groups_equal:
+      groups === null || mixed === null || won === null || lost === null
+        ? null
+        : Math.max(0, groups - mixed - won - lost),
+    groups_skipped: skipped?.groups ?? null,
+    skipped_won: skipped?.won ?? null,
+    skipped_lost: skipped?.lost ?? null,
+  }
+}
+
+/** By task, for every one that the line names. */
+export function taskPointsOf(
+  line: UpdateMetrics,
+  groups: readonly GroupRewards[],
+): Readonly<Record<string, TaskPoint>> {
+  return Object.fromEntries(
+    Object.entries(line.success).map(([task, success]) => {
+      const own = groups.filter((group) => group.task === task && group.rewards.length > 0)
+      const share =
+        own.length === 0
+          ? undefined
+          : groupedShare(
+              own.map(({ won, rewards }) => won / rewards.length),
+              own.map(({ rewards }) => rewards.length),
+            )
+      const shaped = groupedMean(own.map(({ rewards }) => sum(rewards) / rewards.length))
+      const learnt = line.tasks?.[task]
+      const point: TaskPoint = {
+        success,
+        success_low: share === undefined ? null : Math.min(success, share.low),
+        success_high: share === undefined ? null : Math.max(success, share.high),
+        reward: line.reward[task] ?? null,
+        shaped_reward: line.shaped_reward?.[task] ?? null,
+        shaped_reward_low: shaped?.low ?? null,
+        shaped_reward_high: shaped?.high ?? null,
+        episodes: line.samples?.[task] ?? null,
+        groups_won: learnt?.won ?? null,
+        groups_lost: learnt?.lost ?? null,
+        groups_mixed: learnt?.mixed ?? null,
+        gradient_share: learnt?.gradient_share ?? null,
+      }
+      return [task, point]
+    }),
+  )
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,38 @@
+/** Policies beside one another, on the suites that they share. */
+import type { PairedDifference } from '../../learning/paired-difference.ts'
+import type { Estimate } from '../../learning/suite-statistics.ts'
+import type { SettingValue } from './configuration.ts'
+
+/** A run, or one version of it. */
+export interface PolicyName {
+  readonly run: string
+  readonly version?: number
+}
+
+export const mostPolicies = 10
+
+export interface ComparisonAnswer {
+  /** In the order asked for; the first is the reference. */
+  readonly policies: readonly PolicyName[]
+  readonly suites: readonly SuiteBeside[]
+  /** Keys in which the configurations differ. @see values [policies] */
+  readonly differences: readonly {
+    readonly key: string
+    readonly values: readonly SettingValue[]
+  }[]
+}
+
+export interface SuiteBeside {
+  readonly suite: string
+  /** [policies] null where the policy was not measured on the suite. */
+  readonly findings: readonly (PolicyFinding | null)[]
+}
+
+export interface PolicyFinding {
+  readonly version: number
+  readonly n: number
+  readonly success: Estimate
+  /** Instances that the reference has played too, and the difference to it; absent for the reference. */
+  readonly instances: number
+  readonly paired?: PairedDifference
+}

@@ -1,0 +1,58 @@
+/** Evaluations of a run, and the gates that judge them. */
+import type { Estimate } from '../../learning/suite-statistics.ts'
+
+export interface EvaluationRow {
+  /** e.g. `first/e-held_out-v20-1`: its episodes are those of a group of this id. */
+  readonly id: string
+  readonly suite: string
+  readonly version: number
+  /** The update that made the version, or after which a roll-back did; 0 for the warm start. */
+  readonly step: number
+  readonly seed: number
+  readonly created: number
+  readonly ended?: number
+  /** Why it was given up. */
+  readonly failure?: string
+  /** Absent until it has ended. */
+  readonly found?: {
+    /** Share of the n episodes that succeeded, with its 95 % interval. */
+    readonly success: Estimate
+    readonly n: number
+    readonly instances: number
+    readonly meanReward: number | null
+    /** By k, where instances have several samples. */
+    readonly passAt: Readonly<Record<string, Estimate>>
+  }
+}
+
+export interface GateRow {
+  readonly suite: string
+  /** Largest loss of success that it allows. */
+  readonly drop: number
+  readonly confidence: number
+  readonly against: 'best' | 'last'
+  readonly action: 'pause' | 'rollback'
+  /** When it closed, from the audit trail. */
+  readonly closed: readonly {
+    readonly time: number
+    readonly version: number
+    readonly what: string
+    readonly reason: string
+  }[]
+}
+
+/** What the expert of a task reaches on a suite. */
+export interface ExpertRow {
+  readonly suite: string
+  /** Share of the n instances that it wins, with its 95 % interval. */
+  readonly success: Estimate
+  readonly n: number
+}
+
+export interface EvaluationsAnswer {
+  /** In the order in which they started. */
+  readonly evaluations: readonly EvaluationRow[]
+  /** Of the suites whose task has one. */
+  readonly experts: readonly ExpertRow[]
+  readonly gates: readonly GateRow[]
+}

@@ -1,0 +1,44 @@
+/** The samples of a group, an evaluation or a branch, beside one another. */
+import type { EpisodeKind, EpisodeRow } from './episodes.ts'
+
+export interface GroupAnswer {
+  readonly id: string
+  readonly run: string
+  readonly kind: EpisodeKind
+  readonly task: string
+  /** Null for an evaluation of several. */
+  readonly instance: string | null
+  /** The version at admission, or that was measured, or that plays on. */
+  readonly version: number
+  readonly status: 'running' | 'complete' | 'abandoned'
+  /** Step of the update that consumed it. */
+  readonly update: number | null
+  /** What the update made of it; absent where none has consumed it. */
+  readonly learnt?: {
+    /** False: all rewards were equal, so that nothing was learnt from it. */
+    readonly inLoss: boolean
+    readonly from: AdvantageSource
+  }
+  /** All attempts, by sample; at most 500. */
+  readonly samples: readonly GroupSample[]
+  /** All there are. */
+  readonly total: number
+  /** The first turn at which counted samples do not all do the same; null where they never part. */
+  readonly partsAt: number | null
+  readonly temporal?: string
+}
+
+/** Where advantages come from: the update's own batch file, or its rules applied to the stored rewards again. */
+export type AdvantageSource = 'batch' | 'rules'
+
+export interface GroupSample extends EpisodeRow {
+  /** Whether it is one of those that the group was compared by. */
+  readonly counts: boolean
+  readonly success: boolean
+  /** Among the group's, before anything of the batch: (R − mean) / (std + 1e-6), or as `learning.advantage` says. */
+  readonly groupAdvantage: number | null
+  /** Of its action tokens in the update; null where it was not learnt from. */
+  readonly advantage: number | null
+  /** [turns, at most 100] its actions in a few words; empty for samples of large evaluations. */
+  readonly actions: readonly string[]
+}

@@ -1,0 +1,104 @@
+/** Runs: the list, and all that is said of one beside its curves. */
+import type { RunPhase, RunStatus } from '../../learning/run-phase.ts'
+import type { Estimate } from '../../learning/suite-statistics.ts'
+import type { JsonValue } from '../../messages/message.ts'
+import type { AuditMark } from './audit.ts'
+import type { Difference } from './configuration.ts'
+
+/** A run in one row. */
+export interface RunRow {
+  readonly run: string
+  readonly status: RunStatus
+  /** As it last stored itself, with the orders since then. */
+  readonly phase: RunPhase
+  /** Why it failed, stopped or is paused. */
+  readonly detail?: string
+  readonly tasks: readonly string[]
+  /** Updates done, of all that are planned. */
+  readonly step: number
+  readonly updates: number
+  /** The published one; null before the first. */
+  readonly version: number | null
+  readonly promoted?: number
+  /** Of the last update, by task. */
+  readonly success: Readonly<Record<string, number>>
+  /** [at most 60] mean success over the tasks, by stretches of updates: a small curve. */
+  readonly curve: readonly number[]
+  /** The best and the latest evaluation of each suite. */
+  readonly suites: readonly SuiteRow[]
+  readonly created: number
+  /** When its last update was made, or it began. */
+  readonly changed: number
+  readonly ended?: number
+  readonly episodes: number
+  /** Checkpoints, batches, and the trajectories that the store has. */
+  readonly bytes: number
+}
+
+export interface SuiteRow {
+  readonly suite: string
+  readonly best: SuiteFinding
+  readonly latest: SuiteFinding
+}
+
+export interface SuiteFinding {
+  readonly version: number
+  readonly n: number
+  /** Share that succeeded, with its 95 % interval. */
+  readonly success: Estimate
+}
+
+export interface RunsAnswer {
+  readonly runs: readonly RunRow[]
+}
+
+/** A run. */
+export interface RunAnswer extends RunRow {
+  readonly directory: string
+  /** Tokens that updates have learnt from. */
+  readonly tokens: number
+  /** Episodes by outcome; the unfinished ones under `running`. */
+  readonly outcomes: Readonly<Record<string, number>>
+  /** Updates that had nothing to learn from. */
+  readonly emptyUpdates: number
+  /** What hinders learning, in words; absent while the policy learns. */
+  readonly standstill?: string
+  readonly versions: readonly VersionRow[]
+  readonly configuration: RunConfiguration
+  readonly audit: readonly AuditMark[]
+  readonly disk: {
+    readonly trajectories: number
+    readonly checkpoints: number
+    readonly batches: number
+    readonly metrics: number
+  }
+  /** The run's page of the Temporal UI. */
+  readonly temporal?: string
+}
+
+export interface RunConfiguration {
+  /** The whole of it, by section. */
+  readonly values: { readonly [key: string]: JsonValue }
+  /** Where it is not the default. */
+  readonly differences: readonly Difference[]
+  /** Keys that an order may change while the run is in progress, with what is allowed. */
+  readonly live: readonly LiveSetting[]
+}
+
+export interface LiveSetting {
+  /** e.g. `learning.learningRate`. */
+  readonly key: string
+  readonly value: number | null
+  /** In words, e.g. `number above 0, at most 1`. */
+  readonly allowed: string
+  readonly description: string
+}
+
+/** A checkpoint that is kept. */
+export interface VersionRow {
+  readonly version: number
+  readonly bytes: number
+  /** When it was written. */
+  readonly time: number
+  readonly promoted: boolean
+}

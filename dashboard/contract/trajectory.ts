@@ -1,0 +1,115 @@
+/**
+ * A trajectory: an episode turn by turn, and token by token.
+ *
+ * Invariants
+ * - The tokens of all turns in their order are those that the policy read and sampled, and the
+ *   texts of all tokens joined are what it read and wrote.
+ */
+import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
+import type { EpisodeRow } from './episodes.ts'
+import type { AdvantageSource } from './group.ts'
+
+export interface TrajectoryAnswer {
+  readonly row: EpisodeRow
+  readonly success: boolean
+  /** What the environment paid, over all turns. */
+  readonly paid: number
+  /** In their order. Empty where retention removed them. */
+  readonly turns: readonly TrajectoryTurn[]
+  /** What came after the last action. */
+  readonly ending?: Observation
+  /** What the update made of it; absent where none has learnt from it. */
+  readonly learnt?: TrajectoryLearnt
+  /** False where no kept checkpoint has the run's tokenizer: then tokens have no text. */
+  readonly hasTexts: boolean
+  /** Whether it can be played on from its turns, and where not, why. */
+  readonly branching: { readonly isPossible: boolean; readonly because?: string }
+  /** Its neighbours among the samples of its parent. */
+  readonly before: string | null
+  readonly after: string | null
+  readonly temporal?: string
+  /** A fault that its seal shows: it is not what was stored. */
+  readonly damaged?: string
+}
+
+export interface TrajectoryLearnt {
+  /** Step of the update. */
+  readonly update: number
+  /** The version that it published. */
+  readonly version: number
+  /** Of all its action tokens; the mean of its turns where each has its own. */
+  readonly advantage: number
+  /** [turns] where steps are compared too (`learning.stepGroups`), and so turns have advantages of their own. */
+  readonly turns?: readonly number[]
+  /** What each of them counts in the loss, where not all count alike. */
+  readonly weight?: number
+  readonly from: AdvantageSource
+  /** [turns] what the update found of the sampled tokens; absent where its trainer has not written that, or it is not kept. */
+  readonly found?: readonly FoundTokens[]
+  /** The batch file, where it is kept, and the place of the episode's first token in it. */
+  readonly batch?: { readonly file: string; readonly begin: number }
+}
+
+/** [sampled tokens of a turn] each, in the update's first pass, before each token's own optimizer step. */
+export interface FoundTokens {
+  /** How likely the token was under the policy that was updated, as a multiple of how likely it was when it was sampled. */
+  readonly ratios: readonly number[]
+  /** Of the updated policy's distribution that the token is one draw of, in nats. */
+  readonly entropies: readonly number[]
+}
+
+/** What a half of a turn took: its sampling, or the environment's answer. */
+export interface TurnTime {
+  readonly seconds: number
+  /** Which try of the work stored it, from 1 on. */
+  readonly attempt: number
+}
+
+export interface Observation {
+  readonly messages: readonly Message[]
+  readonly reward: number
+  readonly done: boolean
+  /** The environment's own facts. */
+  readonly info: JsonObject
+  /** Where they differ from the turn before. */
+  readonly tools?: readonly ToolSpec[]
+  /** Absent where it was not measured, as in turns that a branch begins with. */
+  readonly took?: TurnTime
+}
+
+/** What the agent saw, and what it did then. */
+export interface TrajectoryTurn {
+  readonly turn: number
+  readonly observation: Observation
+  /** Absent for a turn that is being played. */
+  readonly action?: TrajectoryAction
+}
+
+export interface TrajectoryAction {
+  readonly message: Extract<Message, { readonly role: 'assistant' }>
+  /** What was unusable in it. */
+  readonly problems: readonly string[]
+  /** Whether the environment could not use it. */
+  readonly invalid: boolean
+  readonly finish: 'stop' | 'length'
+  readonly version: number
+  /** Whether it was drawn from the pool of older versions; null where that is not known. */
+  readonly stale: boolean | null
+  /** Absent where it was not measured. */
+  readonly took?: TurnTime
+  /** Position of the first prompt token among the tokens of the episode. */
+  readonly begin: number
+  /** Read since the action before. */
+  readonly prompt: Tokens
+  readonly sampled: Tokens & {
+    /** [tokens] behaviour logprobs, in nats. */
+    readonly logprobs: readonly number[]
+  }
+}
+
+/** [tokens] each. A character that several tokens spell stands at the last of them, the others are empty. */
+export interface Tokens {
+  readonly ids: readonly number[]
+  /** Empty where `hasTexts` is false. */
+  readonly texts: readonly string[]
+}

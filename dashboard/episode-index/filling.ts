@@ -1,0 +1,205 @@
+/**
+ * Filling the episode index from the store: rows of new episodes, endings of those that were played, and their words.
+ *
+ * Invariants
+ * - [FILLING-1] The index has each episode once, as the store has it, however often and by however many processes it is
+ *   filled; what was filled is never read again.
+ * - Work is done in slices of `sliceMs`, between which requests are answered; words rest as long as they work,
+ *   so that they take half of a core at most, and that only while there is something new.
+ * - A store whose numbers went back, as after a repair, is taken in anew.
+ * - Words of an episode are bounded: of a longer one the beginning is found.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn, setTimeout as rest } from 'node:timers/promises'
+import { isBranchId } from '../../identity/identity.ts'
+import type { Outcome } from '../../learning/outcome.ts'
+import { isSuccess } from '../../learning/reward.ts'
+import type { EpisodeFeed, FeedRow } from '../../storage/episode-feed.ts'
+import type { EpisodeKind } from '../contract/episodes.ts'
+import { wordsOf } from './words.ts'
+
+/** Short beside what a page notices. */
+const sliceMs = 12
+const rowsAtOnce = 500
+/** Episodes that are played now; more were left behind by processes that are gone, and are looked at now and then. */
+const mostPlayed = 2000
+/** How often it is looked for turns that retention has removed. */
+const releasedEveryMs = 60_000
+
+export interface Filling {
+  /** Takes in what is new of rows; settles when the table is as the store was. */
+  rows(): Promise<void>
+  /** Takes in words until there are none left, or it is aborted. */
+  words(signal: AbortSignal): Promise<void>
+  /** How far words have come. */
+  state(): { readonly indexed: number; readonly episodes: number }
+}
+
+export function createFilling(feed: EpisodeFeed, database: DatabaseSync): Filling {
+  const statements = statementsOn(database)
+  let running: Promise<void> | undefined
+  let [markSeen, releasedSeen, lookedForReleased] = [-1, 0, Number.NEGATIVE_INFINITY]
+
+  async function takeRows(): Promise<void> {
+    const mark = await feed.changeMark()
+    if (mark === markSeen) return
+    if ((await feed.newest()) < statements.newest()) statements.forgetAll()
+    for (const number of statements.played(mostPlayed)) {
+      const row = await feed.at(number)
+      if (row?.outcome != null) statements.put([row])
+    }
+    let since = performance.now()
+    for (;;) {
+      const rows = await feed.after(statements.newest(), rowsAtOnce)
+      if (rows.length === 0) break
+      statements.put(rows)
+      if (performance.now() - since < sliceMs) continue
+      await nextTurn()
+      since = performance.now()
+    }
+    await takeReleased()
+    markSeen = mark
+  }
+
+  async function takeReleased(): Promise<void> {
+    if (performance.now() - lookedForReleased < releasedEveryMs) return
+    lookedForReleased = performance.now()
+    const now = Date.now()
+    const numbers = await feed.releasedSince(releasedSeen)
+    statements.release(numbers)
+    // Another process may have stamped a little earlier than it committed.
+    releasedSeen = now - releasedEveryMs
+  }
+
+  async function takeWords(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const since = performance.now()
+      const unsaid = statements.unsaid(rowsAtOnce)
+      if (unsaid.length === 0) return
+      const found: { readonly number: number; readonly words: string }[] = []
+      for (const { number, id } of unsaid) {
+        found.push({ number, words: wordsOf(await feed.said(id)) })
+        if (performance.now() - since >= sliceMs) break
+      }
+      statements.say(found)
+      await rest(performance.now() - since, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  return {
+    rows: () => (running ??= takeRows().finally(() => (running = undefined))),
+    words: takeWords,
+    state: () => statements.state(),
+  }
+}
+
+/** What is written and asked while it is filled. */
+function statementsOn(database: DatabaseSync) {
+  const places = new Array(21).fill('?').join(', ')
+  const put = database.prepare(`insert into episodes values (${places})
+    on conflict (number) do update set outcome = excluded.outcome, reward = excluded.reward, turns = excluded.turns,
+      tokens = excluded.tokens, action_tokens = excluded.action_tokens, version_min = excluded.version_min,
+      version_max = excluded.version_max, ended = excluded.ended, won = excluded.won, kept = excluded.kept,
+      said = excluded.said
+    where episodes.outcome is null`)
+  const newest = database.prepare('select max(number) as newest from episodes')
+  const played = database.prepare(
+    'select number from episodes where outcome is null order by number desc limit ?',
+  )
+  const unsaid = database.prepare(
+    'select number, id from episodes where said = 0 order by number desc limit ?',
+  )
+  const release = database.prepare('update episodes set kept = 0 where number = ?')
+  const isUnsaid = database.prepare('select 1 from episodes where number = ? and said = 0')
+  const say = database.prepare('insert into words (rowid, said) values (?, ?)')
+  const mark = database.prepare('update episodes set said = 1 where number = ?')
+  const state = database.prepare(
+    'select (select count(*) from episodes where said = 0) as unsaid, (select count(*) from episodes) as episodes',
+  )
+
+  function together(work: () => void): void {
+    database.exec('begin immediate')
+    try {
+      work()
+      database.exec('commit')
+    } catch (error) {
+      if (database.isTransaction) database.exec('rollback')
+      throw error
+    }
+  }
+
+  return {
+    newest: () => Number(newest.get()?.newest ?? 0),
+    played: (limit: number) => numbersOf(played, limit),
+    put: (rows: readonly FeedRow[]) =>
+      together(() => {
+        for (const row of rows) put.run(...valuesOf(row))
+      }),
+    release: (numbers: readonly number[]) =>
+      together(() => {
+        for (const number of numbers) release.run(number)
+      }),
+    unsaid: (limit: number) =>
+      unsaid.all(limit).map(({ number, id }) => ({ number: Number(number), id: String(id) })),
+    say: (found: readonly { readonly number: number; readonly words: string }[]) =>
+      together(() => {
+        for (const { number, words } of found) {
+          // Another process that shows the home may have been faster.
+          if (isUnsaid.get(number) === undefined) continue
+          say.run(number, words)
+          mark.run(number)
+        }
+      }),
+    forgetAll: () =>
+      together(() => {
+        database.exec('delete from episodes; drop table words')
+        database.exec(
+          `create virtual table words using fts5 (said, content = '', contentless_delete = 1,
+            tokenize = "unicode61 remove_diacritics 2 tokenchars '_'")`,
+        )
+      }),
+    state() {
+      const { unsaid = 0, episodes = 0 } = state.get() ?? {}
+      return { indexed: Number(episodes) - Number(unsaid), episodes: Number(episodes) }
+    },
+  }
+}
+
+function numbersOf(statement: StatementSync, limit: number): readonly number[] {
+  return statement.all(limit).map(({ number }) => Number(number))
+}
+
+/** In the order of the table's columns. Words of an episode are taken in once it has ended. */
+function valuesOf(row: FeedRow) {
+  const isPlayed = row.outcome === null
+  const isKept = row.released === null
+  return [
+    row.number,
+    row.id,
+    row.run,
+    row.parent,
+    kindOf(row.parent),
+    row.sample,
+    row.attempt,
+    row.task,
+    row.instance,
+    row.outcome,
+    row.reward,
+    row.turns,
+    row.tokens,
+    row.action_tokens,
+    row.version_min,
+    row.version_max,
+    row.created,
+    row.ended,
+    isPlayed ? null : Number(isSuccess(row.outcome as Outcome, row.reward)),
+    Number(isKept),
+    isPlayed || !isKept ? 1 : 0,
+  ]
+}
+
+/** What an episode is a sample of, by the id of its parent. */
+export function kindOf(parent: string): EpisodeKind {
+  if (isBranchId(parent)) return 'branch'
+  return /^[^/]+\/e-/.test(parent) ? 'evaluation' : 'group'
+}

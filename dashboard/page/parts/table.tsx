@@ -1,0 +1,55 @@
+/** A table under the names of its columns, which scrolls where it is wider than what holds it. */
+import type { ComponentChildren, FunctionComponent } from 'preact'
+import { Scrolls } from './scrolls.tsx'
+
+/** A column: its name, and how its cells stand. */
+export interface Column {
+  readonly name: string
+  /** Numbers stand to the right. */
+  readonly isFigures?: boolean
+  /** Its cells are pictures that say themselves: the name is only heard. */
+  readonly isUnseen?: boolean
+  readonly class?: string
+}
+
+interface TableProps {
+  /** What it is called for those who hear the page. */
+  readonly label: string
+  readonly columns: readonly (Column | string)[]
+  readonly class?: string
+  /** Its rows. */
+  readonly children: ComponentChildren
+}
+
+export const Table: FunctionComponent<TableProps> = ({ label, columns, class: more, children }) => (
+  <Scrolls label={label} {...(more === undefined ? {} : { class: more })}>
+    <table>
+      <TableHead columns={columns} />
+      <tbody>{children}</tbody>
+    </table>
+  </Scrolls>
+)
+
+export const TableHead: FunctionComponent<Pick<TableProps, 'columns'>> = ({ columns }) => (
+  <thead>
+    <tr>
+      {columns.map((column) => {
+        const {
+          name,
+          isFigures,
+          isUnseen,
+          class: own = '',
+        } = typeof column === 'string' ? plain(column) : column
+        return (
+          <th key={name} class={isFigures === true ? `figures ${own}`.trim() : own}>
+            {isUnseen === true ? <span class="unseen">{name}</span> : name}
+          </th>
+        )
+      })}
+    </tr>
+  </thead>
+)
+
+function plain(name: string): Column {
+  return { name }
+}

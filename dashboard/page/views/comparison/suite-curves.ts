@@ -1,0 +1,53 @@
+/**
+ * What several runs reach on a suite, over one another.
+ *
+ * Invariants
+ * - [SUITE-CURVES-1] Each run's evaluations stand where its own updates do; a run that was not measured on the suite has no
+ *   curve.
+ */
+import type { RunCurves } from '../../../contract/curves.ts'
+import type { EvaluationRow } from '../../../contract/evaluation.ts'
+import type { Axis, Series } from '../../charts/series.ts'
+import { type AxisName, axisOf } from '../run/axis.ts'
+import { isFound, latestOfVersions, placeOf } from '../run/suite-lines.ts'
+import { mergedAxis } from './merged.ts'
+
+export interface MeasuredCurves {
+  readonly curves: RunCurves
+  readonly evaluations: readonly EvaluationRow[]
+  readonly colour: string
+}
+
+/** Suites that any of the runs has a finding on, in the order in which they were met. */
+export function suitesOf(runs: readonly MeasuredCurves[]): readonly string[] {
+  return [
+    ...new Set(runs.flatMap(({ evaluations }) => evaluations.filter(isFound).map(({ suite }) => suite))),
+  ]
+}
+
+/** Undefined where no run was measured on the suite. */
+export function suiteCurves(
+  suite: string,
+  runs: readonly MeasuredCurves[],
+  axisName: AxisName,
+): { readonly axis: Axis; readonly series: readonly Series[] } | undefined {
+  const measured = runs.flatMap(({ curves, evaluations, colour }) => {
+    const points = latestOfVersions(evaluations.filter(isFound).filter((each) => each.suite === suite))
+    const axis = axisOf(axisName, curves)
+    const places = points.map(({ step }) => placeOf(step, curves, axis))
+    return points.length === 0 ? [] : [{ label: curves.run, colour, points, axis, places }]
+  })
+  const [first] = measured
+  if (first === undefined) return undefined
+  const merged = mergedAxis(measured.map(({ places }) => places))
+  const series = measured.map(({ label, colour, points }, curve): Series => {
+    const column = (which: 'value' | 'low' | 'high') =>
+      merged.spread(
+        curve,
+        points.map(({ found }) => found.success[which]),
+      )
+    const [values, low, high] = [column('value'), column('low'), column('high')]
+    return { label, colour, values, low, high, isSparse: true, isGapless: true }
+  })
+  return { axis: { ...first.axis, values: merged.values }, series }
+}

@@ -1,0 +1,181 @@
+/** A trajectory: turn by turn as a person reads it, and token by token with what the update made of each. */
+import type { FunctionComponent } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { count, plain } from '../../../learning/figures.ts'
+import { addressOf } from '../../contract/addresses.ts'
+import { homeRoute, trajectoryRoute } from '../../contract/routes.ts'
+import type { TrajectoryAnswer } from '../../contract/trajectory.ts'
+import { useAnswer } from '../answer.ts'
+import { news } from '../live.ts'
+import { place } from '../navigation.ts'
+import { OutcomeBadge, Signed } from '../parts/badge.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { Empty, whenAnswered } from '../parts/notice.tsx'
+import { visible } from '../parts/visible.ts'
+import { WorkflowLink } from '../parts/workflow-link.tsx'
+import { rendererOf } from '../renderers/registry.ts'
+import { BranchPanel } from './episode/branches.tsx'
+import { ColourBar } from './episode/colour-bar.tsx'
+import { colouringNamed } from './episode/colouring.ts'
+import { useTurnKeys } from './episode/keys.ts'
+import { Outline } from './episode/outline.tsx'
+import { tokenAt } from './episode/placed-tokens.ts'
+import { TokenFacts } from './episode/token-facts.tsx'
+import { Ending, Turn } from './episode/turn.tsx'
+import { versionsText } from './episodes/table.tsx'
+
+interface EpisodeProps {
+  readonly episode: string
+  readonly turn?: number | undefined
+  readonly token?: number | undefined
+}
+
+export const EpisodeView: FunctionComponent<EpisodeProps> = ({ episode, turn, token }) => {
+  const answered = useAnswer(trajectoryRoute(episode))
+  const isPlayed = answered.answer?.row.outcome === null
+  // An episode that is being played has more at each news; one that has ended never changes.
+  const live = useAnswer(isPlayed ? trajectoryRoute(episode) : undefined, news.value)
+  return whenAnswered(live.answer === undefined ? answered : live, (trajectory) => (
+    <>
+      <EpisodeHead trajectory={trajectory} />
+      {trajectory.damaged === undefined ? null : (
+        <p class="notice lost" role="alert">
+          {trajectory.damaged}
+        </p>
+      )}
+      {trajectory.turns.length === 0 ? (
+        <div class="sheet">
+          <Empty title={trajectory.row.kept ? 'No turn yet' : 'Its turns were removed'}>
+            <span>
+              {trajectory.row.kept
+                ? 'The first appears when it is played.'
+                : 'What the configuration’s retention removes leaves only the seal of an episode.'}
+            </span>
+          </Empty>
+        </div>
+      ) : (
+        <Reading trajectory={trajectory} turn={turn} token={token} />
+      )}
+    </>
+  )) as ReturnType<FunctionComponent>
+}
+
+interface ReadingProps {
+  readonly trajectory: TrajectoryAnswer
+  readonly turn: number | undefined
+  readonly token: number | undefined
+}
+
+const Reading: FunctionComponent<ReadingProps> = ({ trajectory, turn: asked, token }) => {
+  const { turns, ending, row } = trajectory
+  const chosen = token === undefined ? undefined : tokenAt(trajectory, token)
+  const current = Math.min(chosen?.turn ?? asked ?? 0, turns.length - 1)
+  const colouring = colouringNamed(place.value.choices.colour)
+  const renderer = rendererOf(row.task)
+  const { answer: home } = useAnswer(homeRoute())
+  useTurnKeys({ current, last: turns.length - 1, trajectory })
+  useTurnInView(chosen?.turn ?? asked)
+  return (
+    <div class="reading">
+      <Outline trajectory={trajectory} current={current} />
+      <div class="turns">
+        <ColourBar trajectory={trajectory} colouring={colouring} />
+        {turns.map((each, at) => (
+          <Turn
+            key={each.turn}
+            turn={each}
+            answered={turns[at - 1]}
+            trajectory={trajectory}
+            colouring={colouring}
+            renderer={renderer}
+            isCurrent={each.turn === current && (asked ?? token) !== undefined}
+            chosen={chosen?.turn === each.turn ? chosen.position : undefined}
+          />
+        ))}
+        {ending === undefined ? null : (
+          <Ending ending={ending} answered={turns.at(-1)} renderer={renderer} trajectory={trajectory} />
+        )}
+      </div>
+      <aside class="beside" aria-label="Token and state">
+        {chosen === undefined ? null : <TokenFacts token={chosen} trajectory={trajectory} />}
+        {renderer.State === undefined ? null : (
+          <section class="sheet" aria-labelledby="state">
+            <h2 id="state">
+              {renderer.stateTitle} <span class="quiet small">at turn {current}</span>
+            </h2>
+            <renderer.State turns={turns.slice(0, current + 1)} />
+          </section>
+        )}
+        <BranchPanel
+          key={row.episode}
+          trajectory={trajectory}
+          turn={current}
+          canSteer={home?.canSteer === true}
+        />
+      </aside>
+    </div>
+  )
+}
+
+/** Scrolls to the turn that the address names, once it is drawn. */
+function useTurnInView(turn: number | undefined): void {
+  const shown = useRef<number>(undefined)
+  useEffect(() => {
+    if (turn === undefined || shown.current === turn) return
+    shown.current = turn
+    document.getElementById(`turn-${turn}`)?.scrollIntoView({ block: 'nearest' })
+  })
+}
+
+const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ trajectory }) => {
+  const { row, success, learnt, before, after, temporal } = trajectory
+  const { episode, run, parent, task, instance, outcome } = row
+  return (
+    <>
+      <div class="head">
+        <div class="head-title">
+          <h1>{task}</h1>
+          <OutcomeBadge outcome={outcome} isSuccess={outcome === null ? undefined : success} />
+          <span class="quiet instance">{visible(instance)}</span>
+        </div>
+        <nav class="head-links" aria-label="Neighbours">
+          <NeighbourLink episode={before} text="← Previous sample" />
+          <a class="button" href={addressOf({ view: 'group', parent })}>
+            All samples
+          </a>
+          <NeighbourLink episode={after} text="Next sample →" />
+          <WorkflowLink to={temporal} />
+        </nav>
+      </div>
+      <div class="sheet section">
+        <Facts
+          facts={[
+            { name: 'Episode', value: <code>{episode}</code> },
+            { name: 'Reward', value: row.reward === null ? '–' : plain(row.reward) },
+            {
+              name: learnt?.turns === undefined ? 'Advantage' : 'Mean advantage',
+              value: learnt === undefined ? undefined : <Signed value={learnt.advantage} />,
+            },
+            { name: 'Turns', value: trajectory.turns.length },
+            { name: 'Tokens', value: row.tokens === null ? undefined : count(row.tokens) },
+            { name: 'Versions', value: versionsText(row.versions) },
+            {
+              name: 'Learnt by',
+              value:
+                learnt === undefined ? undefined : (
+                  <a href={addressOf({ view: 'run', run, update: learnt.update })}>update {learnt.update}</a>
+                ),
+            },
+          ]}
+        />
+      </div>
+    </>
+  )
+}
+
+const NeighbourLink: FunctionComponent<{ episode: string | null; text: string }> = ({ episode, text }) =>
+  episode === null ? null : (
+    <a class="button" href={addressOf({ view: 'episode', episode })}>
+      {text}
+    </a>
+  )

@@ -1,0 +1,179 @@
+/** The table of all episodes: filtered, sorted and searched by the server, and as long as it needs to be. */
+import type { FunctionComponent } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { count } from '../../../learning/figures.ts'
+import { fieldValues, numberFields, parseFilter, textFields } from '../../contract/episode-filter.ts'
+import type { EpisodeSort } from '../../contract/episodes.ts'
+import { homeRoute } from '../../contract/routes.ts'
+import { useAnswer } from '../answer.ts'
+import { searchState } from '../live.ts'
+import { choose } from '../navigation.ts'
+import { Empty, FaultNotice } from '../parts/notice.tsx'
+import { useNewerEpisodes } from './episodes/newer.ts'
+import { useEpisodeRows } from './episodes/rows.ts'
+import { EpisodeTable } from './episodes/table.tsx'
+
+interface EpisodesProps {
+  readonly filter: string
+  readonly sort?: EpisodeSort | undefined
+  readonly descending?: boolean | undefined
+}
+
+/** A filter is asked for when its writer pauses. */
+const typingPause = 250
+
+export const EpisodesView: FunctionComponent<EpisodesProps> = ({
+  filter,
+  sort = 'created',
+  descending = true,
+}) => {
+  const [edition, setEdition] = useState(0)
+  const question = { filter, sort, descending }
+  const rows = useEpisodeRows(question, edition)
+  const newer = useNewerEpisodes(filter, rows.head)
+  const { head, fault } = rows
+  return (
+    <>
+      <div class="head">
+        <div class="head-title">
+          <h1>Episodes</h1>
+          <span class="quiet">{head === undefined ? '' : `${count(head.total)} found`}</span>
+        </div>
+        <span role="status">
+          {newer === 0 ? null : (
+            <button type="button" class="button" onClick={() => setEdition(edition + 1)}>
+              {count(newer)} new – show
+            </button>
+          )}
+        </span>
+      </div>
+      <FilterField filter={filter} known={head?.known} />
+      <SearchNotice />
+      {fault === undefined ? null : <FaultNotice fault={fault} />}
+      {head?.fault === undefined ? null : (
+        <p class="notice mixed" role="status">
+          <code>{filter.slice(head.fault.begin, head.fault.end)}</code>: {head.fault.message}
+        </p>
+      )}
+      {head === undefined ? (
+        <p class="quiet" role="status">
+          {fault === undefined ? 'Reading…' : ''}
+        </p>
+      ) : head.total === 0 && head.fault === undefined ? (
+        <div class="sheet">
+          <Empty title="No episode is like this">
+            <span>Take a condition away, or begin again without a filter.</span>
+            <button type="button" class="button" onClick={() => choose({ filter: '' })}>
+              Show all episodes
+            </button>
+          </Empty>
+        </div>
+      ) : (
+        <EpisodeTable rows={rows} filter={filter} sort={sort} descending={descending} />
+      )}
+    </>
+  )
+}
+
+interface FieldProps {
+  readonly filter: string
+  readonly known: { readonly runs: readonly string[]; readonly tasks: readonly string[] } | undefined
+}
+
+const FilterField: FunctionComponent<FieldProps> = ({ filter, known }) => {
+  const [text, setText] = useState(filter)
+  // An address that changed otherwise, by a link or the way back, is what is shown.
+  useEffect(() => setText(filter), [filter])
+  useEffect(() => {
+    if (text === filter) return
+    const timer = setTimeout(() => choose({ filter: text }), typingPause)
+    return () => clearTimeout(timer)
+  }, [text, filter])
+  const parsed = parseFilter(text)
+  return (
+    <search>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          choose({ filter: text })
+        }}
+      >
+        <input
+          class="field grows mono"
+          type="search"
+          placeholder="task:alfworld reward<1 turns>=5 &quot;soapbar 1&quot;"
+          aria-label="Filter episodes, or search their messages and actions"
+          aria-invalid={'fault' in parsed}
+          list="filter-words"
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+        <datalist id="filter-words">
+          {suggestionsFor(text, known).map((word) => (
+            <option key={word} value={word} />
+          ))}
+        </datalist>
+        {['is:won', 'is:lost', 'kind:evaluation'].map((word) => (
+          <button
+            type="button"
+            key={word}
+            class="button"
+            aria-pressed={text.split(/\s+/).includes(word)}
+            onClick={() => choose({ filter: toggled(text, word) })}
+          >
+            {word}
+          </button>
+        ))}
+        <details class="help">
+          <summary>How to filter</summary>
+          <div class="sheet help-text">
+            <p>
+              A word is searched for in messages and actions; quotes hold words together. Conditions:{' '}
+              {textFields.map((field) => `${field}:`).join(' ')}{' '}
+              {numberFields.map((field) => `${field}<`).join(' ')} with <code>&lt; &lt;= = &gt;= &gt;</code>.
+              Commas give alternatives, a minus turns a condition round.
+            </p>
+            <p class="quiet">
+              <code>is:</code> knows {fieldValues.is.join(', ')}; <code>outcome:</code>{' '}
+              {fieldValues.outcome.join(', ')}.
+            </p>
+          </div>
+        </details>
+      </form>
+    </search>
+  )
+}
+
+/** The filter with the word, or without it where it has it. */
+export function toggled(filter: string, word: string): string {
+  const words = filter.split(/\s+/).filter((each) => each !== '')
+  return (words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(' ')
+}
+
+/** What the last word may become. */
+export function suggestionsFor(text: string, known: FieldProps['known']): readonly string[] {
+  const before = text.slice(0, text.length - (/\S*$/.exec(text)?.[0].length ?? 0))
+  const words = [
+    ...(known?.runs ?? []).map((name) => `run:${name}`),
+    ...(known?.tasks ?? []).map((name) => `task:${name}`),
+    ...fieldValues.outcome.map((name) => `outcome:${name}`),
+    ...fieldValues.kind.map((name) => `kind:${name}`),
+    ...fieldValues.is.map((name) => `is:${name}`),
+    ...numberFields.map((name) => `${name}>=`),
+  ]
+  return words.map((word) => `${before}${word}`)
+}
+
+/** Texts that the search has not read yet are not found: the reader must know. */
+const SearchNotice: FunctionComponent = () => {
+  const { answer } = useAnswer(homeRoute())
+  const state = searchState.value ?? answer?.search
+  if (state === undefined || state.indexed >= state.episodes) return null
+  return (
+    <p class="notice" role="status">
+      The search has read {count(state.indexed)} of {count(state.episodes)} episodes.
+    </p>
+  )
+}

@@ -1,0 +1,253 @@
+/** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
+import type { FunctionComponent } from 'preact'
+import { count, duration, points, probability } from '../../../learning/figures.ts'
+import { percent } from '../../../learning/percent.ts'
+import { addressOf } from '../../contract/addresses.ts'
+import type { ArmCurve, ExperimentAnswer, ExperimentClaim, MeanOverSeeds } from '../../contract/experiment.ts'
+import { experimentRoute } from '../../contract/routes.ts'
+import { useAnswer } from '../answer.ts'
+import { Chart } from '../charts/chart.tsx'
+import { seriesColour } from '../charts/colours.ts'
+import { Span } from '../charts/span.tsx'
+import { findingNewsOf } from '../live.ts'
+import { whenAnswered } from '../parts/notice.tsx'
+import { Section } from '../parts/section.tsx'
+import { Table } from '../parts/table.tsx'
+import { WorkflowLink } from '../parts/workflow-link.tsx'
+import { mergedAxis } from './comparison/merged.ts'
+import { wholeSteps } from './run/axis.ts'
+
+export const ExperimentView: FunctionComponent<{ experiment: string }> = ({ experiment }) => {
+  const answered = useAnswer(experimentRoute(experiment), findingNewsOf())
+  return whenAnswered(answered, (answer) => (
+    <>
+      <div class="head">
+        <div class="head-title">
+          <h1>{answer.experiment}</h1>
+          <span class="quiet">
+            {count(answer.done)} of {count(answer.runs)} runs are done
+          </span>
+        </div>
+        <div class="head-links">
+          <WorkflowLink to={answer.temporal} />
+        </div>
+      </div>
+      {answer.question === undefined ? null : <p class="notice">{answer.question}</p>}
+      {answer.claims.length === 0 ? null : <Claims answer={answer} />}
+      {answer.suites.map((suite) => (
+        <Suite key={suite.suite} answer={answer} suite={suite} />
+      ))}
+      <Costs answer={answer} />
+      <Runs answer={answer} />
+    </>
+  )) as ReturnType<FunctionComponent>
+}
+
+const Claims: FunctionComponent<{ answer: ExperimentAnswer }> = ({
+  answer: { claims, test, level, seeds },
+}) => (
+  <Section
+    id="claims"
+    title="Claims"
+    note={
+      <>
+        Stated before the runs. {test === 't' ? 't test' : 'Sign-flip test'} over {count(seeds.length)} seeds,
+        two-sided, at {level} for all of them together.
+      </>
+    }
+  >
+    <Table
+      label="Claims"
+      columns={[
+        'Claim',
+        'Better',
+        'Than',
+        { name: 'Difference, points', isFigures: true },
+        { name: 'Difference with its bootstrap interval', isUnseen: true },
+        { name: 't interval', isFigures: true },
+        { name: 'p (t)', isFigures: true },
+        { name: 'p (signs)', isFigures: true },
+        { name: 'p (Holm)', isFigures: true },
+        'Verdict',
+      ]}
+    >
+      {claims.map((claim) => (
+        <tr key={claim.name}>
+          <th scope="row">{claim.name}</th>
+          <td>{claim.better}</td>
+          <td>{claim.than}</td>
+          <ClaimFigures claim={claim} />
+        </tr>
+      ))}
+    </Table>
+  </Section>
+)
+
+const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim }> = ({ claim }) => {
+  const { difference, t, bootstrap, signFlip, missing, adjusted, verdict } = claim
+  const isOpen = missing.length > 0
+  const interval = bootstrap && `${points(bootstrap.low)} to ${points(bootstrap.high)} points`
+  return (
+    <>
+      <td class="figures" title={interval}>
+        {difference === undefined ? '–' : points(difference)}
+      </td>
+      <td>
+        {difference === undefined || bootstrap === undefined ? null : (
+          <Span
+            value={difference}
+            low={bootstrap.low}
+            high={bootstrap.high}
+            from={-1}
+            to={1}
+            colour={seriesColour(0)}
+            label={interval ?? ''}
+          />
+        )}
+      </td>
+      <td class="figures">{t === undefined ? '–' : `${points(t.low)} to ${points(t.high)}`}</td>
+      <td class="figures">{probability(t?.p)}</td>
+      <td class="figures">{probability(signFlip?.p)}</td>
+      <td class="figures">{isOpen ? '–' : probability(adjusted)}</td>
+      <td>
+        {isOpen ? (
+          <span class="quiet">open: seeds {missing.join(', ')} are missing</span>
+        ) : (
+          <span class={`badge ${verdict === 'shown' ? 'won' : verdict === 'contradicted' ? 'lost' : ''}`}>
+            {verdict}
+          </span>
+        )}
+      </td>
+    </>
+  )
+}
+
+interface SuiteProps {
+  readonly answer: ExperimentAnswer
+  readonly suite: ExperimentAnswer['suites'][number]
+}
+
+const Suite: FunctionComponent<SuiteProps> = ({ answer, suite: { suite, arms, curves } }) => (
+  <Section id={`suite-${suite}`} title={suite} note="Means over seeds, with 95 % intervals.">
+    <div class="split even">
+      <SuiteCurves arms={answer.arms} curves={curves} />
+      <Table
+        label={`Arms on ${suite}`}
+        columns={[
+          'Arm',
+          { name: 'Success', isFigures: true },
+          ...answer.seeds.map((seed) => ({ name: `Seed ${seed}`, isFigures: true })),
+        ]}
+      >
+        {arms.map(({ arm, success, bySeed }, index) => (
+          <tr key={arm}>
+            <th scope="row">
+              <span class="swatch" style={{ '--swatch': seriesColour(index) }} /> {arm}
+            </th>
+            <td class="figures">
+              {success === null ? '–' : percent(success.mean)}{' '}
+              <small class="quiet">{success === null ? '' : intervalOf(success)}</small>
+            </td>
+            {answer.seeds.map((seed, at) => (
+              <td class="figures quiet" key={seed}>
+                {bySeed[at] == null ? '–' : percent(bySeed[at])}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+    </div>
+  </Section>
+)
+
+function intervalOf({ low, high }: MeanOverSeeds): string {
+  return low === undefined || high === undefined ? '' : `(${percent(low)} to ${percent(high)})`
+}
+
+const SuiteCurves: FunctionComponent<{ arms: readonly string[]; curves: readonly ArmCurve[] }> = ({
+  arms,
+  curves,
+}) => {
+  if (curves.length === 0) return <p class="quiet">Nothing was measured yet.</p>
+  const merged = mergedAxis(curves.map((curve) => curve.points.map(({ version }) => version)))
+  const series = curves.map(({ arm, points: found }, at) => {
+    const own = arms.indexOf(arm)
+    const column = (of: (point: MeanOverSeeds) => number | undefined) =>
+      merged.spread(
+        at,
+        found.map((point) => of(point) ?? null),
+      )
+    return {
+      label: arm,
+      // What is no arm is a line that the arms are seen beside.
+      colour: seriesColour(own === -1 ? arms.length : own),
+      isDashed: own === -1,
+      isSparse: true,
+      isGapless: true,
+      values: column(({ mean }) => mean),
+      low: column(({ low }) => low),
+      high: column(({ high }) => high),
+    }
+  })
+  return (
+    <Chart
+      title="Success"
+      axis={{ values: merged.values, label: 'version', write: (value) => `v${value}`, steps: wholeSteps }}
+      series={series}
+      range={[0, 1]}
+      write={(value) => percent(value, 0)}
+      height={230}
+    />
+  )
+}
+
+const Costs: FunctionComponent<{ answer: ExperimentAnswer }> = ({ answer: { arms, costs } }) =>
+  costs.every((cost) => cost === null) ? null : (
+    <Section id="costs" title="What a run took" note="Means over the runs of each arm that are done.">
+      <Table
+        label="What a run took"
+        columns={[
+          'Arm',
+          { name: 'Time', isFigures: true },
+          { name: 'CPU', isFigures: true },
+          { name: 'Sampled tokens', isFigures: true },
+        ]}
+      >
+        {arms.map((arm, index) => {
+          const { seconds, cpuSeconds, actionTokens } = costs[index] ?? {}
+          return (
+            <tr key={arm}>
+              <th scope="row">{arm}</th>
+              <td class="figures">{seconds === undefined ? '–' : duration(seconds)}</td>
+              <td class="figures">{cpuSeconds === undefined ? '–' : duration(cpuSeconds)}</td>
+              <td class="figures">{actionTokens === undefined ? '–' : count(actionTokens)}</td>
+            </tr>
+          )
+        })}
+      </Table>
+    </Section>
+  )
+
+const Runs: FunctionComponent<{ answer: ExperimentAnswer }> = ({ answer: { arms, seeds, plays } }) => (
+  <Section id="runs" title="Runs">
+    <Table label="Runs" columns={['Arm', ...seeds.map((seed) => `Seed ${seed}`)]}>
+      {arms.map((arm) => (
+        <tr key={arm}>
+          <th scope="row">{arm}</th>
+          {seeds.map((seed) => {
+            const play = plays.find((each) => each.arm === arm && each.seed === seed)
+            return (
+              <td key={seed}>
+                {play === undefined || play.status === 'waiting' ? (
+                  <span class="quiet">waiting</span>
+                ) : (
+                  <a href={addressOf({ view: 'run', run: play.run })}>{play.status}</a>
+                )}
+              </td>
+            )
+          })}
+        </tr>
+      ))}
+    </Table>
+  </Section>
+)

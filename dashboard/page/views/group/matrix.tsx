@@ -1,0 +1,91 @@
+/** Samples as columns and turns as rows: where they part is seen at a glance. */
+import type { FunctionComponent } from 'preact'
+import { plain } from '../../../../learning/figures.ts'
+import { addressOf } from '../../../contract/addresses.ts'
+import type { GroupSample } from '../../../contract/group.ts'
+import { OutcomeBadge, Signed } from '../../parts/badge.tsx'
+import { Scrolls } from '../../parts/scrolls.tsx'
+import { visible } from '../../parts/visible.ts'
+import { type Difference, likenesses } from './likeness.ts'
+
+interface MatrixProps {
+  readonly samples: readonly GroupSample[]
+  readonly partsAt: number | null
+  readonly difference: Difference | null
+}
+
+export const SampleMatrix: FunctionComponent<MatrixProps> = ({ samples, partsAt, difference }) => {
+  const rows = likenesses(samples.map(({ actions }) => actions))
+  return (
+    <Scrolls class="section" label="Samples side by side">
+      <table class="matrix">
+        <thead>
+          <tr>
+            <th class="figures">Turn</th>
+            {samples.map((sample) => (
+              <SampleHead key={sample.episode} sample={sample} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, turn) => (
+            <tr key={turn} class={turn === partsAt ? 'parting' : ''}>
+              <th scope="row" class="figures">
+                {turn}
+              </th>
+              {samples.map((sample, column) => (
+                <Action
+                  key={sample.episode}
+                  sample={sample}
+                  turn={turn}
+                  likeness={row[column] ?? null}
+                  isDecisive={sample.success && difference?.turn === turn}
+                />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  )
+}
+
+const SampleHead: FunctionComponent<{ sample: GroupSample }> = ({ sample }) => (
+  <th scope="col" class={sample.success ? 'is-won' : ''}>
+    <a href={addressOf({ view: 'episode', episode: sample.episode })}>Sample {sample.sample}</a>
+    <div class="sample-facts">
+      <OutcomeBadge outcome={sample.outcome} isSuccess={sample.success} />
+    </div>
+    <div class="sample-facts">
+      <span title="Reward">{sample.reward === null ? '–' : plain(sample.reward)}</span>
+      <span title={sample.advantage === null ? 'Advantage within the group' : 'Advantage in the update'}>
+        A <Signed value={sample.advantage ?? sample.groupAdvantage} />
+      </span>
+    </div>
+  </th>
+)
+
+interface ActionProps {
+  readonly sample: GroupSample
+  readonly turn: number
+  readonly likeness: number | null
+  /** Whether this is what a winner did otherwise than all that lost. */
+  readonly isDecisive: boolean
+}
+
+const Action: FunctionComponent<ActionProps> = ({
+  sample: { episode, actions },
+  turn,
+  likeness,
+  isDecisive,
+}) => {
+  if (likeness === null) return <td class="over" />
+  return (
+    <td class={`like-${Math.min(likeness, 5)} ${isDecisive ? 'decisive' : ''}`}>
+      {isDecisive ? <span class="unseen">What it did otherwise: </span> : null}
+      <a href={addressOf({ view: 'episode', episode, turn })}>
+        <code>{visible(actions[turn] ?? '')}</code>
+      </a>
+    </td>
+  )
+}

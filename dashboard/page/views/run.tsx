@@ -1,0 +1,129 @@
+/** A run: its head with what counts at a glance, and the tabs with the rest. */
+import type { FunctionComponent } from 'preact'
+import { bytes, count, duration } from '../../../learning/figures.ts'
+import { percent } from '../../../learning/percent.ts'
+import { addressOf } from '../../contract/addresses.ts'
+import { evaluationsRoute, homeRoute, runRoute } from '../../contract/routes.ts'
+import type { RunAnswer } from '../../contract/run.ts'
+import { useAnswer } from '../answer.ts'
+import { useCurves } from '../charts/curves.ts'
+import { findingNewsOf, newsOf } from '../live.ts'
+import { choiceAddress, place } from '../navigation.ts'
+import { RunBadge } from '../parts/badge.tsx'
+import { Facts } from '../parts/facts.tsx'
+import { whenAnswered } from '../parts/notice.tsx'
+import { visible } from '../parts/visible.ts'
+import { WorkflowLink } from '../parts/workflow-link.tsx'
+import { AuditTrail } from './run/audit.tsx'
+import { ConfigurationTab } from './run/configuration.tsx'
+import { CurvesTab } from './run/curves.tsx'
+import { FlightTab } from './run/flight.tsx'
+import { OrdersTab } from './run/orders.tsx'
+import { UpdateProgress } from './runs.tsx'
+
+const tabs = [
+  ['', 'Curves'],
+  ['now', 'In flight'],
+  ['configuration', 'Configuration'],
+  ['orders', 'Orders'],
+] as const
+
+interface RunProps {
+  readonly run: string
+  /** The update that is looked at. */
+  readonly update?: number | undefined
+}
+
+export const RunView: FunctionComponent<RunProps> = ({ run, update }) => {
+  const answered = useAnswer(runRoute(run), newsOf(run))
+  const evaluations = useAnswer(evaluationsRoute(run), findingNewsOf(run))
+  const curves = useCurves(run, newsOf(run))
+  const { answer: home } = useAnswer(homeRoute())
+  const { tab = '' } = place.value.choices
+  return whenAnswered(answered, (answer) => (
+    <>
+      <RunHead answer={answer} />
+      <nav class="tabs" aria-label="Parts of the run">
+        {tabs.map(([name, text]) => (
+          <a key={name} href={choiceAddress({ tab: name })} aria-current={name === tab ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+        <a href={addressOf({ view: 'episodes', filter: `run:${run}` })}>Episodes</a>
+      </nav>
+      {tab === 'now' ? (
+        <FlightTab run={run} />
+      ) : tab === 'configuration' ? (
+        <ConfigurationTab configuration={answer.configuration} />
+      ) : tab === 'orders' ? (
+        <>
+          <OrdersTab answer={answer} canSteer={home?.canSteer === true} />
+          <AuditTrail audit={answer.audit} />
+        </>
+      ) : (
+        whenAnswered(curves, (found) => (
+          <CurvesTab answer={answer} curves={found} evaluations={evaluations.answer} update={update} />
+        ))
+      )}
+    </>
+  )) as ReturnType<FunctionComponent>
+}
+
+const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
+  const { run, status, phase, detail, standstill, temporal, disk } = answer
+  const sinceStart = ((answer.ended ?? answer.changed) - answer.created) / 1000
+  const stored = disk.trajectories + disk.checkpoints + disk.batches + disk.metrics
+  return (
+    <>
+      <div class="head">
+        <div class="head-title">
+          <h1>{run}</h1>
+          <RunBadge status={status} phase={phase} />
+          <span class="quiet">{answer.tasks.join(', ')}</span>
+        </div>
+        <div class="head-links">
+          <a class="button" href={addressOf({ view: 'runs' })}>
+            Compare with…
+          </a>
+          <WorkflowLink to={temporal} />
+        </div>
+      </div>
+      {detail === undefined ? null : <p class="notice mixed">{visible(detail)}</p>}
+      {standstill === undefined ? null : <p class="notice mixed">{standstill}</p>}
+      <div class="sheet section run-facts">
+        <Facts
+          facts={[
+            { name: 'Progress', value: <UpdateProgress step={answer.step} updates={answer.updates} /> },
+            ...Object.entries(answer.success).map(([task, share]) => ({
+              name: `Success, ${task}`,
+              value: percent(share),
+            })),
+            ...answer.suites.map(({ suite, latest, best }) => ({
+              name: `Evaluation, ${suite}`,
+              value: (
+                <>
+                  {percent(latest.success.value)}{' '}
+                  <small>
+                    v{latest.version}
+                    {best.version === latest.version
+                      ? ''
+                      : `, best ${percent(best.success.value)} at v${best.version}`}
+                  </small>
+                </>
+              ),
+            })),
+            { name: 'Version', value: answer.version === null ? undefined : versionText(answer) },
+            { name: 'Episodes', value: count(answer.episodes) },
+            { name: 'Tokens learnt from', value: count(answer.tokens) },
+            { name: 'Time', value: duration(sinceStart) },
+            { name: 'Disk', value: bytes(stored) },
+          ]}
+        />
+      </div>
+    </>
+  )
+}
+
+function versionText({ version, promoted }: RunAnswer): string {
+  return promoted === undefined ? `v${version}` : `v${version}, promoted v${promoted}`
+}

@@ -1,0 +1,155 @@
+/**
+ * The evaluations of a run: per suite its curve beside warm start and expert, each measurement with its interval, and the
+ * gates that judge them.
+ */
+import type { FunctionComponent } from 'preact'
+import { count } from '../../../../learning/figures.ts'
+import { percent } from '../../../../learning/percent.ts'
+import { addressOf } from '../../../contract/addresses.ts'
+import type { RunCurves } from '../../../contract/curves.ts'
+import type { EvaluationRow, EvaluationsAnswer, ExpertRow, GateRow } from '../../../contract/evaluation.ts'
+import { Chart } from '../../charts/chart.tsx'
+import { seriesColour } from '../../charts/colours.ts'
+import type { Mark } from '../../charts/series.ts'
+import { Span } from '../../charts/span.tsx'
+import { Section } from '../../parts/section.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+import type { AxisName } from './axis.ts'
+import { type FoundEvaluation, isFound, suiteLines } from './suite-lines.ts'
+
+interface SectionProps {
+  readonly evaluations: EvaluationsAnswer | undefined
+  readonly curves: RunCurves
+  readonly axisName: AxisName
+  readonly marks: readonly Mark[]
+}
+
+export const EvaluationSection: FunctionComponent<SectionProps> = ({
+  evaluations: answer,
+  curves,
+  axisName,
+  marks,
+}) => {
+  if (answer === undefined || answer.evaluations.length === 0) return null
+  const { evaluations, experts, gates } = answer
+  const suites = [...new Set(evaluations.map(({ suite }) => suite))]
+  return (
+    <Section
+      id="evaluations"
+      title="Evaluations"
+      note="Each on instances of its own, with its 95 % interval."
+    >
+      <div class="charts wide">
+        {suites.map((suite, index) => (
+          <SuiteChart
+            key={suite}
+            suite={suite}
+            colour={seriesColour(index)}
+            evaluations={evaluations.filter(isFound).filter((each) => each.suite === suite)}
+            expert={experts.find((each) => each.suite === suite)}
+            curves={curves}
+            axisName={axisName}
+            marks={marks}
+          />
+        ))}
+        <EvaluationTable evaluations={evaluations} suites={suites} />
+      </div>
+      {gates.map((gate) => (
+        <GateNotice key={gate.suite} gate={gate} />
+      ))}
+    </Section>
+  )
+}
+
+interface SuiteChartProps extends Omit<SectionProps, 'evaluations'> {
+  readonly suite: string
+  readonly colour: string
+  readonly evaluations: readonly FoundEvaluation[]
+  readonly expert: ExpertRow | undefined
+}
+
+const SuiteChart: FunctionComponent<SuiteChartProps> = ({ suite, evaluations, expert, marks, ...drawn }) => (
+  <Chart
+    title={`Success on ${suite}`}
+    {...suiteLines(evaluations, expert, drawn)}
+    marks={marks}
+    range={[0, 1]}
+    write={(value) => percent(value, 0)}
+    height={230}
+  />
+)
+
+interface TableProps {
+  readonly evaluations: readonly EvaluationRow[]
+  readonly suites: readonly string[]
+}
+
+const evaluationColumns: readonly Column[] = [
+  { name: 'Suite' },
+  { name: 'Version', isFigures: true },
+  { name: 'Success', isFigures: true },
+  { name: 'With its interval', isUnseen: true, class: 'interval' },
+  { name: 'Episodes', isFigures: true },
+  { name: 'When', isFigures: true },
+]
+
+const EvaluationTable: FunctionComponent<TableProps> = ({ evaluations, suites }) => (
+  <Table class="evaluations" label="Evaluations" columns={evaluationColumns}>
+    {[...evaluations].reverse().map((evaluation) => (
+      <tr key={evaluation.id}>
+        <th scope="row">
+          <a href={addressOf({ view: 'group', parent: evaluation.id })}>{evaluation.suite}</a>
+        </th>
+        <td class="figures">v{evaluation.version}</td>
+        <Finding evaluation={evaluation} colour={seriesColour(suites.indexOf(evaluation.suite))} />
+        <td class="figures">
+          <When at={evaluation.ended ?? evaluation.created} />
+        </td>
+      </tr>
+    ))}
+  </Table>
+)
+
+const Finding: FunctionComponent<{ evaluation: EvaluationRow; colour: string }> = ({
+  evaluation,
+  colour,
+}) => {
+  const { found, failure } = evaluation
+  if (found === undefined)
+    return (
+      <td colSpan={3} class="quiet">
+        {failure === undefined ? 'in progress' : `failed: ${failure}`}
+      </td>
+    )
+  const { value, low, high } = found.success
+  const interval = `${percent(low)} to ${percent(high)}`
+  return (
+    <>
+      <td class="figures" title={interval}>
+        {percent(value)}
+      </td>
+      <td class="interval">
+        <Span value={value} low={low} high={high} from={0} to={1} colour={colour} label={interval} />
+      </td>
+      <td class="figures">{count(found.n)}</td>
+    </>
+  )
+}
+
+const GateNotice: FunctionComponent<{ gate: GateRow }> = ({ gate }) => {
+  const { suite, drop, confidence, against, action, closed } = gate
+  const rule = `${action === 'pause' ? 'pauses' : 'rolls back'} the run when ${suite} gets worse than the ${against} one by more than ${percent(drop)}, at ${percent(confidence, 0)} confidence`
+  return (
+    <div class={`notice ${closed.length === 0 ? '' : 'mixed'} gate`}>
+      <p>
+        <b>Gate on {suite}:</b> {rule}.{closed.length === 0 ? ' It has not closed.' : ''}
+      </p>
+      {closed.map(({ time, version, what, reason }) => (
+        <p key={`${time} ${what}`}>
+          <When at={time} /> v{version}: {what}. {reason}
+        </p>
+      ))}
+    </div>
+  )
+}

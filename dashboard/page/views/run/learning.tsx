@@ -1,0 +1,93 @@
+/** What a run learns: success and reward per task, and what became of its groups. */
+import type { FunctionComponent } from 'preact'
+import { percent } from '../../../../learning/percent.ts'
+import type { RunCurves, TaskCurves } from '../../../contract/curves.ts'
+import { Chart } from '../../charts/chart.tsx'
+import { seriesColour } from '../../charts/colours.ts'
+import { type Series, smoothed } from '../../charts/series.ts'
+import { Section } from '../../parts/section.tsx'
+import type { CurvesProps } from './section.ts'
+
+const share = (value: number) => percent(value, 0)
+
+export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, marks, reach }) => {
+  const tasks = Object.entries(curves.tasks)
+  const seriesOf = (pick: (task: TaskCurves) => Pick<Series, 'values' | 'low' | 'high'>) =>
+    tasks.map(([label, task], index) => {
+      const { values, low, high } = pick(task)
+      const interval = low && high ? { low: smoothed(low, reach), high: smoothed(high, reach) } : {}
+      return { label, colour: seriesColour(index), values: smoothed(values, reach), ...interval }
+    })
+  const { figures } = curves
+  const drawn = { axis, marks, group: curves.run }
+  return (
+    <Section id="learning" title="Learning" note="Bands are 95 % intervals over groups.">
+      <div class="charts">
+        <Chart
+          {...drawn}
+          title="Success"
+          write={share}
+          range={[0, 1]}
+          series={seriesOf(({ success, success_low, success_high }) => ({
+            values: success,
+            low: success_low,
+            high: success_high,
+          }))}
+        />
+        <Chart
+          {...drawn}
+          title="Reward that is learnt from"
+          series={seriesOf(({ shaped_reward, shaped_reward_low, shaped_reward_high }) => ({
+            values: shaped_reward,
+            low: shaped_reward_low,
+            high: shaped_reward_high,
+          }))}
+        />
+        <Chart
+          {...drawn}
+          title="Groups"
+          kind="stack"
+          series={[
+            { label: 'won', values: figures.groups_won, colour: 'var(--won)' },
+            { label: 'mixed', values: figures.groups_mixed, colour: 'var(--mixed)' },
+            { label: 'lost', values: figures.groups_lost, colour: 'var(--lost)' },
+            { label: 'equal otherwise', values: figures.groups_equal, colour: 'var(--line-strong)' },
+          ]}
+        />
+        {figures.groups_skipped.some((skipped) => skipped !== null && skipped > 0) ? (
+          <Chart
+            {...drawn}
+            title="Groups skipped to make room"
+            kind="stack"
+            series={skippedSeries(figures)}
+          />
+        ) : null}
+        {tasks.length < 2 ? null : (
+          <Chart
+            {...drawn}
+            title="Share of the gradient"
+            write={share}
+            range={[0, null]}
+            series={seriesOf(({ gradient_share }) => ({ values: gradient_share }))}
+          />
+        )}
+      </div>
+    </Section>
+  )
+}
+
+/** Of groups that were played and not trained on, because their rewards are equal. */
+function skippedSeries({
+  groups_skipped,
+  skipped_won,
+  skipped_lost,
+}: RunCurves['figures']): readonly Series[] {
+  const otherwise = groups_skipped.map((skipped, at) =>
+    skipped === null ? null : skipped - (skipped_won[at] ?? 0) - (skipped_lost[at] ?? 0),
+  )
+  return [
+    { label: 'won', values: skipped_won, colour: 'var(--won)' },
+    { label: 'lost', values: skipped_lost, colour: 'var(--lost)' },
+    { label: 'equal otherwise', values: otherwise, colour: 'var(--line-strong)' },
+  ]
+}

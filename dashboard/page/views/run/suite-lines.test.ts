@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { RunCurves } from '../../../contract/curves.ts'
+import { type FoundEvaluation, suiteLines } from './suite-lines.ts'
+
+/** Three updates; after the second the run was rolled back, so that version 3 stands at step 2. */
+const curves = {
+  step: [1, 2, 3],
+  version: [1, 2, 4],
+  time: [1000, 2000, 3000],
+  tokensSoFar: [10, 20, 30],
+  created: 0,
+} as unknown as RunCurves
+
+function evaluated(version: number, step: number, value: number): FoundEvaluation {
+  const success = { value, low: value - 0.1, high: value + 0.1 }
+  const found = { success, n: 100, instances: 100, meanReward: null, passAt: {} }
+  return { id: `r/e-few-v${version}-1`, suite: 'few', version, step, seed: 1, created: 0, found }
+}
+
+const drawn = { curves, axisName: 'updates', colour: 'var(--series-0)' } as const
+const expert = { suite: 'few', success: { value: 0.9, low: 0.8, high: 1 }, n: 300 }
+
+// [SUITE-LINES-1]
+test('the warm start and the expert are level lines beside what the run reaches', () => {
+  const { axis, series } = suiteLines([evaluated(0, 0, 0.3), evaluated(4, 3, 0.6)], expert, drawn)
+  expect(axis.values).toEqual([0, 3])
+  expect(series.map(({ label, values }) => [label, values])).toEqual([
+    ['with reinforcement learning', [0.3, 0.6]],
+    ['warm start alone', [0.3, 0.3]],
+    ['the expert', [0.9, 0.9]],
+  ])
+})
+
+// [SUITE-LINES-1]
+test('what was not measured has no line', () => {
+  const { series } = suiteLines([evaluated(4, 3, 0.6)], undefined, drawn)
+  expect(series.map(({ label }) => label)).toEqual(['with reinforcement learning'])
+})
+
+// [SUITE-LINES-2]
+test('a version after a roll-back stands at the step of the one before it, with a point of its own', () => {
+  const rows = [evaluated(3, 2, 0.3), evaluated(2, 2, 0.2), evaluated(0, 0, 0.3), evaluated(3, 2, 0.4)]
+  const { axis, series } = suiteLines(rows, undefined, { ...drawn, axisName: 'tokens' })
+  // The third update stands after 30 tokens, and no version of it was evaluated.
+  expect(axis.values).toEqual([0, 20, 20, 30])
+  expect(series[0]?.values).toEqual([0.3, 0.2, 0.4, null])
+  expect(series[1]?.values).toEqual([0.3, 0.3, 0.3, 0.3])
+})

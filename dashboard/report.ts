@@ -1,0 +1,171 @@
+/**
+ * A report: a folder with the page of one run, its answers inside, that opens without a server.
+ *
+ * Invariants
+ * - [RUN-REPORT-1] Nothing that was said in an episode ends the element that holds it: it is JSON without `<`.
+ * - [RUN-REPORT-2] The answers are those of the server, under its routes; what is not in it is said by the page to be missing.
+ * - [RUN-REPORT-3] Folders of this machine are no part of it: the home's is written `home:`, the user's `~:`.
+ * - The folder appears whole: it is written beside its place and renamed. What is there already is not replaced.
+ */
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { StorageFault, storageFaultOf } from '../storage/fault.ts'
+import { asCsv, metricsKinds, metricsTable } from '../storage/metrics-table.ts'
+import { type Answerer, createAnswerer } from './answerer.ts'
+import type { HomeFacts } from './contract/home.ts'
+import { type Report, reportElement } from './contract/report.ts'
+import {
+  branchesRoute,
+  curvesRoute,
+  evaluationsRoute,
+  groupRoute,
+  homeRoute,
+  runRoute,
+  runsRoute,
+  trajectoryRoute,
+} from './contract/routes.ts'
+import { figuresOf } from './report-figures.ts'
+import { openShownHome, type ShownHome } from './shown-home.ts'
+
+export interface ReportWish {
+  readonly home: string
+  readonly run: string
+  /** The folder to write; it must not exist. */
+  readonly out: string
+  /** The folder of the page's files. */
+  readonly page: string
+  /** Groups whose episodes are shown: the latest that an update learnt from. */
+  readonly groups: number
+  /** More episodes that are shown, by their ids: of evaluations and branches, too. */
+  readonly episodes?: readonly string[]
+  readonly release: string
+}
+
+export interface ReportFacts {
+  /** What a browser opens. */
+  readonly file: string
+  readonly groups: number
+  readonly episodes: number
+}
+
+/** @throws Refused `unknown` run or episode; StorageFault the folder is there, or cannot be written */
+export async function writeReport(wish: ReportWish): Promise<ReportFacts> {
+  const out = resolve(wish.out)
+  if (existsSync(out))
+    throw new StorageFault('conflict', `${out} exists already: name another folder with --out`)
+  await using shown = await openShownHome(wish.home)
+  const answers = createAnswerer(shown)
+  const evaluations = await answers.evaluations(wish.run)
+  const curves = await answers.curves(wish.run, 0)
+  const report = await reportOf(shown, answers, wish, {
+    [curvesRoute(wish.run)]: curves,
+    [evaluationsRoute(wish.run)]: evaluations,
+  })
+  const routes = Object.keys(report.answers)
+  const beside = `${out}.${process.pid}.part`
+  try {
+    mkdirSync(dirname(out), { recursive: true })
+    cpSync(wish.page, beside, { recursive: true })
+    const file = join(beside, 'index.html')
+    writeFileSync(file, withReport(readFileSync(file, 'utf8'), report))
+    const lines = await shown.store.metrics.list(report.run as never)
+    for (const kind of metricsKinds)
+      writeFileSync(join(beside, `${kind}.csv`), asCsv(metricsTable(lines, kind)))
+    for (const { name, svg } of figuresOf(wish.run, evaluations, curves))
+      writeFileSync(join(beside, name), svg)
+    renameSync(beside, out)
+  } catch (error) {
+    rmSync(beside, { recursive: true, force: true })
+    throw storageFaultOf(error, `report ${out}`)
+  }
+  return {
+    file: join(out, 'index.html'),
+    groups: routes.filter((route) => route.startsWith('api/groups/')).length,
+    episodes: routes.filter((route) => /^api\/episodes\/[^/]+$/.test(route)).length,
+  }
+}
+
+/** @param figures answers that are drawn as well */
+async function reportOf(
+  shown: ShownHome,
+  answers: Answerer,
+  wish: ReportWish,
+  figures: Readonly<Record<string, unknown>>,
+): Promise<Report> {
+  const { run } = wish
+  const own = await answers.run(run)
+  const { runs } = await answers.runs()
+  const found: Record<string, unknown> = {
+    [homeRoute()]: homeFacts(wish),
+    [runsRoute()]: { runs: runs.filter((row) => row.run === run) },
+    [runRoute(run)]: own,
+    ...figures,
+  }
+  const episodes = [...(wish.episodes ?? [])]
+  for (const parent of await latestGroups(shown, wish)) {
+    const group = await answers.group(parent)
+    found[groupRoute(parent)] = group
+    episodes.push(...group.samples.map(({ episode }) => episode))
+  }
+  for (const episode of episodes) {
+    found[trajectoryRoute(episode)] = await answers.trajectory(episode)
+    found[branchesRoute(episode)] = { branches: [], asked: [] }
+  }
+  const answered = Object.entries(found).map(([route, answer]) => [
+    route,
+    // What was said in an episode stays as it was: there `/root` may be a folder of its environment.
+    withoutFolders(answer, isSaid(route) ? [resolve(wish.home)] : [resolve(wish.home), homedir()]),
+  ])
+  return { made: Date.now(), run, answers: Object.fromEntries(answered) }
+}
+
+function isSaid(route: string): boolean {
+  return route.startsWith('api/groups/') || route.startsWith('api/episodes/')
+}
+
+/** The answer with the home's folder as `home:`, and the user's as `~:`, in each of its texts. */
+export function withoutFolders(answer: unknown, [home = '', user]: readonly string[]): unknown {
+  const text = JSON.stringify(answer, (_, value: unknown) => {
+    if (typeof value !== 'string') return value
+    const bare = without(value, home, 'home:')
+    return user === undefined ? bare : without(bare, user, '~:')
+  })
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** A name that only begins like the folder's is another folder. */
+function without(text: string, folder: string, sign: string): string {
+  if (folder.length < 2) return text
+  const escaped = folder.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return text.replaceAll(new RegExp(`${escaped}(?![\\w.-])`, 'g'), () => sign)
+}
+
+/** Folders of this machine are no part of it. */
+function homeFacts({ release }: ReportWish): HomeFacts {
+  return {
+    home: '',
+    release,
+    temporal: null,
+    canSteer: false,
+    disk: { free: 0, total: 0 },
+    search: { indexed: 0, episodes: 0 },
+  }
+}
+
+/** Consumed groups of different rewards, the latest first. */
+async function latestGroups({ store }: ShownHome, { run, groups }: ReportWish): Promise<readonly string[]> {
+  const consumed = await store.groups.list(run as never, { consumed: true })
+  return consumed
+    .filter(({ result }) => new Set(result?.rewards).size > 1)
+    .map(({ id }) => id)
+    .toReversed()
+    .slice(0, groups)
+}
+
+/** The document with the report in it, before its script. */
+export function withReport(html: string, report: Report): string {
+  const json = JSON.stringify(report).replaceAll('<', '\\u003c')
+  const element = `<script type="application/json" id="${reportElement}">${json}</script>`
+  return html.replace('</head>', () => `${element}\n</head>`)
+}

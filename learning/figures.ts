@@ -1,0 +1,57 @@
+/**
+ * How numbers are written for people: differences, durations, counts, bytes; the same in the command line and the page.
+ *
+ * Invariants
+ * - The same on every machine, whatever its locale.
+ * - A number that is not finite reads as `–`.
+ */
+const none = '–'
+
+/** @example points(-0.4137) // '−41.4' */
+export function points(difference: number): string {
+  if (!Number.isFinite(difference)) return none
+  return `${difference < 0 ? '−' : '+'}${Math.abs(difference * 100).toFixed(1)}`
+}
+
+/** Of chance, as tests give it. @example probability(0.03217) // '0.0322' */
+export function probability(p: number | undefined): string {
+  if (p === undefined) return none
+  return p < 0.0001 ? '< 0.0001' : p.toFixed(4)
+}
+
+/** @example count(1234567) // '1,234,567' */
+export function count(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : none
+}
+
+/** @example duration(250) // '4 min 10 s' */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return none
+  const whole = Math.max(0, Math.round(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
+  if (hours > 0) return `${hours} h ${String(minutes).padStart(2, '0')} min`
+  if (minutes > 0) return `${minutes} min ${String(whole % 60).padStart(2, '0')} s`
+  return `${whole} s`
+}
+
+/** @example bytes(12_345_678) // '12.3 MB' */
+export function bytes(value: number): string {
+  if (!Number.isFinite(value)) return none
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let at = 0
+  let rest = value
+  while (rest >= 1000 && at < units.length - 1) {
+    rest /= 1000
+    at++
+  }
+  return `${at === 0 ? rest : rest.toFixed(1)} ${units[at]}`
+}
+
+/** A figure without a unit, in four digits or so. @example plain(0.000123) // '1.23e-4' */
+export function plain(value: number): string {
+  if (!Number.isFinite(value)) return none
+  const size = Math.abs(value)
+  if (size >= 100_000) return count(value)
+  if (size !== 0 && size < 0.001) return value.toExponential(2)
+  return String(Number(value.toPrecision(4)))
+}

@@ -1,0 +1,59 @@
+/**
+ * A loss of someone's own, in the place of a policy loss that comes with Perdure.
+ *
+ * It says the derivative beside the loss, and the trainer multiplies it with the gradient of the token's log-probability. So no
+ * graph has to be written, and the reference term and the entropy bonus are added as always.
+ *
+ * Invariants
+ * - [OWN-LOSS-1] A loss or derivative that is no finite number is refused by name, and never learnt from.
+ */
+import type { TokenLoss, TokenObjective } from './objective.ts'
+
+/** A sampled token, as an own loss sees it. Logarithms are natural, at the temperature of sampling. */
+export interface LossToken {
+  readonly logprob: number
+  /** Of the version that sampled it. */
+  readonly behaviourLogprob: number
+  /** Of the policy that ratios are to: the one that the update starts from with `learning.proximal: start`, else the one that sampled. */
+  readonly proximalLogprob: number
+  readonly advantage: number
+  /** Whether its turn was drawn from the pool of older versions. */
+  readonly stale: boolean
+}
+
+/** What a loss may read of the settings, as they hold now. */
+export type LossSettings = Pick<TokenObjective, 'clipLow' | 'clipHigh' | 'dualClip'>
+
+/** A pure function of a token: no time, randomness or I/O, so that an update that is done again has the same bytes. */
+export interface OwnLoss {
+  /** A trainer in another process does it by this name, if it says that it can. */
+  readonly name: string
+  /** `derivative` is ∂loss/∂logprob; `clipped`, for the statistics: whether a clip made the loss constant. */
+  lossOf(
+    token: LossToken,
+    settings: LossSettings,
+  ): { readonly loss: number; readonly derivative: number; readonly clipped?: boolean }
+}
+
+/** What an own loss says of a token. @throws RangeError what it returns is not finite */
+export function ownTokenLoss(own: OwnLoss, token: LossToken, settings: LossSettings): TokenLoss {
+  const found: { loss?: unknown; derivative?: unknown; clipped?: unknown } | undefined = own.lossOf(
+    token,
+    settings,
+  )
+  const { loss, derivative, clipped } = found ?? {}
+  if (!isNumber(loss) || !isNumber(derivative))
+    throw new RangeError(
+      `the loss ${String(loss)} with the derivative ${String(derivative)} at ${JSON.stringify(token)}, expected finite numbers`,
+    )
+  return {
+    loss,
+    derivative,
+    ratio: Math.exp(token.logprob - token.proximalLogprob),
+    clipped: clipped === true,
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}

@@ -1,0 +1,57 @@
+/**
+ * Refill: groups that teach nothing make room for others, so that an update learns from as many as it should.
+ * Source: dynamic sampling of DAPO, arXiv 2503.14476; here with a bound, so that an update comes in any case.
+ *
+ * Invariants
+ * - [REFILL-1] For one update at most `refill · B` groups are skipped; what teaches nothing beyond them fills its batch.
+ * - [REFILL-2] Which groups an update trains on follows from the groups that were played for it, whatever the order in which
+ *   they ended.
+ */
+import { hasPreference } from './advantage.ts'
+import { type ImitationRules, imitatesAlone } from './imitation.ts'
+import { isFullReward } from './reward.ts'
+import type { TaskNormalization } from './task-normalization.ts'
+
+/** What of the rules of learning says what a group teaches. */
+interface LessonRules extends Pick<ImitationRules, 'objective'> {
+  readonly taskNormalization: TaskNormalization
+}
+
+/**
+ * Whether a group teaches something: its rewards differ, or, where only what was won is imitated, one of its episodes was won.
+ * In the published arithmetic of task normalization every group teaches something.
+ * @param rewards [group]
+ */
+export function teaches(rewards: readonly number[], rules: LessonRules): boolean {
+  if (imitatesAlone(rules)) return rewards.some(isFullReward)
+  return rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
+}
+
+/** What bounds the groups that are skipped. */
+export interface RefillBound {
+  /** B, groups of one update. */
+  readonly groupsPerUpdate: number
+  /** Groups that may be skipped for an update, as a multiple of B. */
+  readonly refill: number
+}
+
+/** Groups that may be skipped for one update. @example mostSkipped({ groupsPerUpdate: 16, refill: 2 }) // 32 */
+export function mostSkipped({ groupsPerUpdate, refill }: RefillBound): number {
+  return Math.floor(groupsPerUpdate * refill)
+}
+
+/**
+ * Which of the groups played for an update it trains on: all that teach something, and the first of the others while there are
+ * fewer than B.
+ * @param teaches [groups] in the order of their numbers
+ * @returns [groups], same order
+ * @example trainedOn([false, true, false, true], 3) // [true, true, false, true]
+ */
+export function trainedOn(teaches: readonly boolean[], groupsPerUpdate: number): boolean[] {
+  let places = groupsPerUpdate - teaches.filter((one) => one).length
+  return teaches.map((one) => {
+    if (one) return true
+    places -= 1
+    return places >= 0
+  })
+}

@@ -1,0 +1,101 @@
+/**
+ * Step groups: credit within an episode. Steps of a group that stand in the same state are compared with one another by what was
+ * paid from there on. Source: GiGPO, arXiv 2505.10978, with exact states in the place of equal observations.
+ *
+ * Invariants
+ * - [STEP-GROUPS-1] A step that no other step of its group shares its state with gets 0; so does one whose state is unknown.
+ * - [STEP-GROUPS-2] The steps of a state sum to 0, in the order of their returns.
+ * - [STEP-GROUPS-3] An episode that did not complete has a return of 0 at every step: what it was paid is lost, and its penalty is
+ *   a matter of the whole episode.
+ */
+import { type AdvantageEstimator, groupAdvantages } from './advantage.ts'
+
+/** How steps are compared; names as in the configuration. */
+export interface StepGroupRules {
+  /** ω, what the advantage of a step counts beside that of its episode; 0: steps are not compared. */
+  readonly weight: number
+  /** γ, what a reward counts one step earlier. */
+  readonly discount: number
+}
+
+/** A step of an episode. */
+export interface Step {
+  /** Names the state that it was taken in; undefined where the environment does not know it. */
+  readonly state: string | undefined
+  /** What the environment paid for it. */
+  readonly paid: number
+}
+
+/** An episode with its steps. */
+export interface SteppedEpisode {
+  readonly completed: boolean
+  readonly steps: readonly Step[]
+}
+
+/**
+ * What is paid from each step on: G_t = r_t + γ·G_{t+1}.
+ * @example discountedReturns([0, 0, 1], 0.5) // [0.25, 0.5, 1]
+ */
+export function discountedReturns(paid: readonly number[], discount: number): number[] {
+  const returns = paid.map(() => 0)
+  let later = 0
+  for (const [step, reward] of [...paid.entries()].reverse()) {
+    later = reward + discount * later
+    returns[step] = later
+  }
+  return returns
+}
+
+/**
+ * Advantage of each step of a group among the steps that stand in its state.
+ * @param episodes [group]
+ * @returns [group][steps]
+ * @throws RangeError a payment that is not finite
+ * @example stepAdvantages([{ completed: true, steps: [{ state: 'a', paid: 1 }] }, { completed: true, steps: [{ state: 'a', paid: 0 }] }],
+ *   { discount: 1 }, 'dr_grpo') // [[0.5], [-0.5]]
+ */
+export function stepAdvantages(
+  episodes: readonly SteppedEpisode[],
+  { discount }: Pick<StepGroupRules, 'discount'>,
+  estimator: AdvantageEstimator,
+): number[][] {
+  const returns = episodes.map(({ completed, steps }) =>
+    discountedReturns(
+      steps.map(({ paid }) => (completed ? paid : 0)),
+      discount,
+    ),
+  )
+  const found = returns.map((own) => own.map(() => 0))
+  for (const members of stepsByState(episodes).values()) {
+    if (members.length < 2) continue
+    const advantages = groupAdvantages(
+      members.map(([episode, step]) => returns[episode]?.[step] ?? 0),
+      estimator,
+    )
+    for (const [place, [episode, step]] of members.entries()) {
+      const own = found[episode]
+      if (own !== undefined) own[step] = advantages[place] ?? 0
+    }
+  }
+  return found
+}
+
+/** Steps that stand in the state of another step of their group. */
+export function comparedSteps(episodes: readonly SteppedEpisode[]): number {
+  const sizes = [...stepsByState(episodes).values()].map(({ length }) => length)
+  return sizes.reduce((sum, size) => (size < 2 ? sum : sum + size), 0)
+}
+
+function stepsByState(
+  episodes: readonly SteppedEpisode[],
+): ReadonlyMap<string, readonly (readonly [episode: number, step: number])[]> {
+  const found = new Map<string, (readonly [number, number])[]>()
+  for (const [episode, { steps }] of episodes.entries())
+    for (const [step, { state }] of steps.entries()) {
+      if (state === undefined) continue
+      const members = found.get(state) ?? []
+      members.push([episode, step])
+      found.set(state, members)
+    }
+  return found
+}

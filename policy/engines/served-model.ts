@@ -1,0 +1,76 @@
+/**
+ * What is known here of a version that is served: from a checkpoint of a run, or from a model's folder as its publisher gives it.
+ *
+ * Invariants
+ * - Nothing is written into the folder.
+ * - Weights too large to be computed here are not read; what is known says so.
+ */
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArchitecture } from '../checkpoints/architecture-config.ts'
+import { publishCheckpoint, readArchitecture, weightBytes } from '../checkpoints/checkpoint.ts'
+import { manifestFile } from '../checkpoints/manifest.ts'
+import { readPretrained } from '../checkpoints/pretrained.ts'
+import { elementCount, weightSpecs } from '../transformer/architecture.ts'
+import type { Score } from './canary.ts'
+import { adapterIn } from './served-adapters.ts'
+import type { ServedAdapter } from './server-protocol.ts'
+import { mostBytes, weightScore } from './weight-score.ts'
+
+/** What is known of a version that is served. */
+export interface ServedModel {
+  /** Token ids are below it. */
+  readonly vocabulary: number
+  /** The logprobs of its own weights; undefined where they are not computed here. */
+  readonly score: Score | undefined
+  /** Why they are not, where that is known. */
+  readonly unscored?: string | undefined
+  /** Absent where it is a whole model. */
+  readonly adapter?: ServedAdapter | undefined
+}
+
+/** @param version `RUN@7` @throws CheckpointFault */
+export async function modelIn(dir: string, version: string): Promise<ServedModel> {
+  if (!existsSync(join(dir, manifestFile)) && existsSync(join(dir, 'config.json')))
+    return await publishedModel(dir)
+  const { vocab_size: vocabulary } = await readArchitecture(dir)
+  const score = await weightScore(dir)
+  const unscored = score === undefined ? tooLarge(await weightBytes(dir)) : undefined
+  return { vocabulary, score, unscored, adapter: await adapterIn(dir, version) }
+}
+
+async function publishedModel(dir: string): Promise<ServedModel> {
+  const file = join(dir, 'config.json')
+  const architecture = parseArchitecture(await readFile(file, 'utf8'), file)
+  const elements = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  const { vocab_size: vocabulary } = architecture
+  const bytes = 4 * elements
+  if (bytes > mostBytes) return { vocabulary, score: undefined, unscored: tooLarge(bytes) }
+  return { vocabulary, score: scoreOfPublished(dir) }
+}
+
+/** The trainer holds all of a model's weights at once. */
+function tooLarge(bytes: number): string {
+  const inGiB = (count: number) => (count / 2 ** 30).toPrecision(2)
+  return `they take ${inGiB(bytes)} GiB in F32, and at most ${inGiB(mostBytes)} GiB are computed here; that it serves this model is not checked`
+}
+
+/** The trainer reads checkpoints, so the weights become one for the moment. */
+function scoreOfPublished(dir: string): Score {
+  return async (context, tokens) => {
+    const folder = await mkdtemp(join(tmpdir(), 'perdure-score-'))
+    try {
+      const { architecture, weights, tokenizer } = await readPretrained(dir)
+      const state = { version: 0, step: 0, chat: 'hermes', facts: {} } as const
+      const checkpointDir = join(folder, '0')
+      await publishCheckpoint(checkpointDir, { architecture, weights, tokenizer, state })
+      const score = await weightScore(checkpointDir)
+      if (score === undefined) throw new RangeError(`${dir} has more weights than are computed here`)
+      return await score(context, tokens)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The decoupled objective: ratios are to the policy that an update starts from, and how far that is from the policy that sampled is a
+ * weight of its own, truncated. Source: decoupled PPO, arXiv 2110.00641, as in arXiv 2505.24298; the truncated importance weight alone
+ * where an update is one optimizer step, since its ratios are 1.
+ *
+ * Invariants
+ * - [PROXIMAL-1] A token's loss is min(π_start / π_behaviour, limit) times that of the same rule with the starting policy's
+ *   log-probabilities as behaviour: the losses that come with Perdure are homogeneous in the advantage, so the weight is part of it.
+ */
+import { truncatedImportance } from '../../learning/objective.ts'
+import type { ProximalBatch, UpdateBatch } from './batch.ts'
+import type { TokenResults } from './graph-sessions.ts'
+import type { MicroBatch } from './micro-batch.ts'
+
+/**
+ * A batch whose ratios are to the policy that an update starts from.
+ * @param results of that policy, by micro-batch
+ * @param rule the largest weight of a token, and which tokens are weighed, by their places in the batch
+ */
+export function aroundStart(
+  batch: UpdateBatch,
+  micros: readonly MicroBatch[],
+  results: readonly TokenResults[],
+  {
+    limit,
+    isWeighed = () => true,
+  }: { readonly limit: number; readonly isWeighed?: (source: number) => boolean },
+): ProximalBatch {
+  const proximalLogprobs = Float32Array.from(batch.behaviourLogprobs)
+  const advantages = Float32Array.from(batch.advantages)
+  for (const [index, { sources }] of micros.entries())
+    for (const [row, source] of sources.entries()) {
+      const logprob = results[index]!.logprobs[row]!
+      proximalLogprobs[source] = logprob
+      if (isWeighed(source))
+        advantages[source]! *= truncatedImportance(logprob, batch.behaviourLogprobs[source]!, limit)
+    }
+  return { ...batch, advantages, proximalLogprobs }
+}

@@ -1,0 +1,48 @@
+/**
+ * Statistics as the checkpoint of an update or a part of a warm start keeps them, in `facts.statistics` of `state.json`.
+ *
+ * Invariants
+ * - All figures are finite, and no time is among them: work done again has the same.
+ */
+import { z } from 'zod'
+
+/** Of an update. */
+export const statisticsSchema = z.strictObject({
+  loss: z.number(),
+  kl: z.number(),
+  referenceKl: z.number(),
+  entropy: z.number(),
+  clipFraction: z.number(),
+  gradientNorm: z.number(),
+  actionTokens: z.int(),
+  tokens: z.int(),
+  origins: z
+    .array(
+      z
+        .strictObject({
+          version: z.int(),
+          stale: z.boolean(),
+          tokens: z.int(),
+          divergence: z.number(),
+          ratios: z.number(),
+          squares: z.number(),
+          histogram: z.array(z.int()).readonly(),
+        })
+        .readonly(),
+    )
+    .readonly()
+    // Results of older versions have none.
+    .default([]),
+})
+
+/** `UpdateStatistics` without its seconds. */
+export type Statistics = z.output<typeof statisticsSchema>
+
+/** Of a part of a warm start. */
+export const warmStartStatisticsSchema = z.strictObject({
+  loss: z.number(),
+  lastLoss: z.number(),
+  gradientNorm: z.number(),
+  actionTokens: z.int(),
+  tokens: z.int(),
+})

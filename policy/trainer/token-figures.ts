@@ -1,0 +1,68 @@
+/**
+ * What an update found of each token that it learnt from: how likely it had become since it was sampled, and how many others
+ * were as likely. A file beside the batch, for those who look at the tokens; no one learns from it.
+ *
+ * Tensors, N tokens as in the batch, 0 where its mask is 0:
+ * - `log_ratios`  F32 [N]  logprob under the policy that is updated − behaviour logprob
+ * - `entropies`   F32 [N]  of that policy's distribution at the token, in nats
+ *
+ * Invariants
+ * - [TOKENFIGURES-1] They are those of the first pass: each token's before the optimizer step that learns from it, under its place
+ *   in the batch, however that is divided.
+ * - A file that does not fit the batch is none.
+ */
+import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { readSafetensors, type Tensor, writeSafetensors } from '../checkpoints/safetensors.ts'
+import type { ProximalBatch } from './batch.ts'
+import type { TokenResults } from './graph-sessions.ts'
+import type { MicroBatch } from './micro-batch.ts'
+
+/** [N] each. */
+export interface TokenFigures {
+  readonly logRatios: Float32Array
+  readonly entropies: Float32Array
+}
+
+/** None yet, of a batch of so many tokens. */
+export function noFigures(tokens: number): TokenFigures {
+  return { logRatios: new Float32Array(tokens), entropies: new Float32Array(tokens) }
+}
+
+/** Takes in what a run of the graph gave for a micro-batch of a batch, or of a part of one. */
+export function addFigures(
+  { logRatios, entropies }: TokenFigures,
+  { behaviourLogprobs, places }: ProximalBatch,
+  { sources }: MicroBatch,
+  { logprobs, entropy }: TokenResults,
+): void {
+  for (const [row, source] of sources.entries()) {
+    const place = places?.[source] ?? source
+    logRatios[place] = logprobs[row]! - behaviourLogprobs[source]!
+    entropies[place] = entropy[row]!
+  }
+}
+
+/** Writes them, whole or not at all; the same figures give the same bytes. @throws CheckpointFault `io` */
+export async function writeTokenFigures(file: string, { logRatios, entropies }: TokenFigures): Promise<void> {
+  const tensors = new Map<string, Tensor>([
+    ['log_ratios', { dtype: 'F32', shape: [logRatios.length], data: logRatios }],
+    ['entropies', { dtype: 'F32', shape: [entropies.length], data: entropies }],
+  ])
+  await writeSafetensors(file, tensors, { format: 'perdure-update-tokens-1' })
+}
+
+/** Those of a batch of so many tokens; undefined where no file is there, or none that fits it. @throws CheckpointFault `io` */
+export async function readTokenFigures(file: string, tokens: number): Promise<TokenFigures | undefined> {
+  try {
+    const { tensors } = await readSafetensors(file)
+    const [logRatios, entropies] = ['log_ratios', 'entropies'].map((name) => tensors.get(name)?.data)
+    if (!(logRatios instanceof Float32Array && entropies instanceof Float32Array)) return undefined
+    const fits = logRatios.length === tokens && entropies.length === tokens
+    return fits && logRatios.every(Number.isFinite) && entropies.every(Number.isFinite)
+      ? { logRatios, entropies }
+      : undefined
+  } catch (fault) {
+    if (fault instanceof CheckpointFault && fault.kind !== 'io') return undefined
+    throw fault
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * What a half of a turn took: its sampling, or the environment's step. It is stored beside the half, as its first writer measured it.
+ *
+ * Invariants
+ * - [TURNTIME-1] It is no part of what was played: neither the seal nor what a second execution finds depends on it.
+ * - Nullable: what earlier releases stored, and the turns that a branch copies, have none.
+ */
+export interface TurnTime {
+  readonly seconds: number
+  /** Which try of the activity stored it, from 1 on. */
+  readonly attempt: number
+}
+
+/** Of a stored row. */
+export function turnTimeOf({
+  seconds,
+  attempt,
+}: {
+  readonly seconds: number | null
+  readonly attempt: number | null
+}): TurnTime | undefined {
+  return seconds === null || attempt === null ? undefined : { seconds, attempt }
+}

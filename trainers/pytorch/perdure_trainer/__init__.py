@@ -1,0 +1,1 @@
+"""The trainer of Perdure in PyTorch. docs/trainers.md is the contract that it keeps."""

@@ -1,0 +1,152 @@
+"""Losses of sampled tokens, and what is reported of them (learning/objective.ts, learning/ratio-statistics.ts).
+
+Written out here a second time on purpose: each implementation is what the other is checked against.
+
+Invariants
+- Gradients come from automatic differentiation of the losses as they are written.
+- A ratio beyond e^±20 acts as e^±20, so that no gradient overflows.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from .faults import TrainerFault
+
+_LIMIT = 20.0
+_KNEE = math.log(2)
+_EDGES = tuple(math.log(edge) for edge in (0.1, 0.5, 0.8, 0.95, 1.05, 1.25, 2, 10))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Settings of the objective; names as in the contract."""
+
+    kind: str
+    losses: tuple[str, ...]
+    clip_low: float
+    clip_high: float
+    dual_clip: float
+    kl_coefficient: float
+    entropy_coefficient: float
+    temperature: float
+    importance_limit: float | None = None
+
+    @staticmethod
+    def of(settings: dict) -> "Objective":
+        losses = tuple(settings.get("losses") or (settings.get("loss") or "clipped",))
+        unknown = [loss for loss in losses if not isinstance(loss, str) or loss not in LOSSES]
+        if unknown:
+            raise TrainerFault("backend", f"there is no loss {unknown[0]}: use {', '.join(LOSSES)}")
+        return Objective(
+            kind=settings["kind"],
+            losses=losses,
+            clip_low=settings["clipLow"],
+            clip_high=settings["clipHigh"],
+            dual_clip=settings["dualClip"],
+            kl_coefficient=settings["klCoefficient"],
+            entropy_coefficient=settings["entropyCoefficient"],
+            temperature=settings["temperature"],
+            importance_limit=(settings.get("decoupled") or {}).get("importanceLimit"),
+        )
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What the counted tokens of a micro-batch bring, [rows] each."""
+
+    logprobs: torch.Tensor
+    entropies: torch.Tensor
+    behaviour: torch.Tensor
+    advantages: torch.Tensor
+    sequences: torch.Tensor
+    losses: torch.Tensor
+    reference: torch.Tensor | None
+
+
+def bounded_k3(log_ratio: torch.Tensor) -> torch.Tensor:
+    """exp(x) - x - 1, continued as its tangent beyond a ratio of 2."""
+    inner = log_ratio.clamp(max=_KNEE)
+    return torch.expm1(inner) - inner + (log_ratio - inner)
+
+
+def token_losses(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """Loss of each token, and whether a clip made its policy part constant, [rows] each."""
+    if objective.kind == "supervised":
+        return -tokens.logprobs, torch.zeros_like(tokens.logprobs, dtype=torch.bool)
+    loss, clipped = _policy_losses(tokens, objective)
+    if tokens.reference is not None and objective.kl_coefficient > 0:
+        drift = (tokens.reference - tokens.logprobs).clamp(min=-_LIMIT)
+        loss = loss + objective.kl_coefficient * bounded_k3(drift)
+    return loss - objective.entropy_coefficient * tokens.entropies, clipped
+
+
+def _policy_losses(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """Every loss of all tokens, and of them the one that is the token's."""
+    found = [LOSSES[loss](tokens, objective) for loss in objective.losses]
+    chosen = tokens.losses[None]
+    losses, clipped = (torch.stack(each).gather(0, chosen)[0] for each in zip(*found, strict=True))
+    return losses, clipped
+
+
+def _clip(ratio: torch.Tensor, objective: Objective) -> torch.Tensor:
+    return ratio.clamp(1 - objective.clip_low, 1 + objective.clip_high)
+
+
+def _ratio(log_ratio: torch.Tensor) -> torch.Tensor:
+    return log_ratio.clamp(-_LIMIT, _LIMIT).exp()
+
+
+def _clipped(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """PPO (arXiv 1707.06347) with the dual clip (arXiv 1912.09729)."""
+    ratio = _ratio(tokens.logprobs - tokens.behaviour)
+    free = -tokens.advantages * ratio
+    bounded = -tokens.advantages * _clip(ratio, objective)
+    # Where both are equal all of the gradient goes one way, which is the same either way inside the clips.
+    loss = torch.where(free >= bounded, free, bounded)
+    most = -objective.dual_clip * tokens.advantages
+    is_most = (tokens.advantages < 0) & (most < loss)
+    constant = (free < bounded) | is_most
+    return torch.where(is_most, most, loss), constant & (tokens.advantages != 0)
+
+
+def _cispo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """The clipped ratio is a constant weight on the logprob (arXiv 2506.13585)."""
+    ratio = _ratio((tokens.logprobs - tokens.behaviour).detach())
+    weight = _clip(ratio, objective)
+    return -weight * tokens.advantages * tokens.logprobs, weight != ratio
+
+
+def _gspo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """One ratio for an episode, the geometric mean of its tokens' (arXiv 2507.18071)."""
+    sequences = tokens.sequences
+    count = int(sequences.max()) + 1
+    zeros = torch.zeros(count, dtype=tokens.logprobs.dtype, device=tokens.logprobs.device)
+    lengths = zeros.index_add(0, sequences, torch.ones_like(tokens.logprobs))
+    sums = zeros.index_add(0, sequences, tokens.logprobs - tokens.behaviour)
+    ratio = _ratio(sums / lengths)[sequences]
+    # An episode has one advantage; where its tokens are weighed apart, that of the first.
+    first = torch.cat((sequences.new_ones(1), sequences.diff())).nonzero()[:, 0]
+    advantages = tokens.advantages[first][sequences]
+    free = -advantages * ratio
+    bounded = -advantages * _clip(ratio, objective)
+    return torch.where(free >= bounded, free, bounded), free < bounded
+
+
+LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo}
+
+
+def ratio_sums(log_ratios: torch.Tensor) -> dict:
+    """What importance ratios add up to, in the form of the contract. Log ratios are float64 [n]."""
+    limited = log_ratios.clamp(-_LIMIT, _LIMIT)
+    ratios = limited.exp()
+    edges = torch.tensor(_EDGES, dtype=torch.float64)
+    bins = (limited[:, None] >= edges).sum(1)
+    return {
+        "tokens": len(limited),
+        "divergence": float(bounded_k3(limited).sum()),
+        "ratios": float(ratios.sum()),
+        "squares": float((ratios * ratios).sum()),
+        "histogram": torch.bincount(bins, minlength=len(_EDGES) + 1).tolist(),
+    }

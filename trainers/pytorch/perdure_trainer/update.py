@@ -1,0 +1,263 @@
+"""One update: gradients of the objective over a batch or its minibatches, a step of the optimizer for each, the next checkpoint.
+
+Invariants
+- Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them. How it is cut into
+  micro-batches and dealt out to ranks changes them by rounding only.
+- Everything but `seconds` is a function of batch, checkpoints, settings and the number of ranks, to the bit.
+- Every rank runs as many micro-batches as the others; one that would have none feeds tokens that count nothing.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from .adamw import adamw_step, check_norm, gradient_norm
+from .batch import Batch, MicroBatch, divided, micro_batches, read_batch
+from .checkpoint import ModelOptions, TrainedPolicy, finished_statistics, manifest_text, publish, read_model, read_policy, trained_parameters
+from .decoder import Policy
+from .faults import TrainerFault
+from .objective import Objective, Tokens, bounded_k3, ratio_sums, token_losses
+from .ranks import Ranks
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class _Remembered:
+    manifest: str
+    model: object
+
+
+class Updates:
+    """The updates of a process, with the policies that it keeps between them."""
+
+    def __init__(self, ranks: Ranks, options: ModelOptions) -> None:
+        self._ranks = ranks
+        self._options = options
+        self._trained: _Remembered | None = None
+        self._reference: _Remembered | None = None
+
+    def update(self, request: dict, on_progress: Progress) -> dict:
+        """Makes an update or finds its result. Returns its statistics."""
+        since = time.monotonic()
+        folder, version = request["toCheckpointDir"], request["version"]
+        found = finished_statistics(folder, version)
+        if found is not None:
+            return {**found, "seconds": time.monotonic() - since}
+        objective = Objective.of(request["objective"])
+        policy = self._take(request["fromCheckpointDir"], objective.kind)
+        batch = read_batch(request["batchFile"], policy.shape.vocabulary)
+        _check_window(batch, policy)
+        reference = self._reference_of(request, objective, policy)
+        division = request.get("division") or {"minibatches": 1, "passes": 1, "seed": 0}
+        if int(batch.losses.max()) >= len(objective.losses):
+            raise TrainerFault("bad_batch", f"a token has loss {int(batch.losses.max())} of {len(objective.losses)}")
+        batch = self._around_start(policy.model, batch, objective, request["microBatchTokens"])
+        passes = divided(batch, division["minibatches"], division["passes"], division["seed"])
+        parts = [part for each in passes for part in each]
+        steps = []
+        for number, part in enumerate(parts):
+            def told(done: int, total: int, number: int = number) -> None:
+                on_progress(number * total + done, len(parts) * total)
+
+            means = self._gradient(policy.model, reference, part, objective, request["microBatchTokens"], told)
+            norm = self._step(policy, request)
+            steps.append({**means, "gradientNorm": norm})
+        self._check_weights(policy)
+        statistics = _statistics_of(steps, len(passes[0]))
+        publish(policy, folder, version, statistics, self._ranks)
+        self._trained = _Remembered(manifest_text(folder) or "", policy)
+        return {**statistics, "seconds": time.monotonic() - since}
+
+    def _take(self, folder: str, objective: str) -> TrainedPolicy:
+        """The policy of a checkpoint; a failed update leaves none behind."""
+        known, self._trained = self._trained, None
+        if known is not None and known.manifest == manifest_text(folder):
+            known.model.pursue(objective)
+            return known.model
+        return read_policy(folder, objective, self._ranks, self._options)
+
+    def _reference_of(self, request: dict, objective: Objective, policy: TrainedPolicy) -> Policy | None:
+        if objective.kind == "supervised" or objective.kl_coefficient == 0:
+            return None
+        folder = request.get("referenceCheckpointDir")
+        if folder is None:
+            raise TrainerFault("bad_checkpoint", "klCoefficient is above 0, but no reference checkpoint is given")
+        manifest = manifest_text(folder)
+        if self._reference is None or self._reference.manifest != manifest:
+            self._reference = None
+            model, shape, _ = read_model(folder, self._ranks, self._options)
+            if shape.vocabulary != policy.shape.vocabulary:
+                raise TrainerFault("bad_checkpoint", f"the reference {folder} has {shape.vocabulary} tokens, the policy {policy.shape.vocabulary}")
+            self._reference = _Remembered(manifest or "", model)
+        return self._reference.model
+
+    def _around_start(self, model: Policy, batch: Batch, objective: Objective, token_limit: int) -> Batch:
+        """The batch with ratios to the policy that the update starts from, where the objective is decoupled (arXiv 2110.00641)."""
+        limit = objective.importance_limit
+        if limit is None or objective.kind == "supervised":
+            return batch
+        found = []
+        for micro in self._share(micro_batches(batch, token_limit)):
+            with torch.no_grad():
+                logprobs = self._forward(model, None, batch, micro, objective).logprobs
+            found.append((micro.sources, logprobs.cpu()))
+        proximal, advantages = batch.behaviour.clone(), batch.advantages.clone()
+        for every in self._ranks.gathered(found):
+            for sources, logprobs in every:
+                proximal[sources] = logprobs
+        counted = batch.counted
+        weights = (proximal[counted] - batch.behaviour[counted]).exp().clamp(max=limit)
+        advantages[counted] = advantages[counted] * weights
+        return replace(batch, proximal=proximal, advantages=advantages)
+
+    def _gradient(
+        self, model: Policy, reference: Policy | None, batch: Batch, objective: Objective, token_limit: int, on_progress: Progress
+    ) -> dict:
+        """Sums the gradient of the batch's mean objective up. Returns means over the counted tokens of all ranks."""
+        ranks = self._ranks
+        model.zero_grad(set_to_none=True)
+        micros = self._share(micro_batches(batch, token_limit))
+        sums = {"loss": 0.0, "kl": 0.0, "referenceKl": 0.0, "entropy": 0.0, "clipped": 0.0}
+        origins: dict[tuple[int, bool], list[torch.Tensor]] = {}
+        for done, micro in enumerate(micros):
+            tokens = self._forward(model, reference, batch, micro, objective)
+            losses, clipped = token_losses(tokens, objective)
+            weights = batch.weights[micro.sources].to(ranks.device, torch.float32)
+            # Ranks' gradients are averaged, and each has its own part of the sum.
+            scale = ranks.count if micro.counts else 0
+            imitation = batch.imitation[micro.sources].to(ranks.device, torch.float32)
+            ((weights * losses - imitation * tokens.logprobs).sum() * scale).backward()
+            if micro.counts:
+                _add(sums, origins, batch, micro, tokens, losses, clipped, objective)
+            on_progress(done + 1, len(micros))
+        return self._means(sums, origins, batch)
+
+    def _share(self, micros: list[MicroBatch]) -> list[MicroBatch]:
+        """This rank's part of the micro-batches, as many as every other has."""
+        mine = micros[self._ranks.rank :: self._ranks.count]
+        most = -(-len(micros) // self._ranks.count)
+        return mine + [replace(micros[-1], counts=False)] * (most - len(mine))
+
+    def _forward(
+        self, model: Policy, reference: Policy | None, batch: Batch, micro: MicroBatch, objective: Objective
+    ) -> Tokens:
+        device = self._ranks.device
+        fed = (micro.tokens.to(device), micro.rows.to(device), batch.tokens[micro.sources].to(device), objective.temperature)
+        referred = None
+        if reference is not None:
+            with torch.no_grad():
+                referred, _ = reference(*fed, False)
+        logprobs, entropies = model(*fed, objective.entropy_coefficient != 0)
+        return Tokens(
+            logprobs=logprobs,
+            entropies=entropies,
+            behaviour=batch.proximal[micro.sources].to(device),
+            advantages=batch.advantages[micro.sources].to(device),
+            sequences=micro.sequences.to(device),
+            losses=batch.losses[micro.sources].to(device),
+            reference=referred,
+        )
+
+    def _means(self, sums: dict, origins: dict, batch: Batch) -> dict:
+        """Adds up what the ranks have, in their order."""
+        every = self._ranks.gathered((sums, {key: torch.cat(parts) for key, parts in origins.items()}))
+        totals = {key: sum(each[key] for each, _ in every) for key in sums}
+        action_tokens = batch.action_tokens
+        merged = {}
+        for key in sorted({key for _, parts in every for key in parts}):
+            merged[key] = torch.cat([parts[key] for _, parts in every if key in parts])
+        return {
+            "loss": totals["loss"],
+            "kl": totals["kl"] / action_tokens,
+            "referenceKl": totals["referenceKl"] / action_tokens,
+            "entropy": totals["entropy"] / action_tokens,
+            "clipFraction": totals["clipped"] / action_tokens,
+            "actionTokens": action_tokens,
+            "tokens": batch.fed_tokens,
+            "origins": [{"version": version, "stale": stale, **ratio_sums(ratios)} for (version, stale), ratios in merged.items()],
+        }
+
+    def _step(self, policy: TrainedPolicy, request: dict) -> float:
+        shards = {}
+        for name, parameter in trained_parameters(policy.model).items():
+            gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            shards[name] = (parameter.to_local(), gradient.to_local(), parameter.dim() > 1)
+        norm = gradient_norm([gradient for _, gradient, _ in shards.values()], self._ranks.summed)
+        check_norm(norm, request.get("gradientLimit"))
+        adamw_step(shards, policy.moments, request["optimizer"], norm)
+        policy.step += 1
+        return norm
+
+    def _check_weights(self, policy: TrainedPolicy) -> None:
+        broken = [name for name, parameter in policy.model.named_parameters() if not bool(parameter.to_local().isfinite().all())]
+        for names in self._ranks.gathered(broken):
+            if names:
+                raise TrainerFault("not_finite", f"{names[0]} is not finite after {policy.step} steps: lower the learning rate")
+
+
+def _check_window(batch: Batch, policy: TrainedPolicy) -> None:
+    """What is before the last counted token is fed, and the whole of it must be attended to."""
+    longest = max((end - begin for begin, end in batch.episodes), default=0)
+    if policy.shape.window is not None and longest > policy.shape.window:
+        raise TrainerFault("bad_batch", f"the model attends to the last {policy.shape.window} tokens alone, and an episode has {longest}: lower policy.contextLength")
+
+
+def _add(
+    sums: dict, origins: dict, batch: Batch, micro: MicroBatch, tokens: Tokens, losses: torch.Tensor, clipped: torch.Tensor, objective: Objective
+) -> None:
+    """Adds what a micro-batch gave to the statistics, in double precision."""
+    def total(values: torch.Tensor) -> float:
+        return float(values.detach().cpu().double().sum())
+
+    likelihood = batch.imitation[micro.sources] * tokens.logprobs.detach().cpu().double()
+    sums["loss"] += float((batch.weights[micro.sources] * losses.detach().cpu().double() - likelihood).sum())
+    sums["entropy"] += total(tokens.entropies)
+    if objective.kind == "supervised":
+        return
+    sums["clipped"] += total(clipped)
+    ratios = tokens.logprobs.detach().cpu().double() - batch.behaviour[micro.sources].double()
+    sums["kl"] += total(bounded_k3(ratios))
+    if tokens.reference is not None:
+        sums["referenceKl"] += total(bounded_k3(tokens.reference.double() - tokens.logprobs.detach().double()))
+    versions, stale = batch.versions[micro.sources], batch.stale[micro.sources]
+    for version, is_stale in sorted(set(zip(versions.tolist(), stale.tolist(), strict=True))):
+        chosen = (versions == version) & (stale == is_stale)
+        origins.setdefault((version, is_stale), []).append(ratios[chosen])
+
+
+def _statistics_of(steps: list[dict], of_pass: int) -> dict:
+    """Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps."""
+    if len(steps) == 1:
+        return steps[0]
+    first = steps[:of_pass]
+    seen = sum(step["actionTokens"] for step in steps)
+    means = {
+        key: sum(step[key] * step["actionTokens"] for step in steps) / seen
+        for key in ("loss", "kl", "referenceKl", "entropy", "clipFraction")
+    }
+    return {
+        **means,
+        "gradientNorm": sum(step["gradientNorm"] for step in steps) / len(steps),
+        "actionTokens": sum(step["actionTokens"] for step in first),
+        "tokens": sum(step["tokens"] for step in first),
+        "origins": _merged([origin for step in first for origin in step["origins"]]),
+    }
+
+
+def _merged(origins: list[dict]) -> list[dict]:
+    merged: dict[tuple[int, bool], dict] = {}
+    for origin in origins:
+        key = (origin["version"], origin["stale"])
+        known = merged.get(key)
+        if known is None:
+            merged[key] = origin
+            continue
+        merged[key] = {
+            **origin,
+            **{name: known[name] + origin[name] for name in ("tokens", "divergence", "ratios", "squares")},
+            "histogram": [a + b for a, b in zip(known["histogram"], origin["histogram"], strict=True)],
+        }
+    return [merged[key] for key in sorted(merged)]

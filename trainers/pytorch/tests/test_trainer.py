@@ -1,0 +1,146 @@
+"""The parts of the trainer that need neither ranks nor a checkpoint. Numbers are worked out by hand."""
+
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+import torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+from perdure_trainer.adamw import Moments, adamw_step  # noqa: E402
+from perdure_trainer.batch import Batch, divided, micro_batches  # noqa: E402
+from perdure_trainer.draws import seed_of, shuffled, uniforms  # noqa: E402
+from perdure_trainer.faults import TrainerFault  # noqa: E402
+from perdure_trainer.objective import Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
+from perdure_trainer.tensor_file import Slot, TensorFile, write_tensors  # noqa: E402
+
+_PLAIN = Objective("policy", ("clipped",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0)
+
+
+def _tokens(logprobs: list[float], behaviour: list[float], advantages: list[float]) -> Tokens:
+    count = len(logprobs)
+    return Tokens(
+        logprobs=torch.tensor(logprobs, dtype=torch.float64, requires_grad=True),
+        entropies=torch.zeros(count, dtype=torch.float64),
+        behaviour=torch.tensor(behaviour, dtype=torch.float64),
+        advantages=torch.tensor(advantages, dtype=torch.float64),
+        sequences=torch.zeros(count, dtype=torch.int64),
+        losses=torch.zeros(count, dtype=torch.int64),
+        reference=None,
+    )
+
+
+def _batch(lengths: list[int], counted: list[list[int]]) -> Batch:
+    """Episodes of these lengths; of each the places that count."""
+    ends = [sum(lengths[: index + 1]) for index in range(len(lengths))]
+    episodes = tuple(zip([0, *ends], ends, strict=False))
+    mask = torch.zeros(ends[-1], dtype=torch.bool)
+    for (begin, _), places in zip(episodes, counted, strict=True):
+        for place in places:
+            mask[begin + place] = True
+    zeros = torch.zeros(ends[-1])
+    return Batch(
+        tokens=torch.arange(ends[-1]),
+        counted=mask,
+        behaviour=zeros,
+        advantages=zeros,
+        proximal=zeros,
+        weights=mask.double(),
+        imitation=zeros.double(),
+        versions=torch.zeros(ends[-1], dtype=torch.int64),
+        stale=mask,
+        losses=torch.zeros(ends[-1], dtype=torch.int64),
+        episodes=episodes,
+        given_weights=False,
+    )
+
+
+class Losses(unittest.TestCase):
+    def test_the_clips_of_ppo(self) -> None:
+        # Ratio 1.5: clipped at 1.2 for A = 1, free for A = -1. Ratio 4: at most 3 for A = -1.
+        logs = [math.log(1.5), math.log(1.5), math.log(4)]
+        tokens = _tokens(logs, [0, 0, 0], [1, -1, -1])
+        losses, clipped = token_losses(tokens, _PLAIN)
+        self.assertTrue(torch.allclose(losses, torch.tensor([-1.2, 1.5, 3.0], dtype=torch.float64)))
+        self.assertEqual(clipped.tolist(), [True, False, True])
+        losses.sum().backward()
+        self.assertTrue(torch.allclose(tokens.logprobs.grad, torch.tensor([0, 1.5, 0], dtype=torch.float64)))
+
+    def test_a_token_of_the_policy_itself_has_the_gradient_of_its_advantage(self) -> None:
+        tokens = _tokens([-1.0, -2.0], [-1.0, -2.0], [0.5, -0.5])
+        token_losses(tokens, _PLAIN)[0].sum().backward()
+        self.assertTrue(torch.allclose(tokens.logprobs.grad, torch.tensor([-0.5, 0.5], dtype=torch.float64)))
+
+    def test_gspo_has_one_ratio_for_an_episode(self) -> None:
+        # The geometric mean of 2 and 1/2 is 1.
+        tokens = _tokens([math.log(2), -math.log(2)], [0, 0], [1, 1])
+        losses, _ = token_losses(tokens, Objective("policy", ("gspo",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))
+        self.assertTrue(torch.allclose(losses, torch.tensor([-1.0, -1.0], dtype=torch.float64)))
+
+    def test_k3_is_a_straight_line_beyond_a_ratio_of_2(self) -> None:
+        x = torch.tensor([0.0, -1.0, 15.0], dtype=torch.float64, requires_grad=True)
+        values = bounded_k3(x)
+        self.assertTrue(torch.allclose(values, torch.tensor([0, math.exp(-1), 15 + 1 - 2 * math.log(2)], dtype=torch.float64)))
+        values.sum().backward()
+        self.assertTrue(torch.allclose(x.grad, torch.tensor([0, math.exp(-1) - 1, 1], dtype=torch.float64)))
+
+    def test_ratios_are_counted_in_their_bins(self) -> None:
+        sums = ratio_sums(torch.tensor([0.0, math.log(3), -3.0], dtype=torch.float64))
+        self.assertEqual(sums["histogram"], [1, 0, 0, 0, 1, 0, 0, 1, 0])
+        self.assertAlmostEqual(sums["ratios"], 1 + 3 + math.exp(-3))
+
+
+class Steps(unittest.TestCase):
+    def test_the_first_step_goes_by_the_learning_rate_and_decays_matrices_alone(self) -> None:
+        settings = {"beta1": 0.9, "beta2": 0.95, "learningRate": 0.1, "gradientClip": 1.0, "weightDecay": 0.5, "epsilon": 0.0}
+        matrix, norm = torch.ones(1, 1), torch.ones(1)
+        gradient = torch.tensor([0.6])
+        moments = Moments({"m": torch.zeros(1, 1), "n": torch.zeros(1)}, {"m": torch.zeros(1, 1), "n": torch.zeros(1)}, 0)
+        adamw_step({"m": (matrix, gradient.reshape(1, 1), True), "n": (norm, gradient, False)}, moments, settings, 0.5)
+        # A first step is the learning rate in the gradient's direction: 1 · (1 - 0.05) - 0.1, and 1 - 0.1.
+        self.assertAlmostEqual(float(matrix), 0.85, places=6)
+        self.assertAlmostEqual(float(norm), 0.9, places=6)
+
+
+class Batches(unittest.TestCase):
+    def test_draws_are_those_of_perdure(self) -> None:
+        # identity/identity.ts: seedOf(7, 0) and the first uniform of uniforms(1); learning/shuffled.ts.
+        self.assertEqual(seed_of(7, 0), 2049036381)
+        self.assertAlmostEqual(next(uniforms(1)), 0.6270739405881613, places=12)
+        self.assertEqual(shuffled([0, 1, 2], iter([0.0, 0.0])), [1, 2, 0])
+
+    def test_each_episode_with_a_counted_token_is_in_one_minibatch(self) -> None:
+        batch = _batch([4, 3, 5, 2, 6], [[2], [], [1, 3], [1], [5]])
+        for parts in divided(batch, 3, 4, 9):
+            found = sorted(episode for part in parts for episode in part.episodes)
+            self.assertEqual(found, [(0, 4), (7, 12), (12, 14), (14, 20)])
+            for part in parts:
+                self.assertAlmostEqual(sum(float(part.weights[begin:end].sum()) for begin, end in part.episodes), 1.0)
+
+    def test_micro_batches_keep_to_the_limit_and_leave_ends_out(self) -> None:
+        micros = micro_batches(_batch([9, 4, 3], [[2, 5], [3], [1]]), 8)
+        # Spans of 5, 3 and 1: what is before the last counted token.
+        self.assertEqual([tuple(micro.tokens.shape) for micro in micros], [(1, 5), (2, 3)])
+        self.assertEqual([micro.sources.tolist() for micro in micros], [[2, 5], [12, 14]])
+
+
+class Files(unittest.TestCase):
+    def test_what_is_written_is_read(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.safetensors")
+            numbers = {"b": torch.arange(6, dtype=torch.float32).reshape(2, 3), "a": torch.tensor([1, 2], dtype=torch.int32)}
+            slots = [Slot(name, tensor.dtype, tuple(tensor.shape), lambda tensor=tensor: tensor) for name, tensor in numbers.items()]
+            write_tensors(path, slots, {"step": "3"})
+            file = TensorFile(path, "backend")
+            self.assertEqual(file.metadata, {"step": "3"})
+            for name, tensor in numbers.items():
+                self.assertTrue(torch.equal(file[name], tensor))
+            with self.assertRaises(TrainerFault):
+                file["c"]
+
+
+if __name__ == "__main__":
+    unittest.main()

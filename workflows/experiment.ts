@@ -1,0 +1,190 @@
+/**
+ * Experiment: the runs of all arms and seeds, each a training run of its own, so many at a time.
+ *
+ * Invariants
+ * - [EXPERIMENT-1] Every run of the plan is begun once, under its identity, however often the experiment is started or
+ *   continues as new; what the store has of it counts.
+ * - [EXPERIMENT-2] At most `parallel` runs are in progress, but for those that were when it was told to do with fewer, or were
+ *   resumed from outside.
+ * - [EXPERIMENT-3] Of runs with the same warm start one makes it; the others begin when it is there to be found.
+ * - A run that fails or is stopped ends itself alone. It is taken in again when the experiment is continued.
+ * - Runs outlive the experiment: one that is cancelled leaves them as they are.
+ */
+import {
+  allHandlersFinished,
+  condition,
+  isCancellation,
+  log,
+  makeContinueAsNewFunc,
+  ParentClosePolicy,
+  setCurrentDetails,
+  setHandler,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { RunId } from '../identity/identity.ts'
+import { startOnce } from './child-watch.ts'
+import { experimentActivities } from './dispatch.ts'
+import { reasonOf } from './failure-reason.ts'
+import { dashboardLink, table, workflowLink } from './links.ts'
+import {
+  continueExperiment,
+  type ExperimentPlan,
+  type ExperimentRun,
+  type ExperimentRunEnding,
+} from './messages.ts'
+import { here, idHere } from './place.ts'
+import { trainingRun } from './training-run.ts'
+import { trainingStart } from './training-start.ts'
+import { initialState } from './training-state.ts'
+
+/** Where the runs of an experiment stand. */
+interface Course {
+  readonly plan: ExperimentPlan
+  parallel: number
+  readonly waiting: ExperimentRun[]
+  readonly active: Map<RunId, ExperimentRun>
+  /** Runs whose warm start is not there yet. */
+  readonly warming: Map<RunId, number>
+  readonly ended: Map<RunId, ExperimentRunEnding['status']>
+}
+
+/** Does the runs of an experiment. @returns how each of them ended, in the order of the plan */
+export async function experiment(plan: ExperimentPlan): Promise<readonly ExperimentRunEnding[]> {
+  const course: Course = {
+    plan,
+    parallel: plan.parallel,
+    waiting: [],
+    active: new Map(),
+    warming: new Map(),
+    ended: new Map(),
+  }
+  setHandler(continueExperiment, ({ parallel }) => {
+    course.parallel = parallel
+    takeInAgain(course)
+  })
+  const { experiment: name } = plan
+  await experimentActivities.recordExperiment({ experiment: name, hasEnded: false })
+  await takeInKnown(course)
+  const isOver = () => course.active.size === 0 && course.waiting.length === 0
+  while (!isOver()) {
+    tell(course)
+    for (let next = nextOf(course); next !== undefined; next = nextOf(course)) enter(course, next)
+    await condition(() => isOver() || nextOf(course) !== undefined || workflowInfo().continueAsNewSuggested)
+    if (workflowInfo().continueAsNewSuggested) await continueInNewExecution(course)
+  }
+  tell(course)
+  await experimentActivities.recordExperiment({ experiment: name, hasEnded: true })
+  // A continuation that came meanwhile is not lost: the next execution takes it in.
+  if (!isOver()) await continueInNewExecution(course)
+  return plan.runs.map(({ run }) => ({ run, status: course.ended.get(run) ?? 'lost' }))
+}
+
+/** What the store knows of the runs: those in progress are watched first, those that have ended are left. */
+async function takeInKnown(course: Course): Promise<void> {
+  const { runs } = course.plan
+  const { known } = await experimentActivities.findRuns({ runs: runs.map(({ run }) => run) })
+  for (const each of runs) {
+    const status = known[each.run]
+    if (status === undefined) course.waiting.push(each)
+    else if (status === 'running') enter(course, each)
+    else course.ended.set(each.run, status)
+  }
+}
+
+/** Runs that have ended without being done may have been resumed. */
+function takeInAgain(course: Course): void {
+  for (const each of course.plan.runs) {
+    const status = course.ended.get(each.run)
+    if (status === undefined || status === 'done') continue
+    course.ended.delete(each.run)
+    course.waiting.push(each)
+  }
+}
+
+/** The next run that may begin; undefined while none may. */
+function nextOf({ active, parallel, waiting, warming }: Course): ExperimentRun | undefined {
+  if (active.size >= parallel) return undefined
+  const beingMade = new Set(warming.values())
+  return waiting.find(({ warmStart }) => !beingMade.has(warmStart))
+}
+
+function enter(course: Course, run: ExperimentRun): void {
+  const at = course.waiting.indexOf(run)
+  if (at >= 0) course.waiting.splice(at, 1)
+  course.active.set(run.run, run)
+  course.warming.set(run.run, run.warmStart)
+  // Beside the others: what it ends with is written down, whatever it is.
+  void train(course, run)
+}
+
+async function train(course: Course, each: ExperimentRun): Promise<void> {
+  const { run } = each
+  let status: ExperimentRunEnding['status'] = 'lost'
+  try {
+    status = await endingOfRun(course, each)
+  } catch (error) {
+    if (isCancellation(error)) return
+    log.warn('a run of the experiment could not be done', { run, reason: reasonOf(error) })
+  }
+  course.warming.delete(run)
+  course.active.delete(run)
+  course.ended.set(run, status)
+  tell(course)
+}
+
+async function endingOfRun(course: Course, each: ExperimentRun): Promise<ExperimentRunEnding['status']> {
+  const { experiment: name } = course.plan
+  const { run } = each
+  const { config, created, status } = await experimentActivities.beginRun({ experiment: name, run: each })
+  if (status !== 'running') return status
+  if (config !== undefined)
+    await startOnce(() =>
+      startChild(trainingRun, {
+        ...trainingStart(initialState(run, config, created), here()),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+      }),
+    )
+  const [ending] = await Promise.all([awaitEnd(run), awaitWarmStart(course, run)])
+  return ending
+}
+
+async function awaitEnd(run: RunId): Promise<ExperimentRunEnding['status']> {
+  for (;;) {
+    const { status } = await experimentActivities.awaitRun({ run, workflowId: idHere(run) })
+    if (status !== null) return status
+  }
+}
+
+async function awaitWarmStart(course: Course, run: RunId): Promise<void> {
+  for (let isOver = false; !isOver; ) ({ isOver } = await experimentActivities.awaitWarmStart({ run }))
+  course.warming.delete(run)
+}
+
+/** In a new execution, on the newest build of the workflows. */
+async function continueInNewExecution({ plan, parallel }: Course): Promise<never> {
+  await condition(allHandlersFinished)
+  const continueAsNew = makeContinueAsNewFunc<typeof experiment>({
+    initialVersioningBehavior: 'AUTO_UPGRADE',
+  })
+  return continueAsNew({ ...plan, parallel })
+}
+
+/** What a person reads of it in the Temporal UI. */
+function tell({ plan, active, ended, parallel }: Course): void {
+  const place = here()
+  const done = [...ended.values()].filter((status) => status === 'done').length
+  const rows = plan.runs.map(({ run, arm, seed }) => [
+    workflowLink(place, run),
+    arm,
+    `${seed}`,
+    ended.get(run) ?? (active.has(run) ? 'in progress' : 'waiting'),
+  ])
+  const { dashboardUrl, experiment: name } = plan
+  const parts = [
+    `**${done} of ${plan.runs.length} runs done** · ${parallel} at a time`,
+    table(['run', 'arm', 'seed', 'state'], rows),
+    ...(dashboardUrl === undefined ? [] : [`Dashboard: ${dashboardLink(dashboardUrl, 'experiments', name)}`]),
+  ]
+  setCurrentDetails(parts.join('\n\n'))
+}
