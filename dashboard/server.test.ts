@@ -449,6 +449,15 @@ test('a page hears of every run, of what is played, and of what ends while it li
   await reader.cancel()
 })
 
+test('a group that was cut off with its run is shown by its episodes, as given up', async () => {
+  const run = await addRun(home, 'cut-run')
+  const group = groupId(run, 0)
+  await addEpisode(home, { id: episodeId(group, 0, 0), won: false })
+  expect(await ask(groupRoute(group))).toMatchObject({ status: 'running', total: 1 })
+  await home.store.runs.setStatus(run, 'stopped', { ended: 5000 })
+  expect(await ask(groupRoute(group))).toMatchObject({ status: 'abandoned', total: 1, update: null })
+})
+
 // [LIVE-3]
 test('a run that has ended is reported again when an evaluation of it begins', async () => {
   const run = await addRun(home, 'ended-run')

@@ -74,7 +74,8 @@ async function followed(): Promise<ReadonlyMap<string, string>> {
   await at('#/', async (page) => {
     for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
       await page.goto(url + address)
-      await page.locator('main h1').first().waitFor()
+      // A page that says why it shows nothing is named with its words, not waited for.
+      await page.locator('main h1, main [role=alert]').first().waitFor()
       await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined)
       found.set(address, (await page.locator('main').textContent()) ?? '')
       expect(await page.getByRole('alert').allInnerTexts(), address).toEqual([])

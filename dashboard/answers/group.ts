@@ -45,7 +45,7 @@ export async function groupAnswer(
   const run = await knownRun(shown, parent.run)
   const kind = kindOf(id)
   const all = await shown.store.episodes.list(parent.id)
-  const facts = (await factsOf(shown, parent.id, kind)) ?? playingFacts(run, parent.id, all)
+  const facts = (await factsOf(shown, parent.id, kind)) ?? unrecordedFacts(run, parent.id, all)
   if (facts === undefined || (kind === 'branch' && all.length === 0))
     throw new Refused('unknown', `run ${parent.run} has no group, evaluation or branch ${id}`)
   const update = facts.update === null ? undefined : await learntGroups.update(run, facts.update)
@@ -129,17 +129,24 @@ async function factsOf(
   return { version: Number(version), status: 'complete', update: null }
 }
 
-/** Of a group that is played: the store has its episodes, and the group itself when it has ended. */
-function playingFacts(
-  { id: run, state }: ShownRun,
+/**
+ * Of a group that the store has episodes of, and not yet the group itself: that is recorded when it has ended, and never of one
+ * that was cut off with its run.
+ */
+function unrecordedFacts(
+  { id: run, record, state }: ShownRun,
   id: ParentId,
   episodes: readonly StoredEpisode[],
 ): ParentFacts | undefined {
-  const isPlaying = episodes.some((episode) => !isSealed(episode))
-  if (kindOf(id) !== 'group' || !isPlaying) return undefined
+  if (kindOf(id) !== 'group' || episodes.length === 0) return undefined
   // What the run last stored of itself may be from before it was admitted: then it is of the newest version.
   const admitted = state.inFlight.find(({ number }) => groupId(run, number) === id)
-  return { version: admitted?.version ?? state.version, status: 'running', update: null }
+  const isPlaying = record.status === 'running' || episodes.some((episode) => !isSealed(episode))
+  return {
+    version: admitted?.version ?? state.version,
+    status: isPlaying ? 'running' : 'abandoned',
+    update: null,
+  }
 }
 
 /** By episode, the advantage within the group. */
