@@ -7,22 +7,27 @@
  * - A run that ends without a report counts as a failure.
  *
  * With arguments (`npm test -- learning`) only those tests run. `npm test -- --chaos` is what CI runs: the long
- * tests too (`*.long.test.ts`), and five faults of each kind after all the rest. `npm test -- --vllm` installs vLLM
- * where it is missing (3.4 GB) and runs the tests that need it, or those that are named.
+ * tests too (`*.long.test.ts`), and five faults of each kind after all the rest. `npm test -- --vllm` installs vLLM and
+ * SGLang where they are missing (3.7 GB) and runs the tests that need them, or those that are named.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sglangPython } from './sglang-environment.mjs'
 import { vllmPython } from './vllm-environment.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = join(root, 'node_modules', '.bin')
 const [isChaotic, withVllm] = ['--chaos', '--vllm'].map((flag) => process.argv.includes(flag))
 const named = process.argv.slice(2).filter((argument) => argument !== '--chaos' && argument !== '--vllm')
-const filters = withVllm && !isChaotic && named.length === 0 ? ['vllm-'] : named
-const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`, ...(withVllm && vllm()) }
+const filters = withVllm && !isChaotic && named.length === 0 ? ['vllm-', 'sglang-'] : named
+const env = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+  ...(withVllm && realServers()),
+}
 
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
@@ -33,9 +38,12 @@ if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
 console.log(`${tests.passed + checks.passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-/** The tests with vLLM must run, then. */
-function vllm() {
-  return { PERDURE_VLLM_PYTHON: vllmPython(), PERDURE_REQUIRE_VLLM: '1' }
+/** The tests with vLLM and SGLang must run, then. */
+function realServers() {
+  return {
+    ...{ PERDURE_VLLM_PYTHON: vllmPython(), PERDURE_REQUIRE_VLLM: '1' },
+    ...{ PERDURE_SGLANG_PYTHON: sglangPython(), PERDURE_REQUIRE_SGLANG: '1' },
+  }
 }
 
 function runTests() {
@@ -45,7 +53,7 @@ function runTests() {
     const status = run('vitest', [
       'run',
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
-      // A server of vLLM keeps two cores busy by itself.
+      // A server of vLLM or SGLang keeps two cores busy by itself.
       ...(withVllm ? ['--no-file-parallelism'] : []),
       ...leftOut(),
       ...filters,

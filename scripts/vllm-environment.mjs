@@ -65,14 +65,15 @@ function pip(verb, ...words) {
   done(python, ['-m', 'pip', verb, '--quiet', ...words])
 }
 
-function done(command, words) {
+/** What a command writes. @throws Error it failed */
+export function done(command, words) {
   const { status, stdout } = tried(command, words)
   if (status !== 0)
-    throw new Error(`${command} ${words.slice(0, 4).join(' ')} … failed; vLLM is not installed`)
+    throw new Error(`${command} ${words.slice(0, 4).join(' ')} … failed; nothing more is installed`)
   return stdout
 }
 
-function tried(command, words, errors = 'inherit') {
+export function tried(command, words, errors = 'inherit') {
   return spawnSync(command, words, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', errors],

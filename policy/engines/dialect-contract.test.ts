@@ -58,7 +58,7 @@ it('a turn that is cancelled is aborted at SGLang by its name', async () => {
   const dialect = dialects.find(({ protocol }) => protocol === sglangProtocol)
   if (dialect === undefined) throw new RangeError('no dialect of SGLang')
   const server = await startHostileServer((call) =>
-    call.path === '/generate' && call.body.rid !== 'turn'
+    call.path === '/generate' && call.body.rid !== 'turn;'
       ? dialect.answer(call, dirOf('base'))
       : call.path === '/generate'
         ? silence
@@ -72,12 +72,12 @@ it('a turn that is cancelled is aborted at SGLang by its name', async () => {
   const controller = new AbortController()
   const turn = engine.sample(request({ id: 'turn' }), controller.signal)
   turn.catch(() => undefined)
-  await expect.poll(() => server.calls.filter(({ body }) => body?.rid === 'turn').length).toBe(1)
+  await expect.poll(() => server.calls.filter(({ body }) => body?.rid === 'turn;').length).toBe(1)
   controller.abort(new Error('no longer wanted'))
   await expect(turn).rejects.toThrow('no longer wanted')
   await expect
     .poll(() => server.calls.at(-1))
-    .toMatchObject({ path: '/abort_request', body: { rid: 'turn' } })
+    .toMatchObject({ path: '/abort_request', body: { rid: 'turn;' } })
   await engine.close()
   await server.close()
 })

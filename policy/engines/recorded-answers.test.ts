@@ -86,7 +86,7 @@ it('vLLM is asked for the temperature alone, whatever the model’s own settings
 // [SGLANG-1]
 it('SGLang is asked for the temperature alone, and for the logprobs of what it samples', () => {
   expect(sglangProtocol.request(ask).body).toMatchObject({
-    rid: 'demo/g1/s0/a0/t2-1',
+    rid: 'demo/g1/s0/a0/t2-1;',
     input_ids: [1, 2, 3],
     sampling_params: { top_p: 1, top_k: -1, min_p: 0, ignore_eos: true, stop_token_ids: [7] },
     return_logprob: true,

@@ -13,6 +13,7 @@
  *   once it is not needed and no request of it is open. What a server does not have any more is loaded again.
  * - [SERVED-7] A version is sampled from only once its canary was right beside those of the versions that are at the server already, all
  *   in one batch; so at each server versions are checked one after the other.
+ * - [SERVED-8] Each try of a request has a name of its own: the server may still compute an earlier one, and refuse its name.
  * - After `close` a server is asked for nothing but to unload, and every request that had no answer has failed.
  */
 import { randomUUID } from 'node:crypto'
@@ -194,10 +195,12 @@ export class ServedEngine implements Engine {
     const model = this.#versions.get(version)
     if (model === undefined) throw notLoadedFault(version)
     const { vocabulary } = model
-    for (let tries = this.#servers.length * triesPerServer; ; tries--) {
+    const most = this.#servers.length * triesPerServer
+    for (let tried = 1; ; tried++) {
       const server = await this.#serverFor(version, key, signal)
       try {
-        const own = { ...ask, adapter: this.#adapters.nameOf(model.adapter) }
+        const id = tried === 1 ? ask.id : `${ask.id}.${tried}`
+        const own = { ...ask, id, adapter: this.#adapters.nameOf(model.adapter) }
         const answer = await this.#answer(server, own, vocabulary, signal)
         const sampled = checkedAnswer(answer, { ask, version, vocabulary, name: server.name })
         this.#count(answer, ask)
@@ -207,7 +210,7 @@ export class ServedEngine implements Engine {
         const fault = this.#adapters.asLoss(refused, model.adapter)
         if (!(fault instanceof EngineFault) || fault.kind !== 'unreachable') throw fault
         this.#lose(server, fault)
-        if (tries <= 1) throw fault
+        if (tried >= most) throw fault
       }
     }
   }

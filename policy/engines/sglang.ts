@@ -5,10 +5,20 @@
  *
  * Invariants
  * - [SGLANG-1] Every sampler but the temperature is switched off by name, and only the policy's own ends end an action.
+ * - [SGLANG-2] No request's name is the beginning of another's: an abort ends every request whose name begins with the one that it names.
+ * - [SGLANG-3] An adapter that ends the server is never loaded: one of `up_proj` without `gate_proj`, or of any of `q_proj`, `k_proj` and
+ *   `v_proj` without both `q_proj` and `v_proj`. The server keeps these as one matrix; it loads some of those adapters, and dies of the
+ *   first request for them.
  */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
-import type { EngineDefinition } from './engine.ts'
+import type { AdapterTarget } from '../../learning/adapter-targets.ts'
+import { parseAdapterConfig } from '../checkpoints/adapter-config.ts'
+import { adapterFiles } from '../checkpoints/manifest.ts'
+import { type EngineDefinition, EngineFault } from './engine.ts'
 import { openServedEngine } from './served.ts'
+import { modelIn, type ServedModel } from './served-model.ts'
 import type { ServerProtocol } from './server-protocol.ts'
 
 /** Logprob, token id, and its text where one was asked for. */
@@ -30,14 +40,14 @@ export const sglangProtocol: ServerProtocol = {
   readyPath: '/health',
   ownPath: '/get_model_info',
   // A closed connection ends what is computed only where the server notices it.
-  abort: (id) => ({ path: '/abort_request', body: { rid: id } }),
+  abort: (id) => ({ path: '/abort_request', body: { rid: ridOf(id) } }),
   temperatureAdvice: 'start it without SGLANG_RETURN_ORIGINAL_LOGPROB',
 
   adapters: {
     load: ({ name, dir }) => ({ path: '/load_lora_adapter', body: { lora_name: name, lora_path: dir } }),
     unload: (name) => ({ path: '/unload_lora_adapter', body: { lora_name: name } }),
     isThere: (message) => /already (been )?loaded/i.test(message),
-    isGone: (message) => /not (been )?loaded|not found/i.test(message),
+    isGone: (message) => /(not|never) (been )?loaded|not found/i.test(message),
     isUnfit: (message) => /lora rank|max_lora_rank|not support/i.test(message),
     advice:
       'start it with --enable-lora, --max-lora-rank of policy.lora.rank at least and --lora-target-modules, on a machine that has the folder',
@@ -47,7 +57,7 @@ export const sglangProtocol: ServerProtocol = {
     path: '/generate',
     body: {
       ...(adapter === undefined ? {} : { lora_path: adapter }),
-      rid: id,
+      rid: ridOf(id),
       input_ids: [...context],
       sampling_params: {
         max_new_tokens: maxNewTokens,
@@ -91,5 +101,35 @@ export const sglangProtocol: ServerProtocol = {
 export const sglangEngine: EngineDefinition = {
   name: sglangProtocol.name,
   capabilities: sglangProtocol.capabilities,
-  open: (options) => openServedEngine(sglangProtocol, options),
+  open: (options) => openServedEngine(sglangProtocol, { ...options, modelOf: loadableModelIn }),
+}
+
+/** Ends with what no identity contains. */
+function ridOf(id: string): string {
+  return `${id};`
+}
+
+/** @throws EngineFault `unsupported`: an adapter that ends the server @throws CheckpointFault */
+async function loadableModelIn(dir: string, version: string): Promise<ServedModel> {
+  const model = await modelIn(dir, version)
+  if (model.adapter === undefined) return model
+  const file = join(dir, adapterFiles.config)
+  const { targets } = parseAdapterConfig(await readFile(file, 'utf8'), file)
+  const missing = missingBeside(targets)
+  if (missing.length > 0)
+    throw new EngineFault(
+      'unsupported',
+      `sglang cannot serve an adapter of ${targets.join(', ')}: it needs ${missing.join(', ')} too; set policy.lora.targets`,
+    )
+  return model
+}
+
+/** What SGLang needs beside an adapter's matrices; for `k_proj` and `up_proj` it puts zeros. */
+function missingBeside(targets: readonly AdapterTarget[]): readonly AdapterTarget[] {
+  const has = (...some: readonly AdapterTarget[]) => some.some((target) => targets.includes(target))
+  const needed: readonly AdapterTarget[] = [
+    ...(has('q_proj', 'k_proj', 'v_proj') ? (['q_proj', 'v_proj'] as const) : []),
+    ...(has('up_proj') ? (['gate_proj'] as const) : []),
+  ]
+  return needed.filter((target) => !targets.includes(target))
 }
