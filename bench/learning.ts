@@ -26,7 +26,7 @@ import { sharesOfMainThread } from './learning/main-thread.ts'
 import { openRun, warmStart } from './learning/opened-run.ts'
 import { lineOf, perUpdate, type Span, sumOf, type Taken, watchUpdates } from './learning/update-watch.ts'
 
-/** `--updates` and `--skip` of each turn, `--turns`, `--demonstrations` of the warm start or `--from` a checkpoint. */
+/** `--updates` and `--skip` of each turn, `--turns`, other `--demonstrations` of the warm start or `--from` a checkpoint. */
 export interface Options {
   readonly updates?: number
   readonly skip?: number
@@ -35,8 +35,6 @@ export interface Options {
   readonly from?: string
 }
 
-/** Enough that some episodes are won, so that there is something to learn from. */
-const fewDemonstrations = 1500
 /** More than are ever made. */
 const manyUpdates = 1000
 
@@ -71,12 +69,10 @@ export async function bench(options: Options): Promise<readonly Figure[]> {
 }
 
 /** Makes the policy that both start from. @returns the default run, without its warm start and evaluations */
-async function warmStarted(
-  directory: string,
-  { demonstrations = fewDemonstrations, from }: Options,
-): Promise<RunConfig> {
+async function warmStarted(directory: string, { demonstrations, from }: Options): Promise<RunConfig> {
   const file = join(packageRoot, 'examples', 'household.yaml')
-  const config = loadConfig({ file, set: [`warmStart.demonstrations=${demonstrations}`, 'rollout.refill=0'] })
+  const fewer = demonstrations === undefined ? [] : [`warmStart.demonstrations=${demonstrations}`]
+  const config = loadConfig({ file, set: [...fewer, 'rollout.refill=0'] })
   return {
     ...config,
     policy: { ...config.policy, from: from ?? (await warmStart(join(directory, 'warm-start'), config)) },
