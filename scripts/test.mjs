@@ -7,7 +7,7 @@
  * - A run that ends without a report counts as a failure.
  *
  * With arguments (`npm test -- learning`) only those tests run. `npm test -- --chaos` is what CI runs: the long
- * tests too (`*.long.test.ts`), and five faults of each kind after all the rest. `npm test -- --vllm` installs vLLM and
+ * tests too (`*.long.test.ts`), and three faults of each kind after all the rest. `npm test -- --vllm` installs vLLM and
  * SGLang where they are missing (3.7 GB) and runs the tests that need them, or those that are named.
  */
 import { spawnSync } from 'node:child_process'
@@ -103,7 +103,7 @@ function runChecks() {
     ['unused code', 'knip', []],
     ['numbered invariants and their tests', 'node', ['scripts/invariants.ts']],
     ...(isChaotic
-      ? [['five faults of each kind', 'node', ['bench/chaos/run.ts', '--each', '5', '--deployments', '4']]]
+      ? [['three faults of each kind', 'node', ['bench/chaos/run.ts', '--each', '3', '--deployments', '4']]]
       : []),
   ]
   let failed = 0

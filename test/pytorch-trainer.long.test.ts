@@ -47,6 +47,8 @@ describe.skipIf(python === undefined)('the PyTorch trainer (skipped where no PyT
     process.env.PYTHONPATH = trainerFolder
     folder = await mkdtemp(join(tmpdir(), 'perdure-pytorch-'))
     process.env[rankMark] = folder
+    // A thread of PyTorch that waits by itself takes the core that another test needs.
+    process.env.OMP_WAIT_POLICY = 'passive'
     embedded = createTrainer({ threads: 1 })
     fixture = await fixtureIn(folder, embedded)
   })
@@ -55,6 +57,7 @@ describe.skipIf(python === undefined)('the PyTorch trainer (skipped where no PyT
     if (before === undefined) delete process.env.PYTHONPATH
     else process.env.PYTHONPATH = before
     delete process.env[rankMark]
+    delete process.env.OMP_WAIT_POLICY
     await embedded.close()
     await rm(folder, { recursive: true, force: true })
   })
