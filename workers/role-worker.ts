@@ -66,7 +66,8 @@ export async function createRoleWorker(
       workflowBundle: workflows,
       maxCachedWorkflows,
       maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
-      maxConcurrentWorkflowTaskExecutions: 100,
+      // An episode holds its task as long as it plays in blocks: with fewer, others and their groups wait for a place.
+      maxConcurrentWorkflowTaskExecutions: usuallyCached,
       // What a dead worker had cached waits that long for it; a busy one costs a replay when it is later.
       stickyQueueScheduleToStartTimeout: '5 seconds',
     }),
