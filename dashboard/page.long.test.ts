@@ -288,6 +288,12 @@ describe.skipIf(absent !== undefined)(`the page${absent === undefined ? '' : ` (
     })
   })
 
+  test('an episode shows how its instance is played', async () => {
+    await at(addressOf({ view: 'episode', episode }), async (page) => {
+      await page.getByRole('region', { name: 'Play it yourself' }).getByText('perdure env play').waitFor()
+    })
+  })
+
   test('tokens that were read are folded, and reached by a link of their own', async () => {
     await at(addressOf({ view: 'episode', episode }), async (page) => {
       const read = page.getByRole('group', { name: 'Tokens read before turn 0' })

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const gates = [{ suite: 'few', drop: 0.1 }]
   for (const name of ['first', 'second']) {
     const config = {
-      tasks: [{ task: 'echo', from: './echo' }],
+      tasks: [{ task: 'echo', from: './echo', settings: { say: "it's" } }],
       learning: { clipHigh: name === 'first' ? 0.2 : 0.3 },
       evaluation: { suites, gates },
     }
@@ -259,7 +259,8 @@ describe('the answers', () => {
   })
 
   test('a trajectory has turns, tokens and, by the rules, what the update made of them', async () => {
-    const { turns, ending, learnt, hasTexts, row } = await ask(trajectoryRoute('first/g0/s1/a0'))
+    const { turns, ending, learnt, hasTexts, row, play } = await ask(trajectoryRoute('first/g0/s1/a0'))
+    expect(play).toBe(`perdure env play ./echo --instance i0 --settings '{"say":"it'\\''s"}'`)
     expect(row).toMatchObject({ outcome: 'turn_limit', update: 1 })
     expect(turns).toHaveLength(2)
     expect(turns[1]?.action).toMatchObject({

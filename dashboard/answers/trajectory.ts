@@ -82,11 +82,28 @@ export async function trajectoryAnswer(
     ...(lesson === undefined ? {} : { learnt: lesson }),
     hasTexts: tokenizer !== undefined,
     branching: branchingOf(run, episode),
+    play: playCommand(run, episode),
     before: siblings[at - 1] ?? null,
     after: siblings[at + 1] ?? null,
     ...shown.temporalPage(episode.id),
     ...(damaged === undefined ? {} : { damaged }),
   }
+}
+
+/** Data and settings are those of the first entry of the task in the mix. */
+function playCommand({ config }: ShownRun, { task, instance }: StoredEpisode): string {
+  const { from, data, settings = {} } = config.tasks.find((entry) => entry.task === task) ?? {}
+  const words = [
+    ...['perdure', 'env', 'play', from ?? task, '--instance', instance],
+    ...(data === undefined ? [] : ['--data', data]),
+    ...(Object.keys(settings).length === 0 ? [] : ['--settings', JSON.stringify(settings)]),
+  ]
+  return words.map(shellWord).join(' ')
+}
+
+/** A word as a shell takes it for one. */
+function shellWord(word: string): string {
+  return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 /** @throws Refused `unknown` */

@@ -24,6 +24,8 @@ export interface TrajectoryAnswer {
   readonly hasTexts: boolean
   /** Whether it can be played on from its turns, and where not, why. */
   readonly branching: { readonly isPossible: boolean; readonly because?: string }
+  /** The command by which a person plays its instance. */
+  readonly play: string
   /** Its neighbours among the samples of its parent. */
   readonly before: string | null
   readonly after: string | null

@@ -20,6 +20,7 @@ import { colouringNamed } from './episode/colouring.ts'
 import { useTurnKeys } from './episode/keys.ts'
 import { Outline } from './episode/outline.tsx'
 import { tokenAt } from './episode/placed-tokens.ts'
+import { PlayPanel } from './episode/play.tsx'
 import { TokenFacts } from './episode/token-facts.tsx'
 import { Ending, Turn } from './episode/turn.tsx'
 import { versionsText } from './episodes/table.tsx'
@@ -112,6 +113,7 @@ const Reading: FunctionComponent<ReadingProps> = ({ trajectory, turn: asked, tok
           turn={current}
           canSteer={home?.canSteer === true}
         />
+        <PlayPanel trajectory={trajectory} />
       </aside>
     </div>
   )
