@@ -97,7 +97,8 @@ const Reading: FunctionComponent<ReadingProps> = ({ trajectory, turn: asked, tok
           <Ending ending={ending} answered={turns.at(-1)} renderer={renderer} trajectory={trajectory} />
         )}
       </div>
-      <aside class="beside" aria-label="Token and state">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must be reached by keyboard */}
+      <aside class="beside" aria-label="Token and state" tabIndex={0}>
         {chosen === undefined ? null : <TokenFacts token={chosen} trajectory={trajectory} />}
         {renderer.State === undefined ? null : (
           <section class="sheet" aria-labelledby="state">
