@@ -8,11 +8,11 @@ import { runId } from '../identity/identity.ts'
 import { readArchitecture } from '../policy/checkpoints/checkpoint.ts'
 import { homeAt } from '../storage/home.ts'
 import { type ForeignEnding, type ForeignRun, samplerDifference, trainThroughKills } from './foreign-run.ts'
+import { freePort } from './free-port.ts'
 import { removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 import { ranksOf } from './ranks.ts'
 import { pythonWithTorch } from './torch.ts'
 import { startDialectServer } from './vllm-dialect.ts'
-import { freePort } from './vllm-server.ts'
 
 const python = pythonWithTorch()
 const home = temporaryHome()

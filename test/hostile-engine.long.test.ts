@@ -13,10 +13,10 @@ import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
 import { type SamplingServer, samplerDifference } from './foreign-run.ts'
+import { freePort } from './free-port.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
 import { createCopyingTrainer, tinyConfig } from './tiny-run.ts'
 import { startDialectServer } from './vllm-dialect.ts'
-import { freePort } from './vllm-server.ts'
 
 const home = temporaryHome()
 const [base, run] = [runId('base'), runId('hostile')]

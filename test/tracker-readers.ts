@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
+import { freePort } from './free-port.ts'
 import { eventually } from './perdure-process.ts'
 
 const run = promisify(execFile)
@@ -97,14 +98,6 @@ export async function startMlflow(folder: string, python: string): Promise<Mlflo
     throw error
   }
   return stopped
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }
 
 /** What `wandb sync` uploads of an offline folder. */

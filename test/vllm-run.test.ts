@@ -10,10 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { type ForeignEnding, type ForeignRun, samplerDifference, trainThroughKills } from './foreign-run.ts'
+import { freePort } from './free-port.ts'
 import { removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 import { hasSmolLM2, writeSmolLM2 } from './smollm2.ts'
 import { pythonWithTorch } from './torch.ts'
-import { freePort, pythonWithVllm, startVllmServer } from './vllm-server.ts'
+import { pythonWithVllm, startVllmServer } from './vllm-server.ts'
 
 const vllm = pythonWithVllm()
 const torch = pythonWithTorch()

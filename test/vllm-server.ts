@@ -4,8 +4,6 @@
  * Invariants
  * - Where there is none the reason is reported; `npm test -- --vllm` installs it, and then its absence is a failure.
  */
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 /** Adapters of this rank at most are loaded; vLLM takes few values. */
@@ -36,17 +34,6 @@ export interface VllmSettings {
   /** A port that is free. */
   readonly port: number
   readonly flags?: readonly string[]
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port')
-  return address.port
 }
 
 /** Starts one and waits until it answers. @throws Error with what it wrote */

@@ -13,6 +13,7 @@ import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/reward.ts'
+import { shellWord } from '../../machine/shell-word.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
 import { actionOf, type StoredAction } from '../../storage/actions.ts'
@@ -98,12 +99,12 @@ function playCommand({ config }: ShownRun, { task, instance }: StoredEpisode): s
     ...(data === undefined ? [] : ['--data', data]),
     ...(Object.keys(settings).length === 0 ? [] : ['--settings', JSON.stringify(settings)]),
   ]
-  return words.map(shellWord).join(' ')
+  return words.map(typed).join(' ')
 }
 
-/** A word as a shell takes it for one. */
-function shellWord(word: string): string {
-  return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+/** As a person would write it: quoted where a shell needs it. */
+function typed(word: string): string {
+  return /^[\w./:@=-]+$/.test(word) ? word : shellWord(word)
 }
 
 /** @throws Refused `unknown` */

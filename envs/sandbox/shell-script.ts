@@ -10,6 +10,7 @@
  *
  * A command starts with the signals INT and QUIT ignored where the image has no bash (POSIX, 2.11).
  */
+import { shellWord } from '../../machine/shell-word.ts'
 
 /** The signal that ends the command in progress; nothing else sends it. */
 export const interruptSignal = 'SIGUSR1'
@@ -70,12 +71,12 @@ export function requestText({ word, script, stdin, workingDirectory, environment
   const steps = ['trap - INT QUIT USR1', 'echo 1000 >/proc/self/oom_score_adj']
   for (const [name, value] of Object.entries(environment ?? {})) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new RangeError(`"${name}" cannot name a variable`)
-    steps.push(`export ${name}=${quoted(value)}`)
+    steps.push(`export ${name}=${shellWord(value)}`)
   }
   steps.push('exec 2>&4 4>&-')
-  if (workingDirectory !== undefined) steps.push(`cd -- ${quoted(workingDirectory)} || exit`)
-  steps.push(`exec $session "$shell" -c ${quoted(script)}`)
-  const input = stdin === undefined ? '' : `printf %s ${quoted(stdin)} | `
+  if (workingDirectory !== undefined) steps.push(`cd -- ${shellWord(workingDirectory)} || exit`)
+  steps.push(`exec $session "$shell" -c ${shellWord(script)}`)
+  const input = stdin === undefined ? '' : `printf %s ${shellWord(stdin)} | `
   const source = stdin === undefined ? '</dev/null ' : ''
   return [
     'set -- /proc/[0-9]*; before=" $* "; running=1',
@@ -88,9 +89,4 @@ export function requestText({ word, script, stdin, workingDirectory, environment
 /** The text that only answers. */
 export function echoText(word: string): string {
   return `answer ${word} 0\n`
-}
-
-/** A shell word; a NUL, which no argument can hold, is left out. */
-function quoted(text: string): string {
-  return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`
 }

@@ -7,66 +7,26 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { uniforms } from '../../identity/identity.ts'
+import { freePort } from '../../test/free-port.ts'
 import type { ServerProcess } from '../../test/server-process.ts'
 import { pythonWithSglang, startSglangServer } from '../../test/sglang-server.ts'
-import { freePort } from '../../test/vllm-server.ts'
-import { compactAddedTokens } from '../chat/compact-template.ts'
-import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
-import { randomWeights } from '../sampler/random-weights.testing.ts'
-import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
-import type { Architecture } from '../transformer/architecture.ts'
 import { agreementLine, measureAgreement } from './agreement.testing.ts'
 import { contextLength, keepsTheContract, request } from './contract.testing.ts'
 import { openServedEngine, type ServedEngine, type ServedEngineSettings } from './served.ts'
+import { publishServedVersions, servedArchitecture, servedVersions } from './served-versions.testing.ts'
 import { checkServer } from './server-check.ts'
 import { sglangProtocol } from './sglang.ts'
 
-const architecture: Architecture = {
-  vocab_size: 320,
-  hidden_size: 64,
-  intermediate_size: 96,
-  num_hidden_layers: 2,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  head_dim: 32,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 4096,
-}
 const long = 4096
-const versions = [0, 1, 2]
+const versions = servedVersions
+const targets = ['q_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
 const python = pythonWithSglang()
 
 let root: string
 let port: number
 let server: ServerProcess
 const dirOf = (version: number | 'base'): string => join(root, String(version))
-
-async function publishVersions(): Promise<void> {
-  await publishCheckpoint(dirOf('base'), {
-    architecture,
-    weights: randomWeights(architecture, uniforms(3)),
-    tokenizer: trainTokenizer([], { vocabularySize: 320, addedTokens: compactAddedTokens([]) }),
-    state: { version: 0, step: 0, chat: 'compact', facts: {} },
-  })
-  const targets = ['q_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const
-  await initializeAdapter(dirOf(0), {
-    baseDir: dirOf('base'),
-    shape: { rank: 4, alpha: 8, targets },
-    seed: 1,
-  })
-  const first = await readCheckpoint(dirOf(0))
-  for (const version of versions.slice(1)) {
-    const next = uniforms(version)
-    const entries = [...(first.adapter?.weights ?? [])]
-    const weights = new Map(entries.map(([name, data]) => [name, data.map(() => 0.3 * (next() - 0.5))]))
-    const adapter = first.adapter && { ...first.adapter, weights }
-    await publishCheckpoint(dirOf(version), { ...first, adapter, state: { ...first.state, version } })
-  }
-}
 
 const start = (): Promise<ServerProcess> =>
   startSglangServer({ python: python ?? '', model: dirOf('base'), contextLength: long, adapters: 3, port })
@@ -96,7 +56,7 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'sglang-'))
     port = await freePort()
-    await publishVersions()
+    await publishServedVersions(root, targets)
     server = await start()
   }, 900_000)
   afterAll(async () => {
@@ -144,7 +104,7 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
     const answers = await Promise.all(asked)
     expect(new Set(answers.map(({ logprobs }) => logprobs.join())).size).toBe(3)
     const folders = new Map(versions.map((version) => [version, dirOf(version)]))
-    const agreement = await measureAgreement(engine, folders, architecture.vocab_size)
+    const agreement = await measureAgreement(engine, folders, servedArchitecture.vocab_size)
     console.log(agreementLine('sglang', agreement))
     expect(agreement.tokens).toBeGreaterThan(300)
     expect(agreement.mean).toBeLessThan(1e-4)
@@ -158,7 +118,7 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
       modelOf: async () => {
         const { weightScore } = await import('./weight-score.ts')
         const adapter = { name: 'other@1', dir: dirOf(2) }
-        return { vocabulary: architecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
+        return { vocabulary: servedArchitecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
       },
     })
     onTestFinished(() => engine.close())

@@ -7,65 +7,25 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { uniforms } from '../../identity/identity.ts'
-import { freePort, pythonWithVllm, startVllmServer, type VllmServer } from '../../test/vllm-server.ts'
-import { compactAddedTokens } from '../chat/compact-template.ts'
-import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
-import { randomWeights } from '../sampler/random-weights.testing.ts'
-import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
+import { freePort } from '../../test/free-port.ts'
+import { pythonWithVllm, startVllmServer, type VllmServer } from '../../test/vllm-server.ts'
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
-import type { Architecture } from '../transformer/architecture.ts'
 import { agreementLine, measureAgreement } from './agreement.testing.ts'
 import { contextLength, keepsTheContract, request } from './contract.testing.ts'
 import { openServedEngine, type ServedEngine } from './served.ts'
+import { publishServedVersions, servedArchitecture, servedVersions } from './served-versions.testing.ts'
 import { checkServer } from './server-check.ts'
 import { vllmProtocol } from './vllm.ts'
 
-/** Heads of 32: the smallest that its kernels know. */
-const architecture: Architecture = {
-  vocab_size: 320,
-  hidden_size: 64,
-  intermediate_size: 96,
-  num_hidden_layers: 2,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  head_dim: 32,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 4096,
-}
 const long = 4096
-const versions = [0, 1, 2]
+const versions = servedVersions
+const targets = ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'] as const
 const python = pythonWithVllm()
 
 let root: string
 let port: number
 let server: VllmServer
 const dirOf = (version: number | 'base'): string => join(root, String(version))
-
-async function publishVersions(): Promise<void> {
-  await publishCheckpoint(dirOf('base'), {
-    architecture,
-    weights: randomWeights(architecture, uniforms(3)),
-    tokenizer: trainTokenizer([], { vocabularySize: 320, addedTokens: compactAddedTokens([]) }),
-    state: { version: 0, step: 0, chat: 'compact', facts: {} },
-  })
-  const targets = ['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj'] as const
-  await initializeAdapter(dirOf(0), {
-    baseDir: dirOf('base'),
-    shape: { rank: 4, alpha: 8, targets },
-    seed: 1,
-  })
-  const first = await readCheckpoint(dirOf(0))
-  for (const version of versions.slice(1)) {
-    const next = uniforms(version)
-    const entries = [...(first.adapter?.weights ?? [])]
-    const weights = new Map(entries.map(([name, data]) => [name, data.map(() => 0.3 * (next() - 0.5))]))
-    const adapter = first.adapter && { ...first.adapter, weights }
-    await publishCheckpoint(dirOf(version), { ...first, adapter, state: { ...first.state, version } })
-  }
-}
 
 const start = (): Promise<VllmServer> =>
   startVllmServer({ python: python ?? '', model: dirOf('base'), contextLength: long, adapters: 3, port })
@@ -94,7 +54,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'vllm-'))
     port = await freePort()
-    await publishVersions()
+    await publishServedVersions(root, targets)
     server = await start()
   }, 900_000)
   afterAll(async () => {
@@ -133,7 +93,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
     const answers = await Promise.all(asked)
     expect(new Set(answers.map(({ logprobs }) => logprobs.join())).size).toBe(3)
     const folders = new Map(versions.map((version) => [version, dirOf(version)]))
-    const agreement = await measureAgreement(engine, folders, architecture.vocab_size)
+    const agreement = await measureAgreement(engine, folders, servedArchitecture.vocab_size)
     console.log(agreementLine('vllm', agreement))
     expect(agreement.tokens).toBeGreaterThan(300)
     expect(agreement.mean).toBeLessThan(1e-4)
@@ -147,7 +107,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
       modelOf: async () => {
         const { weightScore } = await import('./weight-score.ts')
         const adapter = { name: 'other@1', dir: dirOf(2) }
-        return { vocabulary: architecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
+        return { vocabulary: servedArchitecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
       },
     })
     onTestFinished(() => engine.close())

@@ -5,11 +5,12 @@
  * - Arguments follow the script as AgentBench passes them: `$1` is the answer, then the outputs before it.
  * - What the agent's shell carries over is kept in the agent's container and trusted by no one else.
  */
+import { shellWord } from '../../../machine/shell-word.ts'
 import type { Script } from '../item.ts'
 
 /** A shell line that becomes the script. Compiled languages are compiled into /tmp first. */
 export function lineOf(script: Script, args: readonly string[] = []): string {
-  return `exec ${commandOf(script, args).map(quoted).join(' ')}`
+  return `exec ${commandOf(script, args).map(shellWord).join(' ')}`
 }
 
 function commandOf({ language, code }: Script, args: readonly string[]): readonly string[] {
@@ -41,9 +42,5 @@ const ownVariables =
 export function continued(script: string): string {
   const save = `{ printf 'cd -- %q\\n' "$PWD"; declare -p $(compgen -v | grep -vxE '${ownVariables}'); declare -f; } > ${stateFile} 2>&1`
   const restore = `[ -r ${stateFile} ] && . ${stateFile} > /dev/null 2>&1`
-  return `exec 2>&1; ${restore}; trap ${quoted(save)} EXIT\n${script}`
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
+  return `exec 2>&1; ${restore}; trap ${shellWord(save)} EXIT\n${script}`
 }

@@ -1,0 +1,14 @@
+/** A port for a server that a test starts. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a port')
+  return address.port
+}
