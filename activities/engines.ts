@@ -12,7 +12,7 @@ import type { RunId } from '../identity/identity.ts'
 import { isSynchronous } from '../learning/admission.ts'
 import { type Engine, type EngineDefinition, EngineFault } from '../policy/engines/engine.ts'
 import { importEngine } from '../policy/engines/module-engine.ts'
-import { unmetDemand } from './engine-demands.ts'
+import { changesPolicy, unmetDemand } from './engine-demands.ts'
 
 const named: Record<EngineName, () => Promise<EngineDefinition>> = {
   embedded: async () => (await import('../policy/engines/embedded.ts')).embeddedEngine,
@@ -51,6 +51,7 @@ export async function openEngine(
     contextLength,
     // Only a synchronous run is reproducible to the byte: what else is in flight follows from timing otherwise.
     exact: isSynchronous(config.rollout),
+    trains: changesPolicy(config),
     answerMs: engineTimeoutSeconds * 1000,
     log,
   })

@@ -4,7 +4,8 @@
  * Invariants
  * - A turn is sampled once: its tokens are stored under (episode, turn), and a second attempt finds them.
  * - Token in, token out: the context is the very tokens of the earlier turns, never a text tokenized again.
- * - The stored version is the one that sampled, and the logprobs are its own.
+ * - [SAMPLING-1] The stored version is the one that sampled, token by token where there were several, and the logprobs are its own.
+ * - [SAMPLING-2] A turn that names its version, as an evaluation's does, is sampled from that one or not at all.
  * - Evaluations and branches yield to training: their turns are sampled in the background.
  * - A turn that is cancelled, or whose time is up, ends at the engine too.
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
@@ -79,6 +80,7 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
         context,
         borders,
         version,
+        exactVersion: request.version !== 'current',
         maxNewTokens: request.maxTokens,
         temperature: request.temperature,
         stopTokens: chat.stopTokens,
@@ -87,7 +89,7 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
       }
       const { result: sampled, took } = await timed(() => serving.sample(run, asked, signal))
       const { message, problems } = chat.parseAction(sampled.tokens)
-      const { tokens, logprobs, finish } = sampled
+      const { tokens, logprobs, spans, finish } = sampled
       const action = {
         episode,
         turn,
@@ -95,6 +97,7 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
         tokens,
         logprobs,
         version: sampled.version,
+        ...(spans === undefined ? {} : { spans }),
         finish,
         message,
         problems,

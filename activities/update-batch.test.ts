@@ -289,6 +289,31 @@ it('tasks with objectives of their own have the number of their loss at every ac
   expect((await collectBatch(store, ids, alike)).batch?.losses).toBeUndefined()
 })
 
+it('each token of the batch has the version that sampled it, and a turn is as old as its oldest', async () => {
+  const { store, ids } = storeOf([
+    {
+      task: 'db',
+      version: 4,
+      episodes: [1, 0].map((reward) => ({ reward, paid: reward, turns: [[4, 3]] as const })),
+    },
+  ])
+  const cut: PlayedGroups = {
+    ...store,
+    episodes: {
+      trajectory: async (id) => {
+        const trajectory = await store.episodes.trajectory(id)
+        const { versions } = trajectory
+        versions[3] = 6 // the last of the turn's three tokens
+        return trajectory
+      },
+    },
+  }
+  const { batch, figures } = await collectBatch(cut, ids, rules)
+  expect([...(batch?.versions ?? [])]).toEqual([-1, 4, 4, 6, -1, 4, 4, 6])
+  expect([...(batch?.stale ?? [])]).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+  expect(figures.staleShare).toBe(0)
+})
+
 it('an advantage of the user’s own is asked for each group, and what it says wrongly is named', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-advantage-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

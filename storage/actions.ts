@@ -4,16 +4,19 @@
  * Invariants
  * - The first write of (episode, turn) is kept: a second sampler of the same turn learns that it came late.
  * - Tokens and logprobs are read back bit for bit.
+ * - [ACTION-1] Every token has the version that sampled it: the action's, or its span's where several versions sampled the action.
  * - The context of turn t is prompt 0, action 0, …, prompt t: what is stored is the whole input of the policy.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId } from '../identity/identity.ts'
+import { areSpansOf, type VersionSpan } from '../learning/version-spans.ts'
 import type { AssistantMessage } from '../messages/message.ts'
 import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { ActionsTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
 import type { TurnTime } from './turn-time.ts'
+import { readSpans, writtenSpans } from './version-spans.ts'
 
 export interface StoredAction {
   readonly episode: EpisodeId
@@ -24,8 +27,10 @@ export interface StoredAction {
   readonly tokens: Int32Array
   /** [actionTokens] */
   readonly logprobs: Float32Array
-  /** Policy version that sampled it. */
+  /** Policy version that sampled its first token, and all of them where there are no spans. */
   readonly version: number
+  /** All tokens in their order, by the version that sampled them; absent where one sampled them all. */
+  readonly spans?: readonly VersionSpan[] | undefined
   readonly finish: 'stop' | 'length'
   readonly message: AssistantMessage
   /** What was unusable in it, as JSON; empty for a clean action. */
@@ -33,7 +38,7 @@ export interface StoredAction {
 }
 
 export interface Actions {
-  /** @param took what sampling it took @throws RangeError tokens and logprobs of different lengths */
+  /** @param took what sampling it took @throws RangeError logprobs or spans of another length than the tokens */
   put(action: StoredAction, took?: TurnTime): Promise<Precedence>
   get(episode: EpisodeId, turn: number): Promise<StoredAction | undefined>
   /** In the order of turns. */
@@ -69,6 +74,7 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
       problems: '',
       seconds: null,
       attempt: null,
+      spans: null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .compile()
@@ -82,7 +88,11 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
     .compile()
 
   return {
-    async put({ episode, turn, prompt, tokens, logprobs, version, finish, message, problems }, took) {
+    async put({ episode, turn, prompt, tokens, logprobs, version, spans, finish, message, problems }, took) {
+      if (spans !== undefined && !areSpansOf({ version, tokens }, spans))
+        throw new RangeError(
+          `action ${turn} of episode ${episode}: its spans do not begin with version ${version} and cover its ${tokens.length} tokens`,
+        )
       if (tokens.length !== logprobs.length)
         throw new RangeError(
           `action ${turn} of episode ${episode}: ${logprobs.length} logprobs, expected one for each of its ${tokens.length} tokens`,
@@ -99,6 +109,7 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
         JSON.stringify(problems),
         took?.seconds ?? null,
         took?.attempt ?? null,
+        spans === undefined ? null : writtenSpans(spans),
       ]
       return precedenceOf(await statements.write(insert, parameters))
     },
@@ -150,8 +161,21 @@ export function actionOf(row: Selectable<ActionsTable>): StoredAction {
     tokens,
     logprobs,
     version: row.version,
+    ...spansOf(row, tokens),
     finish: row.finish as StoredAction['finish'],
     message: jsonOf(row.message, `${subject}: message`),
     problems: jsonOf(row.problems, `${subject}: problems`),
   }
+}
+
+/** Where spans are, they are of all the action's tokens. @throws StorageFault `corrupt` */
+function spansOf(row: Selectable<ActionsTable>, tokens: Int32Array): Pick<StoredAction, 'spans'> {
+  if (row.spans === null) return {}
+  const subject = `action ${row.turn} of episode ${row.episode}`
+  const spans = readSpans(row.spans, subject)
+  if (areSpansOf({ version: row.version, tokens }, spans)) return { spans }
+  throw new StorageFault(
+    'corrupt',
+    `${subject} has spans of versions that do not cover its ${tokens.length} tokens; it is not used`,
+  )
 }

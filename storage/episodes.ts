@@ -25,6 +25,7 @@ import type { Observations } from './observations.ts'
 import type { EpisodesTable, Schema } from './schema.ts'
 import type { Statements } from './statements.ts'
 import { type Trajectory, trajectoryBytes, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
+import { versionsIn } from './version-spans.ts'
 
 export interface Episodes {
   insert(episode: NewEpisode): Promise<Precedence>
@@ -184,7 +185,7 @@ async function sealEpisode(
   const observations = await kept.observations.rows(id)
   const actions = await kept.actions.rows(id)
   const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
-  const versions = actions.map((row) => row.version)
+  const versions = actions.flatMap(versionsIn)
   const changes = await kept.statements.write(kept.queries.seal, [
     ending.outcome,
     ending.reward,

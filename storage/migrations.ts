@@ -113,6 +113,7 @@ const migrations: Readonly<Record<string, Migration>> = {
       sql`alter table ${sql.table(table)} add column attempt integer`,
     ]),
   ),
+  '0010_version_spans': executing(sql`alter table actions add column spans text`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

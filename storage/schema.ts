@@ -93,6 +93,8 @@ export interface ActionsTable {
   /** What it took, where that is known; as is the next. */
   seconds: number | null
   attempt: number | null
+  /** JSON: versions and how many tokens each sampled, in their order; null where `version` sampled all. */
+  spans: string | null
 }
 
 export interface UpdatesTable {

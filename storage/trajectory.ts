@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { EpisodeId } from '../identity/identity.ts'
+import { tokenVersions } from '../learning/version-spans.ts'
 import type { Message } from '../messages/message.ts'
 import { actionOf } from './actions.ts'
 import type { EpisodeEnding, SealedEpisode } from './episode.ts'
@@ -18,6 +19,7 @@ import type { ActionsTable, ObservationsTable } from './schema.ts'
 
 /** Which version sampled a turn, and where its tokens stand. */
 export interface SampledTurn {
+  /** The oldest, where several did. */
   readonly version: number
   /** Of the episode's tokens, those from `begin` to before `end`. */
   readonly begin: number
@@ -70,6 +72,7 @@ export function trajectoryChecksum(
   }
   for (const row of actions) {
     add('action', JSON.stringify([row.turn, row.version, row.finish]))
+    if (row.spans !== null) add('spans', row.spans)
     add('prompt', row.prompt)
     add('tokens', row.tokens)
     add('logprobs', row.logprobs)
@@ -135,7 +138,7 @@ export function trajectoryOf(
     tokens.set(action.tokens, at)
     logprobs.set(action.logprobs, at)
     lossMask.fill(1, at, end)
-    versions.fill(action.version, at, end)
+    versions.set(tokenVersions(action), at)
     turns.push({ version: action.version, begin: at, end, paid, ...(state === undefined ? {} : { state }) })
     at = end
   }

@@ -64,9 +64,8 @@ function leaveInLog({ storeFile }: Home): void {
 /** The store as the release before the last migration left it. */
 function leaveOld({ storeFile }: Home): void {
   const database = new DatabaseSync(storeFile)
-  for (const table of ['actions', 'observations'])
-    for (const column of ['seconds', 'attempt']) database.exec(`alter table ${table} drop column ${column}`)
-  database.exec(`delete from kysely_migration where name = '0009_turn_times'`)
+  database.exec('alter table actions drop column spans')
+  database.exec(`delete from kysely_migration where name = '0010_version_spans'`)
   database.close()
 }
 

@@ -1,5 +1,5 @@
 /**
- * SGLang's real server for tests, with adapters, on the processor and in F32; its seeds count.
+ * SGLang's real server for tests, with adapters or with weights that are replaced, on the processor and in F32; its seeds count.
  *
  * Invariants
  * - Where there is none the reason is reported; `npm test -- --vllm` installs it, and then its absence is a failure.
@@ -27,7 +27,7 @@ export interface SglangSettings {
   /** The folder of the base. */
   readonly model: string
   readonly contextLength: number
-  /** Adapters that may be in one batch. */
+  /** Adapters that may be in one batch; 0: its weights are replaced instead. */
   readonly adapters: number
   /** A port that is free. */
   readonly port: number
@@ -55,6 +55,12 @@ function flagsOf({ model, contextLength, adapters, port }: SglangSettings): stri
     ...['--device', 'cpu', '--attention-backend', 'torch_native', '--sampling-backend', 'pytorch'],
     ...['--max-total-tokens', '32768', '--max-running-requests', '32', '--log-level', 'warning'],
     ...['--enable-deterministic-inference', '--enable-metrics'],
+    ...(adapters > 0 ? adapterFlags(adapters) : []),
+  ]
+}
+
+function adapterFlags(adapters: number): string[] {
+  return [
     ...['--enable-lora', '--lora-backend', 'torch_native', '--lora-target-modules', 'all'],
     // One place is the base's, which its own health checks sample from.
     ...['--max-lora-rank', String(maxRank), '--max-loras-per-batch', String(adapters + 1)],

@@ -1,5 +1,5 @@
 /**
- * vLLM's real server for tests, with adapters, on the processor and in F32.
+ * vLLM's real server for tests, with adapters or with weights that are replaced, on the processor and in F32.
  *
  * Invariants
  * - Where there is none the reason is reported; `npm test -- --vllm` installs it, and then its absence is a failure.
@@ -29,7 +29,7 @@ export interface VllmSettings {
   /** The folder of the base. */
   readonly model: string
   readonly contextLength: number
-  /** Adapters that may be in one batch. */
+  /** Adapters that may be in one batch; 0: its weights are replaced instead. */
   readonly adapters: number
   /** A port that is free. */
   readonly port: number
@@ -42,7 +42,7 @@ export async function startVllmServer(settings: VllmSettings): Promise<VllmServe
     ...{ name: 'vLLM', python: settings.python, port: settings.port },
     ...{ module: 'vllm.entrypoints.openai.api_server', flags: flagsOf(settings) },
     env: {
-      VLLM_ALLOW_RUNTIME_LORA_UPDATING: '1',
+      ...(settings.adapters > 0 ? { VLLM_ALLOW_RUNTIME_LORA_UPDATING: '1' } : { VLLM_SERVER_DEV_MODE: '1' }),
       VLLM_CPU_KVCACHE_SPACE: '1',
       VLLM_CPU_OMP_THREADS_BIND: 'nobind',
       OMP_NUM_THREADS: '1',
@@ -57,8 +57,10 @@ function flagsOf({ model, contextLength, adapters, port, flags = [] }: VllmSetti
   return [
     ...['--model', model, '--served-model-name', 'base', '--host', '127.0.0.1', '--port', String(port)],
     ...['--dtype', 'float32', '--enforce-eager', '--max-model-len', String(contextLength)],
-    ...['--logprobs-mode', 'processed_logprobs', '--enable-lora', '--max-lora-rank', String(maxRank)],
-    '--enable-prompt-tokens-details',
-    ...['--max-loras', String(adapters), '--max-num-seqs', '32', ...flags],
+    ...['--logprobs-mode', 'processed_logprobs', '--enable-prompt-tokens-details', '--max-num-seqs', '32'],
+    ...(adapters > 0
+      ? ['--enable-lora', '--max-lora-rank', String(maxRank), '--max-loras', String(adapters)]
+      : ['--enable-scale-out']),
+    ...flags,
   ]
 }

@@ -151,7 +151,7 @@ function shownActions(
   const textsOf = textReader(tokenizer, of.actions)
   let at = 0
   return of.actions.map((action, turn) => {
-    const { prompt, tokens, logprobs, message, problems, finish, version, took } = action
+    const { prompt, tokens, logprobs, message, problems, finish, version, spans, took } = action
     const begin = at
     at += prompt.length + tokens.length
     return {
@@ -160,6 +160,7 @@ function shownActions(
       invalid: of.observations[turn + 1]?.info.invalid === true,
       finish,
       version,
+      ...(spans === undefined ? {} : { spans }),
       stale: of.stale[turn] ?? null,
       ...(took === undefined ? {} : { took }),
       begin,

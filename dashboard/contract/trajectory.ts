@@ -5,6 +5,7 @@
  * - The tokens of all turns in their order are those that the policy read and sampled, and the
  *   texts of all tokens joined are what it read and wrote.
  */
+import type { VersionSpan } from '../../learning/version-spans.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 import type { EpisodeRow } from './episodes.ts'
 import type { AdvantageSource } from './group.ts'
@@ -94,7 +95,10 @@ export interface TrajectoryAction {
   /** Whether the environment could not use it. */
   readonly invalid: boolean
   readonly finish: 'stop' | 'length'
+  /** That sampled its first token, and all of them where there are no spans. */
   readonly version: number
+  /** All sampled tokens by version, in their order; absent where one sampled them all. */
+  readonly spans?: readonly VersionSpan[]
   /** Whether it was drawn from the pool of older versions; null where that is not known. */
   readonly stale: boolean | null
   /** Absent where it was not measured. */

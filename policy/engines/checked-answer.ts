@@ -3,9 +3,10 @@
  *
  * Invariants
  * - [ANSWER-1] What comes back is an action as the contract of engines has it: each token with its own finite logprob,
- *   at most as many as asked, ended by the first stop token or by the limit.
+ *   at most as many as asked, ended by the first stop token or by the limit, or the beginning of one that the server cut.
  * - [ANSWER-2] An answer that cannot be one is refused as a whole, and the message says what is wrong with it. So a
  *   server that is broken, or serves something else, never puts a token into a trajectory.
+ * - [ANSWER-3] Where weights are replaced, only tokens count that the asked ones sampled, up to the first of others.
  */
 import { EngineFault, type SampledTokens } from './engine.ts'
 import type { Answer, Ask } from './server-protocol.ts'
@@ -24,9 +25,30 @@ interface Asked {
   readonly name: string
 }
 
-/** @throws EngineFault `wrong_answer` */
-export function checkedAnswer(answer: Answer, { ask, version, vocabulary, name }: Asked): SampledTokens {
-  const { tokens, logprobs, promptTokens } = answer
+/** What of an answer is used. */
+export interface CheckedPart extends Pick<SampledTokens, 'tokens' | 'logprobs'> {
+  /** `cut`: the server ended it before its end, or went on with other weights. */
+  readonly end: SampledTokens['finish'] | 'cut'
+}
+
+/** The whole action. @throws EngineFault `wrong_answer`, `cut` */
+export function checkedAnswer(answer: Answer, asked: Asked): SampledTokens {
+  const { end, tokens, logprobs } = checkedPart(answer, asked)
+  if (end !== 'cut') return { version: asked.version, tokens, logprobs, finish: end }
+  throw cutFault(asked.name)
+}
+
+/** What is said of a request that a server ended before its end. */
+export function cutFault(name: string): EngineFault {
+  return new EngineFault(
+    'cut',
+    `${name} ended a request before its end: someone has paused it, or ended all its requests; it is asked again`,
+  )
+}
+
+/** The action, or its beginning where the server cut it. @throws EngineFault `wrong_answer` */
+export function checkedPart(answer: Answer, { ask, vocabulary, name }: Omit<Asked, 'version'>): CheckedPart {
+  const { tokens, logprobs, promptTokens, isCut = false } = answer
   const wrong = (what: string): EngineFault =>
     new EngineFault('wrong_answer', `${name} ${what}; nothing of this answer is used`)
   if (promptTokens !== undefined && promptTokens !== ask.context.length)
@@ -35,7 +57,7 @@ export function checkedAnswer(answer: Answer, { ask, version, vocabulary, name }
     )
   if (answer.prompt?.some((token, at) => token !== ask.context[at]))
     throw wrong('answered to another context than it was given')
-  if (tokens.length === 0) throw wrong('answered with no token')
+  if (tokens.length === 0 && !isCut) throw wrong('answered with no token')
   if (tokens.length > ask.maxNewTokens)
     throw wrong(`answered with ${tokens.length} tokens where ${ask.maxNewTokens} were asked for at most`)
   if (logprobs.length !== tokens.length)
@@ -43,21 +65,32 @@ export function checkedAnswer(answer: Answer, { ask, version, vocabulary, name }
   const strange = tokens.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabulary)
   if (strange !== undefined)
     throw wrong(`answered with token ${strange}, and the policy's vocabulary has ${vocabulary}`)
+  const own = ask.weights === undefined ? tokens.length : ownTokens(answer, ask.weights)
+  if (own === undefined) throw wrong('did not say which weights sampled its tokens')
   const stop = tokens.findIndex((token) => ask.stopTokens.includes(token))
-  const length = stop < 0 ? tokens.length : stop + 1
+  const whole = stop < 0 ? tokens.length : stop + 1
+  const length = Math.min(own, whole)
   const used = logprobs.slice(0, length).map((logprob) => {
     if (logprob === undefined) throw wrong('told no logprob for a token that it sampled')
     if (logprob >= leastLogprob && logprob <= mostLogprob) return Math.min(0, logprob)
     throw wrong(`gave a token the logprob ${logprob}`)
   })
-  if (stop < 0 && tokens.length < ask.maxNewTokens)
+  const isWhole = length === whole && (stop >= 0 || tokens.length === ask.maxNewTokens)
+  if (!isWhole && length === whole && !isCut)
     throw wrong(
       `ended after ${tokens.length} of ${ask.maxNewTokens} tokens with token ${tokens.at(-1)}, which ends no action of this policy: give the served model the ends of its chat format, and room for contexts of policy.contextLength`,
     )
   return {
-    version,
     tokens: Int32Array.from(tokens.slice(0, length)),
     logprobs: Float32Array.from(used),
-    finish: stop < 0 ? 'length' : 'stop',
+    end: isWhole ? (stop < 0 ? 'length' : 'stop') : 'cut',
   }
+}
+
+/** How many tokens were sampled by the weights of this name before others were; undefined where it is not told of all. */
+function ownTokens({ tokens, weights = [] }: Answer, name: string): number | undefined {
+  const told = weights.reduce((sum, each) => sum + each.tokens, 0)
+  if (told !== tokens.length) return undefined
+  const others = weights.findIndex((each) => each.name !== name && each.tokens > 0)
+  return weights.slice(0, others < 0 ? undefined : others).reduce((sum, each) => sum + each.tokens, 0)
 }

@@ -39,10 +39,10 @@ async function llama(): Promise<Engine> {
 afterAll(() => llamaServer?.close())
 
 const candidates: readonly Candidate[] = [
-  { name: 'embedded', create: embedded, many: true, dirOf },
-  { name: 'three-threaded embedded', create: embeddedOf(3), many: true, dirOf },
-  { name: 'scripted', create: scripted, many: true, dirOf },
-  ...(noLlama === undefined ? [{ name: 'llama.cpp', create: llama, many: false, dirOf }] : []),
+  { name: 'embedded', create: embedded, dirOf },
+  { name: 'three-threaded embedded', create: embeddedOf(3), dirOf },
+  { name: 'scripted', create: scripted, dirOf },
+  ...(noLlama === undefined ? [{ name: 'llama.cpp', create: llama, versions: 'first' as const, dirOf }] : []),
 ]
 
 for (const candidate of candidates) keepsTheContract(candidate)

@@ -5,7 +5,7 @@
  * - A candidate has versions 0, 1 and 2 of a vocabulary of 64 tokens at least, and contexts of `contextLength`.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Engine, SamplingRequest } from './engine.ts'
+import type { Engine, EngineCapabilities, SamplingRequest } from './engine.ts'
 
 /** Tokens of a context of candidates. */
 export const contextLength = 256
@@ -14,8 +14,8 @@ export const contextLength = 256
 export interface Candidate {
   readonly name: string
   readonly create: () => Promise<Engine>
-  /** Serves several versions. */
-  readonly many: boolean
+  /** Which versions it serves; by default many. */
+  readonly versions?: EngineCapabilities['versions']
   /** The checkpoint of a version. */
   readonly dirOf: (version: number) => string
 }
@@ -36,7 +36,7 @@ export function request(change: Partial<SamplingRequest> = {}): SamplingRequest 
 }
 
 /** Tests a candidate. */
-export function keepsTheContract({ name, create, many, dirOf }: Candidate): void {
+export function keepsTheContract({ name, create, versions = 'many', dirOf }: Candidate): void {
   describe(`the ${name} engine`, () => {
     let engine: Engine
     beforeEach(async () => {
@@ -70,7 +70,7 @@ export function keepsTheContract({ name, create, many, dirOf }: Candidate): void
       expect([...context]).toEqual([8, 7, 6, 5])
     })
 
-    versionsAreKept(() => engine, { many, dirOf })
+    versionsAreKept(() => engine, { versions, dirOf })
 
     it('refuses a context that leaves no room', async () => {
       const context = new Int32Array(contextLength)
@@ -108,7 +108,11 @@ export function keepsTheContract({ name, create, many, dirOf }: Candidate): void
   })
 }
 
-function versionsAreKept(engine: () => Engine, { many, dirOf }: Pick<Candidate, 'many' | 'dirOf'>): void {
+function versionsAreKept(
+  engine: () => Engine,
+  { versions: which, dirOf }: Required<Pick<Candidate, 'versions' | 'dirOf'>>,
+): void {
+  const many = which === 'many'
   it('answers several hundred requests of several versions in flight at once', async () => {
     const versions = many ? 3 : 1
     if (many) await Promise.all([engine().load(1, dirOf(1)), engine().load(2, dirOf(2))])
@@ -140,7 +144,7 @@ function versionsAreKept(engine: () => Engine, { many, dirOf }: Pick<Candidate, 
     },
   )
 
-  it.runIf(!many)('refuses every version but the first, by name', async () => {
+  it.runIf(which === 'first')('refuses every version but the first, by name', async () => {
     expect(engine().capabilities.versions).toBe('first')
     await expect(engine().load(1, dirOf(1))).rejects.toMatchObject({ kind: 'unsupported', permanent: true })
     await expect(engine().sample(request({ version: 1 }))).rejects.toMatchObject({
@@ -148,4 +152,25 @@ function versionsAreKept(engine: () => Engine, { many, dirOf }: Pick<Candidate, 
     })
     expect(engine().versions).toEqual([0])
   })
+
+  it.runIf(which === 'latest')(
+    'has the newest version alone, which samples for those before it unless one of them is named as the only one',
+    async () => {
+      await engine().load(2, dirOf(2))
+      expect(engine().versions).toEqual([2])
+      await engine().load(1, dirOf(1))
+      await engine().unload(1)
+      expect(engine().versions).toEqual([2])
+      const newest = await engine().sample(request({ version: 2 }))
+      const older = await engine().sample(request({ version: 1 }))
+      expect([newest.version, older.version]).toEqual([2, 2])
+      expect(older.spans).toBeUndefined()
+      const exact = request({ version: 1, exactVersion: true })
+      await expect(engine().sample(exact)).rejects.toMatchObject({ kind: 'superseded', permanent: true })
+      expect((await engine().sample({ ...exact, version: 2 })).version).toBe(2)
+      await expect(engine().sample(request({ version: 3 }))).rejects.toMatchObject({
+        kind: 'version_not_loaded',
+      })
+    },
+  )
 }

@@ -1,5 +1,5 @@
-/** The contract of engines over servers in the forms of vLLM and SGLang, whose versions are adapters; and what a cancelled turn says there. */
-import { mkdtemp, rm } from 'node:fs/promises'
+/** The contract of engines over servers in the forms of vLLM and SGLang, whose versions are adapters, or take one another's place; and what a cancelled turn says there. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -7,18 +7,28 @@ import { uniforms } from '../../identity/identity.ts'
 import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
 import { contextLength, keepsTheContract, request } from './contract.testing.ts'
-import { closeDialects, type Dialect, dialects, startAdapterServer } from './dialect-servers.testing.ts'
+import {
+  answerOf,
+  closeDialects,
+  type Dialect,
+  dialects,
+  startAdapterServer,
+} from './dialect-servers.testing.ts'
 import { silence, startHostileServer } from './hostile-server.testing.ts'
+import { startInPlaceServer } from './in-place-servers.testing.ts'
 import { publishServed } from './llama-engine.testing.ts'
 import { openServedEngine, type ServedEngine, type ServedEngineSettings } from './served.ts'
 import { sglangProtocol } from './sglang.ts'
 
 let root: string
 const dirOf = (version: number | 'base'): string => join(root, String(version))
+const wholeOf = (version: number): string => join(root, 'whole', String(version))
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'dialect-contract-'))
   await publishServed(dirOf('base'), 0)
+  await mkdir(join(root, 'whole'))
+  for (const version of [0, 1, 2]) await publishServed(wholeOf(version), version)
   const shape = { rank: 2, alpha: 4, targets: ['q_proj', 'down_proj'] } as const
   await initializeAdapter(dirOf(0), { baseDir: dirOf('base'), shape, seed: 1 })
   const first = await readCheckpoint(dirOf(0))
@@ -45,13 +55,25 @@ async function open(dialect: Dialect): Promise<ServedEngine> {
   return await openServedEngine(dialect.protocol, { ...settings, urls: [url] })
 }
 
-for (const dialect of dialects)
+/** Each version takes the place of the one before at the server. */
+async function openInPlace(dialect: Dialect): Promise<ServedEngine> {
+  const { url } = await startInPlaceServer(dialect, { base: wholeOf(0) })
+  return await openServedEngine(dialect.protocol, { ...settings, urls: [url], trains: true })
+}
+
+for (const dialect of dialects) {
   keepsTheContract({
     name: `${dialect.protocol.name} (a server in its form)`,
     create: () => open(dialect),
-    many: true,
     dirOf,
   })
+  keepsTheContract({
+    name: `${dialect.protocol.name} (a server in its form whose weights are replaced)`,
+    create: () => openInPlace(dialect),
+    versions: 'latest',
+    dirOf: wholeOf,
+  })
+}
 
 // [SERVED-4]
 it('a turn that is cancelled is aborted at SGLang by its name', async () => {
@@ -59,7 +81,7 @@ it('a turn that is cancelled is aborted at SGLang by its name', async () => {
   if (dialect === undefined) throw new RangeError('no dialect of SGLang')
   const server = await startHostileServer((call) =>
     call.path === '/generate' && call.body.rid !== 'turn;'
-      ? dialect.answer(call, dirOf('base'))
+      ? answerOf(dialect, call, dirOf('base'))
       : call.path === '/generate'
         ? silence
         : {},

@@ -8,6 +8,7 @@
  * - Caches only save work: dropping one at any time changes no result beyond float rounding.
  */
 import { Fault } from '../../faults/fault.ts'
+import type { VersionSpan } from '../../learning/version-spans.ts'
 
 /** One action to sample. */
 export interface SamplingRequest {
@@ -20,8 +21,10 @@ export interface SamplingRequest {
    * so that computing a context anew, as after a crash, rounds as growing it from turn to turn did.
    */
   readonly borders: readonly number[]
-  /** The policy version to sample from; must have been loaded. */
+  /** The policy version to sample from; must have been loaded. An engine of the newest alone takes a newer one in its place. */
   readonly version: number
+  /** Whether no other version may take its place, as where it is measured. */
+  readonly exactVersion?: boolean
   readonly maxNewTokens: number
   /** 0 takes the most likely token; its logprobs are those at temperature 1. */
   readonly temperature: number
@@ -37,7 +40,10 @@ export interface SamplingRequest {
 
 /** What was sampled. */
 export interface SampledTokens {
+  /** Of the first token, and of all where there are no spans; no token has an older one. */
   readonly version: number
+  /** All tokens in their order, by version; absent where one version sampled them all. */
+  readonly spans?: readonly VersionSpan[]
   /** [newTokens] */
   readonly tokens: Int32Array
   /** [newTokens] natural logarithms. */
@@ -64,6 +70,8 @@ export interface EngineCapabilities {
   readonly versions: 'many' | 'latest' | 'first'
   /** Whether its versions may be adapters over a base that it has; absent: they may not. */
   readonly adapters?: boolean | undefined
+  /** Whether its servers are started with a model that the run begins with (`policy.from`); absent: they are not. */
+  readonly served?: boolean | undefined
   /** Whether it also tells the logprobs of tokens that are given to it. */
   readonly scoring: boolean
   /** Whether the same request can give the same bytes, whatever else is in flight or cached. */
@@ -98,6 +106,8 @@ export interface EngineOptions {
   readonly contextLength: number
   /** Whether the run is to be repeatable to the byte. */
   readonly exact: boolean
+  /** Whether the run changes its policy: otherwise what its servers were started with is all that is sampled from. */
+  readonly trains: boolean
   /** Milliseconds that one action may take. */
   readonly answerMs: number
   readonly log: (line: string) => void
@@ -115,6 +125,7 @@ export interface EngineDefinition {
  * The engine could not sample. `unreachable`: no server of it answers, now. `wrong_answer`: what a server answered is
  * not what it was asked for, and nothing of it is used. `refused`: a server does not take the request.
  * `another_model`: a server samples from other weights than the version's, or tells logprobs of another kind.
+ * `cut`: a server ended a request before its end. `superseded`: the engine has a newer version, and the asked one alone would do.
  * `unsupported`: the engine cannot do what the run needs.
  */
 export class EngineFault extends Fault<
@@ -127,6 +138,8 @@ export class EngineFault extends Fault<
   | 'wrong_answer'
   | 'refused'
   | 'another_model'
+  | 'cut'
+  | 'superseded'
   | 'unsupported'
 > {
   override readonly name = 'EngineFault'
@@ -134,6 +147,7 @@ export class EngineFault extends Fault<
     'context_too_long',
     'refused',
     'another_model',
+    'superseded',
     'unsupported',
   ]
 }

@@ -42,7 +42,7 @@ function isAfterTemperature({ temperature }: Ask): boolean {
 
 export const llamaCppProtocol: ServerProtocol = {
   name: 'llama.cpp',
-  capabilities: { versions: 'first', scoring: false, exact: false },
+  capabilities: { versions: 'first', served: true, scoring: false, exact: false },
   readyPath: '/health',
   ownPath: '/props',
   temperatureAdvice: 'use a release that knows `post_sampling_probs`',

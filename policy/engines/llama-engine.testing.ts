@@ -73,6 +73,7 @@ export function engineOver(url: string): Promise<Engine> {
     threads: 1,
     contextLength: servedArchitecture.max_position_embeddings,
     exact: false,
+    trains: false,
     answerMs: 120_000,
     log: () => undefined,
   })

@@ -13,6 +13,7 @@ const definitionSchema = z.looseObject({
   capabilities: z.looseObject({
     versions: z.enum(['many', 'latest', 'first']),
     adapters: z.boolean().optional(),
+    served: z.boolean().optional(),
     scoring: z.boolean(),
     exact: z.boolean(),
   }),

@@ -83,6 +83,17 @@ it('vLLM is asked for the temperature alone, whatever the model’s own settings
   })
 })
 
+// [VLLM-2]
+it('vLLM whose weights are replaced is asked where it tells which of them sampled, and shares no cache between them', () => {
+  const weights = 'demo@7-0123abcd'
+  const { path, body } = vllmProtocol.request({ ...ask, weights }) as { path: string; body: object }
+  expect(path).toBe('/inference/v1/generate')
+  expect(body).toMatchObject({ token_ids: [1, 2, 3], cache_salt: 'demo:7-0123abcd' })
+  expect(body).toMatchObject({
+    sampling_params: { max_tokens: 4, temperature: 0.8, top_p: 1, top_k: 0, ignore_eos: true, logprobs: 1 },
+  })
+})
+
 // [SGLANG-1]
 it('SGLang is asked for the temperature alone, and for the logprobs of what it samples', () => {
   expect(sglangProtocol.request(ask).body).toMatchObject({

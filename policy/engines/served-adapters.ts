@@ -25,8 +25,12 @@ const answerBytes = 2 ** 20
 export async function adapterIn(checkpointDir: string, version: string): Promise<ServedAdapter | undefined> {
   const { base } = await readManifest(checkpointDir)
   if (base === undefined) return undefined
-  const checksum = (await manifestHash(checkpointDir)).slice(0, checksumDigits)
-  return { name: `${version}-${checksum}`, dir: resolve(checkpointDir) }
+  return { name: await versionName(checkpointDir, version), dir: resolve(checkpointDir) }
+}
+
+/** What a version is called at servers. @param version `RUN@7` @throws CheckpointFault */
+export async function versionName(checkpointDir: string, version: string): Promise<string> {
+  return `${version}-${(await manifestHash(checkpointDir)).slice(0, checksumDigits)}`
 }
 
 /** The servers of an engine, and how they are called. */

@@ -16,7 +16,8 @@ import { readPretrained } from '../checkpoints/pretrained.ts'
 import { elementCount, weightSpecs } from '../transformer/architecture.ts'
 import type { Score } from './canary.ts'
 import { adapterIn } from './served-adapters.ts'
-import type { ServedAdapter } from './server-protocol.ts'
+import { wholeIn } from './served-weights.ts'
+import type { ServedAdapter, ServedWhole } from './server-protocol.ts'
 import { mostBytes, weightScore } from './weight-score.ts'
 
 /** What is known of a version that is served. */
@@ -29,6 +30,8 @@ export interface ServedModel {
   readonly unscored?: string | undefined
   /** Absent where it is a whole model. */
   readonly adapter?: ServedAdapter | undefined
+  /** Absent where it is an adapter, or no checkpoint of a run. */
+  readonly whole?: ServedWhole | undefined
 }
 
 /** @param version `RUN@7` @throws CheckpointFault */
@@ -38,7 +41,11 @@ export async function modelIn(dir: string, version: string): Promise<ServedModel
   const { vocab_size: vocabulary } = await readArchitecture(dir)
   const score = await weightScore(dir)
   const unscored = score === undefined ? tooLarge(await weightBytes(dir)) : undefined
-  return { vocabulary, score, unscored, adapter: await adapterIn(dir, version) }
+  return {
+    ...{ vocabulary, score, unscored },
+    adapter: await adapterIn(dir, version),
+    whole: await wholeIn(dir, version),
+  }
 }
 
 async function publishedModel(dir: string): Promise<ServedModel> {

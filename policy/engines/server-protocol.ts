@@ -16,6 +16,8 @@ export interface Ask
   readonly alternatives: number
   /** Name of the adapter that is sampled from; absent: the model that the server was started with. */
   readonly adapter?: string | undefined
+  /** Name of the weights that the server should have in place; absent: they never change. */
+  readonly weights?: string | undefined
   /** Sampled first, however unlikely, for the sake of the alternatives, which are told as if nothing were forced. */
   readonly forced?: number
 }
@@ -24,6 +26,13 @@ export interface Ask
 export interface Alternative {
   readonly token: number
   readonly logprob: number
+}
+
+/** Tokens that follow one another, and the name of the weights that sampled them. */
+export interface NamedTokens {
+  readonly name: string
+  /** How many. */
+  readonly tokens: number
 }
 
 /** What a server answered, before anything of it is believed. */
@@ -39,6 +48,10 @@ export interface Answer {
   readonly cachedTokens: number
   /** By place, in any order. */
   readonly alternatives: readonly (readonly Alternative[])[]
+  /** Whether the server ended it before its end, as for an update of its weights. */
+  readonly isCut?: boolean
+  /** Which weights sampled its tokens, in their order; undefined where it does not tell. */
+  readonly weights?: readonly NamedTokens[] | undefined
 }
 
 /** A version that is an adapter, under its own name at a server. */
@@ -48,7 +61,12 @@ export interface ServedAdapter {
   readonly dir: string
 }
 
-interface ServerRequestBody {
+/** A version that is a whole model, under its own name at a server. */
+export interface ServedWhole extends ServedAdapter {
+  readonly version: number
+}
+
+export interface ServerRequestBody {
   readonly path: string
   readonly body: unknown
 }
@@ -67,6 +85,23 @@ export interface AdapterProtocol {
   readonly advice: string
 }
 
+/** How the weights of a running server are replaced. */
+export interface InPlaceProtocol {
+  /** GET: answered as soon as it listens, also while it is paused. */
+  readonly statePath: string
+  /** The name of its weights. @throws ZodError an answer of another form */
+  nameIn(state: unknown): string
+  /** Every request ends with what it has so far, and what comes later waits. */
+  readonly pause: ServerRequestBody
+  readonly resume: ServerRequestBody
+  /** Gives its weights a name, which each answer tells from then on. */
+  rename(name: string): ServerRequestBody
+  /** Loads the weights of a folder, and forgets what was computed with those before. */
+  reload(dir: string): ServerRequestBody
+  /** What to do where it cannot. */
+  readonly advice: string
+}
+
 export interface ServerProtocol {
   readonly name: string
   readonly capabilities: EngineCapabilities
@@ -78,6 +113,8 @@ export interface ServerProtocol {
   readonly temperatureAdvice: string
   /** Absent where its adapters are those that it was started with. */
   readonly adapters?: AdapterProtocol
+  /** Absent where its weights are those that it was started with. */
+  readonly inPlace?: InPlaceProtocol
   /** Ends a request by its name, beside its connection's closing; absent where that alone ends it. */
   abort?(id: string): ServerRequestBody
   request(ask: Ask): ServerRequestBody

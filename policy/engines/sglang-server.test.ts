@@ -1,5 +1,6 @@
 /**
- * SGLang's real server: the contract of engines, versions that are adapters, and what becomes of them when it is killed.
+ * SGLang's real server: the contract of engines, versions that are adapters or take one another's place, and what becomes of them when
+ * it is killed.
  *
  * It is installed and these are run by `npm test -- --vllm`.
  */
@@ -13,6 +14,7 @@ import { pythonWithSglang, startSglangServer } from '../../test/sglang-server.ts
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
 import { agreementLine, measureAgreement } from './agreement.testing.ts'
 import { contextLength, keepsTheContract, request } from './contract.testing.ts'
+import { replacesWeights } from './replaced-weights.testing.ts'
 import { openServedEngine, type ServedEngine, type ServedEngineSettings } from './served.ts'
 import { publishServedVersions, servedArchitecture, servedVersions } from './served-versions.testing.ts'
 import { checkServer } from './server-check.ts'
@@ -64,7 +66,7 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
     if (root !== undefined) await rm(root, { recursive: true, force: true })
   })
 
-  keepsTheContract({ name: 'sglang', create: () => open(), many: true, dirOf })
+  keepsTheContract({ name: 'sglang', create: () => open(), dirOf })
 
   it('passes `engine check`', async () => {
     const found = []
@@ -184,3 +186,13 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
     expect([...(await idle.sample(request({ version: 1 }))).tokens]).toEqual([...(before[1]?.tokens ?? [])])
   })
 })
+
+replacesWeights(
+  'SGLang’s real server',
+  python === undefined
+    ? undefined
+    : {
+        protocol: sglangProtocol,
+        start: (of) => startSglangServer({ ...of, python, adapters: 0 }),
+      },
+)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { AdapterTarget } from '../../learning/adapter-targets.ts'
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
 import { request } from './contract.testing.ts'
-import { closeDialects, dialects } from './dialect-servers.testing.ts'
+import { answerOf, closeDialects, dialects } from './dialect-servers.testing.ts'
 import type { EngineOptions } from './engine.ts'
 import { type HostileServer, startHostileServer } from './hostile-server.testing.ts'
 import { publishServed } from './llama-engine.testing.ts'
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const optionsOf = ({ url }: HostileServer): EngineOptions => ({
   ...{ run: 'demo', urls: [url], apiKey: undefined, contextLength: 64, answerMs: 30_000 },
-  ...{ threads: 1, exact: false, log: () => undefined },
+  ...{ threads: 1, exact: false, trains: false, log: () => undefined },
 })
 
 // [SGLANG-2]
@@ -81,7 +81,7 @@ it('a turn whose connection broke is asked for under another name, because the s
       return { error: { message: `Duplicate request ID detected: ${rid}` } }
     }
     computed.add(rid)
-    return rid === 'turn;' ? response.destroy() : dialect.answer(call, at('base'))
+    return rid === 'turn;' ? response.destroy() : answerOf(dialect, call, at('base'))
   })
   onTestFinished(() => server.close())
   const engine = await openServedEngine(sglangProtocol, {

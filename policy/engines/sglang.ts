@@ -19,7 +19,8 @@ import { adapterFiles } from '../checkpoints/manifest.ts'
 import { type EngineDefinition, EngineFault } from './engine.ts'
 import { openServedEngine } from './served.ts'
 import { modelIn, type ServedModel } from './served-model.ts'
-import type { ServerProtocol } from './server-protocol.ts'
+import type { InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
+import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
 
 /** Logprob, token id, and its text where one was asked for. */
 const told = z.tuple([z.number(), z.int()]).rest(z.unknown())
@@ -27,16 +28,34 @@ const told = z.tuple([z.number(), z.int()]).rest(z.unknown())
 const answerSchema = z.object({
   output_ids: z.array(z.int()),
   meta_info: z.object({
-    prompt_tokens: z.int(),
+    // Absent in the answer to a request that was ended before it began.
+    prompt_tokens: z.int().optional(),
     cached_tokens: z.int().nullish(),
+    finish_reason: z.object({ type: z.string() }).nullish(),
     output_token_logprobs: z.array(told),
     output_top_logprobs: z.array(z.array(told).nullable()).nullish(),
+    weight_versions: weightVersions,
   }),
 })
 
+const inPlace: InPlaceProtocol = {
+  statePath: '/model_info',
+  nameIn: weightsNamedIn,
+  pause: { path: '/pause_generation', body: { mode: 'abort' } },
+  resume: { path: '/continue_generation', body: {} },
+  // Nothing runs while it is paused.
+  rename: (name) => ({
+    path: '/update_weight_version',
+    body: { new_version: name, abort_all_requests: false },
+  }),
+  reload: (dir) => ({ path: '/update_weights_from_disk', body: { model_path: dir, flush_cache: true } }),
+  advice:
+    'start it with a model of the architecture of policy.from, on a machine that has the folder, and without an admin key',
+}
+
 export const sglangProtocol: ServerProtocol = {
   name: 'sglang',
-  capabilities: { versions: 'first', adapters: true, scoring: false, exact: false },
+  capabilities: { versions: 'latest', adapters: true, served: true, scoring: false, exact: false },
   readyPath: '/health',
   ownPath: '/get_model_info',
   // A closed connection ends what is computed only where the server notices it.
@@ -52,6 +71,8 @@ export const sglangProtocol: ServerProtocol = {
     advice:
       'start it with --enable-lora, --max-lora-rank of policy.lora.rank at least and --lora-target-modules, on a machine that has the folder',
   },
+
+  inPlace,
 
   request: ({ context, maxNewTokens, temperature, seed, stopTokens, alternatives, id, adapter }) => ({
     path: '/generate',
@@ -93,6 +114,8 @@ export const sglangProtocol: ServerProtocol = {
       alternatives: (info.output_top_logprobs ?? []).map((place) =>
         (place ?? []).map(([logprob, token]) => ({ token, logprob })),
       ),
+      isCut: info.finish_reason?.type === 'abort',
+      weights: namedTokens(info.weight_versions),
     }
   },
 }

@@ -50,7 +50,7 @@ export async function withUntold(
   const logprobs = [...answer.logprobs]
   const forced = finishing(answer, ask)
   for (const at of untold) {
-    const context = Int32Array.of(...ask.context, ...answer.tokens.slice(0, at))
+    const context = Int32Array.from([...ask.context, ...answer.tokens.slice(0, at)])
     const own = { ...ask, id: `${ask.id}-${at}`, context, maxNewTokens: 1, temperature: 1, stopTokens: [] }
     const [listed = []] = (await call({ ...own, alternatives: vocabulary, forced })).alternatives
     logprobs[at] = logprobAt(listed, answer.tokens[at] as number, ask.temperature)

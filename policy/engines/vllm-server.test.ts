@@ -1,5 +1,6 @@
 /**
- * vLLM's real server: the contract of engines, versions that are adapters, and what becomes of them when it is killed.
+ * vLLM's real server: the contract of engines, versions that are adapters or take one another's place, and what becomes of them when it
+ * is killed.
  *
  * It is installed and these are run by `npm test -- --vllm`.
  */
@@ -12,6 +13,7 @@ import { pythonWithVllm, startVllmServer, type VllmServer } from '../../test/vll
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
 import { agreementLine, measureAgreement } from './agreement.testing.ts'
 import { contextLength, keepsTheContract, request } from './contract.testing.ts'
+import { replacesWeights } from './replaced-weights.testing.ts'
 import { openServedEngine, type ServedEngine } from './served.ts'
 import { publishServedVersions, servedArchitecture, servedVersions } from './served-versions.testing.ts'
 import { checkServer } from './server-check.ts'
@@ -62,7 +64,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
     if (root !== undefined) await rm(root, { recursive: true, force: true })
   })
 
-  keepsTheContract({ name: 'vllm', create: open, many: true, dirOf })
+  keepsTheContract({ name: 'vllm', create: open, dirOf })
 
   it('passes `engine check`', async () => {
     const found = []
@@ -154,3 +156,13 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
     expect((await served()).length).toBe(3)
   })
 })
+
+replacesWeights(
+  'vLLM’s real server',
+  python === undefined
+    ? undefined
+    : {
+        protocol: vllmProtocol,
+        start: (of) => startVllmServer({ ...of, python, adapters: 0 }),
+      },
+)

@@ -1,40 +1,117 @@
 /**
- * vLLM's server: `POST /v1/completions` with token ids (by its 0.32).
+ * vLLM's server: `POST /v1/completions` with token ids, and where its weights are replaced `POST /inference/v1/generate`, which alone
+ * tells which weights sampled each token (by its 0.32).
  *
  * Start it with `--logprobs-mode processed_logprobs`: by default it tells logprobs before temperature.
  *
  * Invariants
  * - [VLLM-1] Every sampler but the temperature is switched off by name, because the server takes what a request leaves
  *   out from the model's `generation_config.json`; and only the policy's own ends end an action.
+ * - [VLLM-2] What was computed with some weights is never used with others: requests of different weights share no cache.
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
 import { openServedEngine } from './served.ts'
-import type { ServerProtocol } from './server-protocol.ts'
+import type { Answer, Ask, InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
+import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
 
-const answerSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        token_ids: z.array(z.int()),
-        prompt_token_ids: z.array(z.int()).nullish(),
-        logprobs: z.object({
-          tokens: z.array(z.string()),
-          token_logprobs: z.array(z.number()),
-          top_logprobs: z.array(z.record(z.string().regex(/^token_id:\d+$/), z.number())).nullish(),
-        }),
-      }),
-    )
-    .length(1),
-  usage: z.object({
-    prompt_tokens: z.int(),
-    prompt_tokens_details: z.object({ cached_tokens: z.int().nullish() }).nullish(),
+/** An answer of one choice; both calls tell the tokens, the end and the usage alike. */
+function answerWith<Told extends z.core.$ZodLooseShape>(told: Told) {
+  const choice = z.object({ token_ids: z.array(z.int()), finish_reason: z.string().nullish(), ...told })
+  return z.object({
+    choices: z.tuple([choice]),
+    usage: z.object({
+      prompt_tokens: z.int(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int().nullish() }).nullish(),
+    }),
+  })
+}
+
+const answerSchema = answerWith({
+  prompt_token_ids: z.array(z.int()).nullish(),
+  logprobs: z.object({
+    tokens: z.array(z.string()),
+    token_logprobs: z.array(z.number()),
+    top_logprobs: z.array(z.record(z.string().regex(/^token_id:\d+$/), z.number())).nullish(),
   }),
 })
 
+const told = z.object({ token_id: z.int(), logprob: z.number() })
+const generatedSchema = answerWith({
+  logprobs: z.object({ content: z.array(told.extend({ top_logprobs: z.array(told).default([]) })) }),
+  weight_versions: weightVersions,
+})
+
+/** Every sampler but the temperature is switched off. */
+function samplingOf({ maxNewTokens, temperature, seed, stopTokens }: Ask) {
+  return {
+    max_tokens: maxNewTokens,
+    temperature,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    // Below 2^31, as some of its kernels want it.
+    seed: seed >>> 1,
+    stop_token_ids: [...stopTokens],
+    ignore_eos: true,
+    skip_special_tokens: false,
+  }
+}
+
+const inPlace: InPlaceProtocol = {
+  statePath: '/weight_info',
+  nameIn: weightsNamedIn,
+  pause: { path: '/pause?mode=abort', body: {} },
+  resume: { path: '/resume', body: {} },
+  rename: (name) => ({ path: '/update_weight_version', body: { new_version: name } }),
+  reload: (dir) => ({
+    path: '/collective_rpc',
+    body: { method: 'reload_weights', kwargs: { weights_path: dir } },
+  }),
+  advice:
+    'start it with VLLM_SERVER_DEV_MODE=1 and --enable-scale-out, with a model of the architecture of policy.from, on a machine that has the folder',
+}
+
+/** What is asked of a server whose weights are replaced. */
+function generate(ask: Ask, weights: string) {
+  const { context, alternatives, id } = ask
+  return {
+    path: '/inference/v1/generate',
+    body: {
+      request_id: id,
+      token_ids: [...context],
+      sampling_params: { ...samplingOf(ask), detokenize: false, logprobs: Math.max(1, alternatives) },
+      // It takes no `@` in it.
+      cache_salt: weights.replaceAll('@', ':'),
+    },
+  }
+}
+
+function readGenerated(answer: unknown): Answer {
+  const { choices, usage } = generatedSchema.parse(answer)
+  const [{ token_ids: tokens, finish_reason, logprobs, weight_versions }] = choices
+  return {
+    tokens,
+    // One of another token is none of this one's.
+    logprobs: logprobs.content.map(({ token_id, logprob }, at) =>
+      token_id === tokens[at] || at >= tokens.length ? logprob : Number.NaN,
+    ),
+    promptTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    alternatives: logprobs.content.map(({ top_logprobs }) =>
+      top_logprobs.map(({ token_id, logprob }) => ({ token: token_id, logprob })),
+    ),
+    isCut: finish_reason === 'abort',
+    weights: namedTokens(weight_versions),
+  }
+}
+
 export const vllmProtocol: ServerProtocol = {
   name: 'vllm',
-  capabilities: { versions: 'first', adapters: true, scoring: false, exact: false },
+  capabilities: { versions: 'latest', adapters: true, served: true, scoring: false, exact: false },
   readyPath: '/health',
   ownPath: '/version',
   temperatureAdvice: 'start it with --logprobs-mode processed_logprobs',
@@ -52,34 +129,29 @@ export const vllmProtocol: ServerProtocol = {
       'start it with --enable-lora, --max-lora-rank of policy.lora.rank at least (8, 16, 32, 64 …), and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1, on a machine that has the folder',
   },
 
-  request: ({ context, maxNewTokens, temperature, seed, stopTokens, alternatives, id, adapter }) => ({
-    path: '/v1/completions',
-    body: {
-      ...(adapter === undefined ? {} : { model: adapter }),
-      request_id: id,
-      prompt: [...context],
-      max_tokens: maxNewTokens,
-      temperature,
-      top_p: 1,
-      top_k: 0,
-      min_p: 0,
-      repetition_penalty: 1,
-      presence_penalty: 0,
-      frequency_penalty: 0,
-      // Below 2^31, as some of its kernels want it.
-      seed: seed >>> 1,
-      stop_token_ids: [...stopTokens],
-      ignore_eos: true,
-      skip_special_tokens: false,
-      logprobs: Math.max(1, alternatives),
-      return_token_ids: true,
-      return_tokens_as_token_ids: true,
-    },
-  }),
+  inPlace,
 
-  read(answer) {
+  request(ask) {
+    const { context, alternatives, id, adapter, weights } = ask
+    if (weights !== undefined) return generate(ask, weights)
+    return {
+      path: '/v1/completions',
+      body: {
+        ...(adapter === undefined ? {} : { model: adapter }),
+        request_id: id,
+        prompt: [...context],
+        ...samplingOf(ask),
+        logprobs: Math.max(1, alternatives),
+        return_token_ids: true,
+        return_tokens_as_token_ids: true,
+      },
+    }
+  },
+
+  read(answer, { weights }) {
+    if (weights !== undefined) return readGenerated(answer)
     const { choices, usage } = answerSchema.parse(answer)
-    const [{ token_ids: tokens, prompt_token_ids: prompt, logprobs }] = choices as [(typeof choices)[number]]
+    const [{ token_ids: tokens, prompt_token_ids: prompt, finish_reason, logprobs }] = choices
     return {
       tokens,
       // One of another token is none of this one's.
@@ -95,6 +167,7 @@ export const vllmProtocol: ServerProtocol = {
           logprob,
         })),
       ),
+      isCut: finish_reason === 'abort',
     }
   },
 }

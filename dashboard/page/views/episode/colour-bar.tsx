@@ -1,6 +1,7 @@
 /** What colours tokens, with what the colours mean. */
 import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/figures.ts'
+import { versionsOf } from '../../../../learning/version-spans.ts'
 import { advantageSpan } from '../../../contract/advantage.ts'
 import type { TrajectoryAnswer, TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'
@@ -60,7 +61,9 @@ const Meaning: FunctionComponent<BarProps> = ({ trajectory, colouring }) => {
         )
       return colouring === 'ratio' ? <RatioScale /> : <EntropyScale />
     case 'version': {
-      const versions = [...new Set(turns.flatMap(({ action }) => action?.version ?? []))]
+      const versions = [
+        ...new Set(turns.flatMap(({ action }) => (action === undefined ? [] : versionsOf(action)))),
+      ]
       return (
         <span class="scale small">
           {versions.map((version) => (

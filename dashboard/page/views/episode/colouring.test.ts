@@ -45,6 +45,16 @@ test('a ratio is green above 1 and red below, as strong for half as likely as fo
   expect(ratioTint(2).strength).toBe(1)
 })
 
+test('tokens of a turn that two versions sampled have the colour of their own', () => {
+  const spans = [
+    { version: 3, tokens: 1 },
+    { version: 4, tokens: 1 },
+  ]
+  const colourAt = (index: number) =>
+    tintOf('version', { ...token, index, action: { ...action, spans } }, undefined).colour
+  expect([colourAt(0), colourAt(1)]).toEqual(['var(--series-3)', 'var(--series-4)'])
+})
+
 test('what was read has no colour, and what no trainer has told has none', () => {
   for (const colouring of colourings)
     expect(tintOf(colouring, { ...token, isSampled: false }, undefined).strength).toBe(0)

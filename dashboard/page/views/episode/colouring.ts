@@ -6,6 +6,7 @@
  * - A colour never is the only bearer of a fact: the token's page has the figure.
  */
 
+import { versionAt } from '../../../../learning/version-spans.ts'
 import { advantageAt } from '../../../contract/advantage.ts'
 import type { TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { foundOf, type PlacedToken } from './placed-tokens.ts'
@@ -47,7 +48,7 @@ export function tintOf(
   token: Omit<PlacedToken, 'position' | 'id' | 'text'>,
   learnt: TrajectoryLearnt | undefined,
 ): Tint {
-  const { logprob, action, turn, isSampled } = token
+  const { logprob, action, turn, index, isSampled } = token
   if (!isSampled) return noTint
   switch (colouring) {
     case 'advantage':
@@ -62,7 +63,7 @@ export function tintOf(
         strength: shareOf(foundOf(learnt, token).entropy / fullEntropy),
       }
     case 'version':
-      return { colour: `var(--series-${Math.abs(action.version) % 10})`, strength: 0.5 }
+      return { colour: `var(--series-${Math.abs(versionAt(action, index)) % 10})`, strength: 0.5 }
     case 'update':
       return learnt === undefined ? noTint : { colour: `var(--series-${learnt.update % 10})`, strength: 0.5 }
     case 'none':

@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { count, plain } from '../../../../learning/figures.ts'
 import { percent } from '../../../../learning/percent.ts'
+import { versionAt } from '../../../../learning/version-spans.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import { advantageAt } from '../../../contract/advantage.ts'
 import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
@@ -36,7 +37,7 @@ export const TokenFacts: FunctionComponent<FactsProps> = ({ token, trajectory })
             <Fact name="Log-probability" value={`${plain(logprob)} nats (${percent(Math.exp(logprob))})`} />
             <Fact
               name="Sampled by"
-              value={`v${action.version}${action.stale === true ? ', from the pool of older versions' : ''}`}
+              value={`v${versionAt(action, index)}${action.stale === true ? ', from the pool of older versions' : ''}`}
             />
             <Learnt trajectory={trajectory} token={token} />
           </>

@@ -1,6 +1,7 @@
 /** A turn: what the agent saw, and what it did then. */
 import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/figures.ts'
+import { versionsOf } from '../../../../learning/version-spans.ts'
 import type {
   Observation,
   TrajectoryAction,
@@ -97,7 +98,7 @@ const ActionView: FunctionComponent<ActionProps> = ({
   renderer,
   chosen,
 }) => {
-  const { message, problems, invalid, finish, version, stale } = action
+  const { message, problems, invalid, finish, stale } = action
   const { learnt, hasTexts } = trajectory
   const strip = { turn, action, learnt, hasTexts, colouring, chosen }
   return (
@@ -105,7 +106,11 @@ const ActionView: FunctionComponent<ActionProps> = ({
       <div class="speaker">
         <span class="role">agent</span>
         <span class="turn-number">turn {turn}</span>
-        <span class="badge">v{version}</span>
+        {versionsOf(action).map((version) => (
+          <span key={version} class="badge">
+            v{version}
+          </span>
+        ))}
         {stale === true ? <span class="badge mixed">from the pool</span> : null}
         {invalid ? <span class="badge lost">invalid</span> : null}
         {finish === 'length' ? <span class="badge mixed">cut off</span> : null}
