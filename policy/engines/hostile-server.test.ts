@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { startHostileServer } from './hostile-server.testing.ts'
+
+test('work that fails because its server has ended is no error of the test that ended it', async () => {
+  const work = Promise.withResolvers<never>()
+  const begun = Promise.withResolvers<void>()
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  const server = await startHostileServer(async () => {
+    begun.resolve()
+    return await work.promise
+  })
+  const call = fetch(server.url, { method: 'POST', body: '{}' }).catch((thrown: unknown) => thrown)
+  await begun.promise
+
+  await server.close()
+  expect(await call).toBeInstanceOf(TypeError)
+  work.reject(new Error('the engine is closed'))
+  // A rejection is told as unhandled after the microtasks of its turn.
+  await once(AbortSignal.timeout(0), 'abort')
+
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})
