@@ -172,9 +172,13 @@ async function textOfPage(): Promise<string> {
   return texts.join('\n')
 }
 
-/** Waits until the page says all of it. */
+/**
+ * Waits until the page says all of it. A page asks a workflow for its details once, and shows none where the answer
+ * is late; then it is loaded again, as a person would do.
+ */
 async function reads(...expected: readonly (string | RegExp)[]): Promise<void> {
   let text = ''
+  let patientUntil = Date.now() + 10_000
   const isThere = (part: string | RegExp) =>
     typeof part === 'string' ? text.includes(part) : part.test(text)
   try {
@@ -183,7 +187,12 @@ async function reads(...expected: readonly (string | RegExp)[]): Promise<void> {
       async () => {
         // Frames come and go while the page is drawn.
         text = await textOfPage().catch(() => '')
-        return expected.every(isThere) || undefined
+        if (expected.every(isThere)) return true
+        if (Date.now() > patientUntil) {
+          await page.reload()
+          patientUntil = Date.now() + 10_000
+        }
+        return undefined
       },
       30_000,
     )
