@@ -11,7 +11,7 @@ import { shareWithInterval } from './live-view.ts'
 import { type ReportOptions, type RunVersion, reporting, runVersion } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
-import { points } from './wording.ts'
+import { points, pointsBetween } from './wording.ts'
 
 /** `perdure compare A[@VERSION] B[@VERSION]`. */
 export function compareCommand(): Command {
@@ -66,9 +66,7 @@ function tableOf(suites: readonly SuiteComparison[]): Table {
       suite,
       ...cellsOf(before),
       ...cellsOf(after),
-      paired === undefined
-        ? ''
-        : `${points(paired.difference)} (${points(paired.low)} to ${points(paired.high)})`,
+      paired === undefined ? '' : `${points(paired.difference)} (${pointsBetween(paired)})`,
       instances,
       paired?.better ?? '',
       paired?.worse ?? '',

@@ -15,7 +15,7 @@ import { probability } from '../learning/figures.ts'
 import type { Interval } from '../learning/interval.ts'
 import { percent } from '../learning/percent.ts'
 import { Table } from './table.ts'
-import { count, duration, points } from './wording.ts'
+import { count, duration, points, pointsBetween } from './wording.ts'
 
 /** The report in tables and lines. */
 export function reportLines(report: ExperimentReport): readonly (string | Table)[] {
@@ -83,7 +83,7 @@ function claimWords({ name, by, on }: ReportedHypothesis): string {
 }
 
 function intervalWords(interval: Interval | undefined): string {
-  return interval === undefined ? '–' : `${points(interval.low)} to ${points(interval.high)}`
+  return interval === undefined ? '–' : pointsBetween(interval)
 }
 
 function verdictWords({ verdict, missing, bootstrap, t }: ReportedHypothesis): string {

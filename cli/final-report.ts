@@ -12,7 +12,7 @@ import { isUntrained, type LearningCourse, standstillWords } from '../learning/l
 import { commandName } from './command-name.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
 import { type Fact, factLines, Table } from './table.ts'
-import { count, duration, inLines, points } from './wording.ts'
+import { count, duration, inLines, points, pointsBetween } from './wording.ts'
 
 /** Columns of the narrowest usual terminal. */
 const reportWidth = 80
@@ -67,10 +67,9 @@ function differences(evaluations: readonly EvaluationSummary[]): readonly string
     const first = ordered[0]
     const last = ordered.at(-1)
     if (first === undefined || last === undefined || first === last) return []
-    const { difference, low, high } = differenceInterval(counts(first), counts(last))
-    const interval = `${points(low)} to ${points(high)}`
+    const found = differenceInterval(counts(first), counts(last))
     return [
-      `${suite}: ${points(difference)} points (${interval}) from ${versionWords(first)} to ${versionWords(last)}`,
+      `${suite}: ${points(found.difference)} points (${pointsBetween(found)}) from ${versionWords(first)} to ${versionWords(last)}`,
     ]
   })
 }

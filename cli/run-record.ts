@@ -19,6 +19,7 @@ import type {
 } from '../client/training-session.ts'
 import { meantInstead } from '../config/fault.ts'
 import { configSchema } from '../config/schema.ts'
+import { inSuiteOrder } from '../config/suite-order.ts'
 import { parseWorkflowId, runId } from '../identity/identity.ts'
 import { pageAddress } from '../identity/page-address.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
@@ -67,7 +68,7 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
     step: latest?.step ?? 0,
     version: latest?.version ?? 0,
     ...learningOf(await store.runs.state(stored.id)),
-    evaluations: found,
+    evaluations: inSuiteOrder(stored.config, found),
     ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
     ...(promoted === undefined ? {} : { promoted }),
   }

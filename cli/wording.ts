@@ -5,7 +5,7 @@
  * - The same on every machine, whatever its locale.
  * - A number that is not finite reads as `–`.
  */
-export { bytes, count, duration, points } from '../learning/figures.ts'
+export { bytes, count, duration, points, pointsBetween } from '../learning/figures.ts'
 
 /** How long a run took, or has taken so far: from when it was started, breaks included, until it ended. */
 export function runSeconds(

@@ -7,6 +7,7 @@
  * - [COMPARISON-2] Of a run without a version it is the newest one that the suite was played with.
  * - Reads the store alone.
  */
+import { inSuiteOrder } from '../config/suite-order.ts'
 import { type RunId, seedOf } from '../identity/identity.ts'
 import type { Interval } from '../learning/interval.ts'
 import { isRewarded } from '../learning/outcome.ts'
@@ -42,7 +43,7 @@ export interface SuiteComparison {
   readonly paired?: PairedDifference
 }
 
-/** The suites that both were measured on, in the order of the first one's evaluations. */
+/** The suites that both were measured on, in the order of the first one's configuration. */
 export async function compareOnSuites(
   store: Store,
   before: Side,
@@ -50,9 +51,10 @@ export async function compareOnSuites(
 ): Promise<readonly SuiteComparison[]> {
   const [first, second] = [await newestBySuite(store, before), await newestBySuite(store, after)]
   const comparisons: SuiteComparison[] = []
-  for (const [suite, one] of first) {
-    const other = second.get(suite)
-    if (other !== undefined) comparisons.push(await compareOn(store, suite, one, other))
+  const config = (await store.runs.get(before.run))?.config
+  for (const one of inSuiteOrder(config, [...first.values()])) {
+    const other = second.get(one.suite)
+    if (other !== undefined) comparisons.push(await compareOn(store, one.suite, one, other))
   }
   return comparisons
 }

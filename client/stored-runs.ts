@@ -2,6 +2,7 @@
  * Runs as the store of a session knows them; it asks no server.
  */
 import { configSchema, type RunConfig } from '../config/schema.ts'
+import { inSuiteOrder } from '../config/suite-order.ts'
 import { type RunId, runId } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import type { Store } from '../storage/store.ts'
@@ -60,10 +61,11 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
 export async function withEvaluations(store: Store, run: RunId, answer: RunProgress): Promise<RunProgress> {
   const { found, failed } = await store.evaluations.findings(run)
   const experts = await store.experts.list(run)
+  const config = (await store.runs.get(run))?.config
   const { failedEvaluations: _, ...others } = answer
   return {
     ...others,
-    evaluations: found,
+    evaluations: inSuiteOrder(config, found),
     ...(experts.length === 0 ? {} : { experts }),
     ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
   }

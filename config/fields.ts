@@ -58,6 +58,8 @@ function allowedBy(node: Node): string {
       })
     case 'string':
       return node.pattern === undefined ? 'text' : `text of the form ${node.pattern}`
+    case 'boolean':
+      return 'true or false'
     case 'array':
       return `list of ${node.minItems ?? 0} to ${node.maxItems ?? 'any number of'} entries`
     case 'object':

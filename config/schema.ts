@@ -201,6 +201,11 @@ const warmStartSchema = z.strictObject({
   observationWeight: probability
     .default(0)
     .describe('Weight of an observation token in the loss; an action token has weight 1.'),
+  slips: probability
+    .default(0)
+    .describe(
+      'Probability that before an action of the expert one like it is played in which a word is misread: how to continue is imitated, the slip is not. Where the expert would not win after all, there is none.',
+    ),
   instances: z
     .enum(['first', 'last'])
     .default('first')
@@ -220,6 +225,12 @@ const evaluationSchema = z.strictObject({
     .default(20)
     .describe('Updates between two evaluations; 0: only before the first update and after the last.'),
   suites: z.array(suiteSchema).max(64).prefault([{}]).describe('What is evaluated.'),
+  blocking: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether an update waits until the evaluations of its version have ended, as it has to where the engine samples from the newest version alone.',
+    ),
   gates: z
     .array(gateSchema)
     .max(64)

@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BranchId, branchId, episodeId, evaluationId, groupId } from '../identity/identity.ts'
+import { type BranchId, branchId, episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import {
   type Answers,
@@ -256,6 +256,32 @@ describe('the answers', () => {
       total: 2,
       partsAt: null,
     })
+  })
+
+  test('a turn that two versions sampled says which of its tokens are of which', async () => {
+    const { store } = home
+    const id = episodeId(groupId(runId('second'), 90), 0, 0)
+    await store.episodes.insert({ id, task: 'echo', instance: 'i0', created: 9000 })
+    const said = { messages: [{ role: 'user', content: 'say' } as const], reward: 0, done: false, info: {} }
+    await store.observations.put({ ...said, episode: id, turn: 0 })
+    const spans = [
+      { version: 1, tokens: 1 },
+      { version: 2, tokens: 2 },
+    ]
+    await store.actions.put({
+      ...{
+        episode: id,
+        turn: 0,
+        prompt: Int32Array.of(1),
+        tokens: Int32Array.of(7, 8, 9),
+        version: 1,
+        spans,
+      },
+      ...{ logprobs: Float32Array.of(-1, -1, -1), finish: 'length', problems: [] },
+      message: { role: 'assistant', content: 'yes' },
+    })
+    const { turns } = await ask(trajectoryRoute(id))
+    expect(turns[0]?.action).toMatchObject({ version: 1, spans, sampled: { ids: [7, 8, 9] } })
   })
 
   test('a trajectory has turns, tokens and, by the rules, what the update made of them', async () => {

@@ -14,6 +14,11 @@ export function instanceSeed<Split>(splits: readonly Split[], split: Split, inde
   return scrambled(index * splits.length + splits.indexOf(split))
 }
 
+/** One of the items, undefined where there is none; takes a uniform in any case. @param next uniforms in [0, 1) */
+export function drawnFrom<Item>(items: readonly Item[], next: () => number): Item | undefined {
+  return items[Math.floor(next() * items.length)]
+}
+
 export class Draw {
   readonly #next: () => number
 

@@ -5,12 +5,19 @@
  * - The same on every machine, whatever its locale.
  * - A number that is not finite reads as `–`.
  */
+import type { Interval } from './interval.ts'
+
 const none = '–'
 
 /** @example points(-0.4137) // '−41.4' */
 export function points(difference: number): string {
   if (!Number.isFinite(difference)) return none
   return `${difference < 0 ? '−' : '+'}${Math.abs(difference * 100).toFixed(1)}`
+}
+
+/** An interval of a difference. @example pointsBetween({ low: -0.02, high: 0.1 }) // '−2.0 to +10.0' */
+export function pointsBetween({ low, high }: Interval): string {
+  return `${points(low)} to ${points(high)}`
 }
 
 /** Of chance, as tests give it. @example probability(0.03217) // '0.0322' */

@@ -1,6 +1,7 @@
 /** A run with more evaluations than it may carry: the store has all of them, and what it carries stays small. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunProgress, TrainingSession } from '../client/training-session.ts'
+import { inSuiteOrder } from '../config/suite-order.ts'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
@@ -18,6 +19,7 @@ const suites = Array.from({ length: 10 }, (_, index) => ({
   task: 'echo',
   episodes: 1,
 }))
+const evaluation = { every: 1, suites }
 /** Of every version, the first among them. */
 const evaluations = (updates + 1) * suites.length
 let session: TrainingSession
@@ -26,10 +28,7 @@ let progress: RunProgress
 beforeAll(async () => {
   session = await openTinySession(home, createEchoTask().definition)
   const orchestration = { historyEvents: 120 }
-  await session.start(
-    run,
-    tinyConfig({ training: { updates }, orchestration, evaluation: { every: 1, suites } }),
-  )
+  await session.start(run, tinyConfig({ training: { updates }, orchestration, evaluation }))
   progress = await session.result(run)
 }, 600_000)
 
@@ -45,10 +44,11 @@ describe('a run with 200 evaluations', () => {
     const { found } = await store.evaluations.findings(run)
     expect(found).toHaveLength(evaluations)
     expect(new Set(found.map(({ suite, version }) => `${suite} v${version}`)).size).toBe(evaluations)
-    expect(progress.evaluations).toEqual(found)
+    const told = inSuiteOrder({ evaluation }, found)
+    expect(progress.evaluations).toEqual(told)
     const { code, stdout } = await startPerdure(home, 'status', run, '--json').ended
     expect(code).toBe(0)
-    expect(JSON.parse(stdout).evaluations).toEqual(found)
+    expect(JSON.parse(stdout).evaluations).toEqual(told)
   })
 
   it('carries and answers a few kilobytes, in many executions', async () => {

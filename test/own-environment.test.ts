@@ -1,9 +1,10 @@
 /** An environment of one's own, as its author meets Perdure: trained by path, measured elsewhere, from a script. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as entry from '../index.ts'
 import {
@@ -31,6 +32,12 @@ const set = miniature.flatMap((value) => ['--set', value])
 afterAll(() => {
   process.chdir(root)
   removeHome(home)
+})
+
+it.for(['guess-number', 'errands'])('the tests of the example %s pass', async (example) => {
+  const words = [join(root, 'bin/perdure.mjs'), 'env', 'test', `./examples/${example}`]
+  const { stdout } = await promisify(execFile)(process.execPath, words)
+  expect(stdout).toMatch(/fail 0/)
 })
 
 describe('an environment that a configuration names by path', () => {

@@ -36,7 +36,9 @@ export function mayUpdate(state: TrainingState): boolean {
   return batchIsReady(state) && !paused && !stopRequested && rollBackTo === null && !evaluationsLag(state)
 }
 
-/** True while so many evaluations are in flight that no more can be started for another version. */
-export function evaluationsLag({ evaluating, config }: TrainingState): boolean {
-  return evaluating.length > evaluationsInFlight(config.evaluation.suites.length)
+/** True while so many evaluations are in flight that no more can be started for another version, or any where updates wait for them. */
+export function evaluationsLag({ evaluating, config: { evaluation } }: TrainingState): boolean {
+  // Runs of an earlier release have no such setting.
+  const most = evaluation.blocking === true ? 0 : evaluationsInFlight(evaluation.suites.length)
+  return evaluating.length > most
 }

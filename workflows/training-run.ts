@@ -6,7 +6,7 @@
  * - [RUN-2] Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
  * - [RUN-3] The run continues as new with its whole state; groups and evaluations outlive it and report by id.
  * - [RUN-4] A child that ends without a report is noticed, and what it was to do is done by another.
- * - [RUN-5] Evaluations do not block training, unless several rounds of them pile up; the run ends when the last of
+ * - [RUN-5] Evaluations do not block training, unless several rounds of them pile up or `evaluation.blocking`; the run ends when the last of
  *   them has reported.
  *
  * From the paper (arXiv 2510.04206) to the line

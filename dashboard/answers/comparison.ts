@@ -6,6 +6,7 @@
  */
 import { compareOnSuites, type Side, type SideFindings } from '../../client/comparison.ts'
 import { changesBetween } from '../../config/changes.ts'
+import { inSuiteOrder } from '../../config/suite-order.ts'
 import type { EvaluationFindings } from '../../storage/evaluations.ts'
 import {
   type ComparisonAnswer,
@@ -29,13 +30,15 @@ export async function comparisonAnswer(
     throw new Refused('bad_request', `name 2 to ${mostPolicies} policies: of=RUN,RUN@VERSION`)
   const runs: ShownRun[] = []
   for (const { run } of policies) runs.push(await knownRun(shown, run))
+  const [first] = runs
   const sides = policies.map(({ version }, index) => sideOf(runs[index], version))
   const [reference, ...others] = sides
-  if (reference === undefined) return { policies, suites: [], differences: [] }
+  if (first === undefined || reference === undefined) return { policies, suites: [], differences: [] }
   const newest = await Promise.all(sides.map((side) => newestBySuite(shown, side)))
   const paired = await Promise.all(others.map((side) => compareOnSuites(shown.store, reference, side)))
-  const suites = [...new Set(newest.flatMap((own) => [...own.keys()]))].map(
-    (suite): SuiteBeside => ({
+  const measured = [...new Map(newest.flatMap((own) => [...own])).values()]
+  const suites = inSuiteOrder(first.config, measured).map(
+    ({ suite }): SuiteBeside => ({
       suite,
       findings: sides.map((_, index) => {
         const found = newest[index]?.get(suite)

@@ -1,4 +1,5 @@
 /** The evaluations of a run, and its gates. */
+import { inSuiteOrder } from '../../config/suite-order.ts'
 import type { Estimate } from '../../learning/suite-statistics.ts'
 import { stepOfVersion } from '../../learning/version-step.ts'
 import type { StoredEvaluation, SuiteFigures } from '../../storage/evaluations.ts'
@@ -13,9 +14,8 @@ export async function evaluationsAnswer(shown: ShownHome, name: string): Promise
   const { store } = shown
   const run = await knownRun(shown, name)
   const updates = await store.updates.list(run.id)
-  const evaluations = (await store.evaluations.list(run.id)).map((stored) =>
-    rowOf(stored, stepOfVersion(updates, stored.version)),
-  )
+  const listed = inSuiteOrder(run.config, await store.evaluations.list(run.id))
+  const evaluations = listed.map((stored) => rowOf(stored, stepOfVersion(updates, stored.version)))
   const experts = (await store.experts.list(run.id)).map(({ suite, success, n }) => ({
     suite,
     success: estimateOf({ success, n }),

@@ -5,6 +5,7 @@
  * - What costs more than a look, the curve and the disk of each run, is kept as long as the run does not change, and the
  *   disk for `diskAgeMs` at least.
  */
+import { inSuiteOrder } from '../../config/suite-order.ts'
 import { bestOf } from '../../learning/best-version.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import type { EvaluationFindings } from '../../storage/evaluations.ts'
@@ -72,7 +73,7 @@ export function createRunRows(shown: ShownHome): RunRows {
       ...(promoted === undefined ? {} : { promoted: promoted.version }),
       success: successOf(latest),
       curve: await curveOf(run, step),
-      suites: suitesOf(found),
+      suites: suitesOf(inSuiteOrder(config, found)),
       created: record.created,
       changed: latest?.created ?? record.created,
       ...(record.ended === undefined ? {} : { ended: record.ended }),

@@ -50,7 +50,7 @@ export interface ExpertRow {
 }
 
 export interface EvaluationsAnswer {
-  /** In the order in which they started. */
+  /** By suite, as the configuration orders them; those of one suite in the order in which they started. */
   readonly evaluations: readonly EvaluationRow[]
   /** Of the suites whose task has one. */
   readonly experts: readonly ExpertRow[]

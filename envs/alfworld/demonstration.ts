@@ -9,6 +9,7 @@
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { calling } from '../agent-tool.ts'
+import { drawnFrom } from '../draw.ts'
 import type { Demonstration } from '../environment.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import { type Game, type GameSource, type GameState, openGame } from './engine/game.ts'
@@ -125,15 +126,11 @@ function demonstrationOf(source: GameSource, { actions, mistakes }: Play): Demon
 function strayOf(admissible: readonly string[], own: string, draw: () => number): string | undefined {
   const others = admissible.filter((command) => command !== own && !idle.test(command))
   const verbOf = (command: string) => command.slice(0, command.indexOf(' '))
-  const verb = drawn([...new Set(others.map(verbOf))], draw)
-  return drawn(
+  const verb = drawnFrom([...new Set(others.map(verbOf))], draw)
+  return drawnFrom(
     others.filter((command) => verbOf(command) === verb),
     draw,
   )
-}
-
-function drawn<Item>(items: readonly Item[], draw: () => number): Item | undefined {
-  return items[Math.floor(draw() * items.length)]
 }
 
 /** A plausible mistake: to take an object that is not there, or to go where the agent is already. */
@@ -143,7 +140,7 @@ function slipOf(
   thing: string | undefined,
   draw: () => number,
 ): string | undefined {
-  const any = (): string => seen[Math.floor(draw() * seen.length)] ?? ''
+  const any = (): string => drawnFrom(seen, draw) ?? ''
   if (here === undefined || seen.length === 0) return undefined
   const slips = [
     () => `take ${thing ?? kindOf(any())} 1 from ${here}`,
@@ -152,7 +149,7 @@ function slipOf(
     () => `go to ${any()}`,
     () => `open ${here}`,
   ]
-  return drawn(slips, draw)?.()
+  return drawnFrom(slips, draw)?.()
 }
 
 /** The walkthrough that came with the game, if it wins. */

@@ -1,7 +1,7 @@
 /** Policies beside one another: on the suites they share, in their curves, and where their configurations differ. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { count, points } from '../../../learning/figures.ts'
+import { count, points, pointsBetween } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ComparisonAnswer, PolicyFinding, PolicyName, SuiteBeside } from '../../contract/comparison.ts'
@@ -190,7 +190,7 @@ const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: Policy
       </td>
     )
   const { difference, low, high, better, worse } = paired
-  const interval = `${points(low)} to ${points(high)} points`
+  const interval = `${pointsBetween(paired)} points`
   const isCertain = low > 0 || high < 0
   return (
     <>

@@ -1,6 +1,6 @@
 /** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
 import type { FunctionComponent } from 'preact'
-import { count, duration, points, probability } from '../../../learning/figures.ts'
+import { count, duration, points, pointsBetween, probability } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ArmCurve, ExperimentAnswer, ExperimentClaim, MeanOverSeeds } from '../../contract/experiment.ts'
@@ -63,7 +63,7 @@ const Claims: FunctionComponent<{ answer: ExperimentAnswer }> = ({
         'Better',
         'Than',
         { name: 'Difference, points', isFigures: true },
-        { name: 'Difference with its bootstrap interval', isUnseen: true },
+        { name: 'Difference with its t interval', isUnseen: true },
         { name: 't interval', isFigures: true },
         { name: 'p (t)', isFigures: true },
         { name: 'p (signs)', isFigures: true },
@@ -86,26 +86,25 @@ const Claims: FunctionComponent<{ answer: ExperimentAnswer }> = ({
 const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim }> = ({ claim }) => {
   const { difference, t, bootstrap, signFlip, missing, adjusted, verdict } = claim
   const isOpen = missing.length > 0
-  const interval = bootstrap && `${points(bootstrap.low)} to ${points(bootstrap.high)} points`
   return (
     <>
-      <td class="figures" title={interval}>
+      <td class="figures" title={bootstrap && `by the bootstrap ${pointsBetween(bootstrap)} points`}>
         {difference === undefined ? '–' : points(difference)}
       </td>
       <td>
-        {difference === undefined || bootstrap === undefined ? null : (
+        {difference === undefined || t === undefined ? null : (
           <Span
             value={difference}
-            low={bootstrap.low}
-            high={bootstrap.high}
+            low={t.low}
+            high={t.high}
             from={-1}
             to={1}
             colour={seriesColour(0)}
-            label={interval ?? ''}
+            label={`${pointsBetween(t)} points`}
           />
         )}
       </td>
-      <td class="figures">{t === undefined ? '–' : `${points(t.low)} to ${points(t.high)}`}</td>
+      <td class="figures">{t === undefined ? '–' : pointsBetween(t)}</td>
       <td class="figures">{probability(t?.p)}</td>
       <td class="figures">{probability(signFlip?.p)}</td>
       <td class="figures">{isOpen ? '–' : probability(adjusted)}</td>

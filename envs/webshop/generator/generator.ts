@@ -45,7 +45,7 @@ interface Level {
 /** What the difficulties mean. */
 export const levels: Readonly<Record<Difficulty, Level>> = {
   easy: {
-    products: 120,
+    products: 1200, // more than few demonstrations show: ids have to be read, and training has products of its own
     window: { resultLimit: 6, pageSize: 3 },
     attributes: { min: 1, max: 1 },
     titled: 1,

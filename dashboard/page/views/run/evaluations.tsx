@@ -96,7 +96,7 @@ const evaluationColumns: readonly Column[] = [
 
 const EvaluationTable: FunctionComponent<TableProps> = ({ evaluations, suites }) => (
   <Table class="evaluations" label="Evaluations" columns={evaluationColumns}>
-    {[...evaluations].reverse().map((evaluation) => (
+    {newestFirst(evaluations).map((evaluation) => (
       <tr key={evaluation.id}>
         <th scope="row">
           <a href={addressOf({ view: 'group', parent: evaluation.id })}>{evaluation.suite}</a>
@@ -110,6 +110,11 @@ const EvaluationTable: FunctionComponent<TableProps> = ({ evaluations, suites })
     ))}
   </Table>
 )
+
+/** Versions in falling order; the suites of each as they are told everywhere. */
+function newestFirst(evaluations: readonly EvaluationRow[]): readonly EvaluationRow[] {
+  return evaluations.toSorted((one, other) => other.version - one.version)
+}
 
 const Finding: FunctionComponent<{ evaluation: EvaluationRow; colour: string }> = ({
   evaluation,
