@@ -50,7 +50,7 @@ export async function startHostileServer(behaviour: Behaviour, port = 0): Promis
       if (!response.writableEnded) abandoned.push(call)
     })
     const answer = await Promise.resolve(current(call, response)).catch((thrown) => {
-      // A server that ends takes its work with it: nobody waits for this answer any more.
+      // A server that ends takes its work with it: no one waits for this answer any more.
       if (response.destroyed) return silence
       throw thrown
     })
