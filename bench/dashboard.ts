@@ -5,7 +5,8 @@
  * Invariants
  * - The server is the command, in a process of its own; the pages are those that a person would leave open.
  * - Stretches with pages and without take turns in one run, so that both meet the same weather; each loss compares a stretch
- *   with pages with the mean of the two beside it.
+ *   with pages with the mean of the two beside it, and the interval of their mean says what it is worth.
+ * - Many updates fall into a stretch: otherwise where it falls in them counts more than pages do.
  * - What is counted are turns as the store has them.
  */
 import { mkdtempSync } from 'node:fs'
@@ -17,21 +18,23 @@ import type { Browser } from 'playwright-core'
 import { addressOf, type PageView } from '../dashboard/contract/addresses.ts'
 import { openFilledHome } from '../dashboard/filled-home.testing.ts'
 import { costsOf, fillWithMany, type ShowingCosts, startShowing } from '../dashboard/many-episodes.testing.ts'
+import { meanInterval } from '../learning/student-t.ts'
 import { browserMissing, startBrowser } from '../test/browser.ts'
 import { eventually, removeHome, startPerdureIn } from '../test/perdure-process.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
 import { quantile } from './quantile.ts'
 
-/** Several updates long, so that a stretch has its share of all that a run does. */
-const stretchSeconds = 20
-const defaultStretches = 13
+const stretchSeconds = 10
+const defaultStretches = 81
 const watched = 'watched'
+/** Its updates take about a second. */
+const shortUpdates = 'examples/guess-number/train.yaml'
 
 /**
  * @param given.stretches with and without pages, by turns; 0 leaves the run out
  * @param given.episodes 0 leaves the home of 100,000 out
- * @param given.home, given.run a run that trains already; else one is started
+ * @param given.home, given.run a run that trains already; else one of `given.config` is started
  */
 export async function bench(given: Readonly<Record<string, number | string>>): Promise<Figure[]> {
   const stretches = Number(given.stretches ?? defaultStretches)
@@ -39,10 +42,10 @@ export async function bench(given: Readonly<Record<string, number | string>>): P
   if (stretches === 0) return home
   const missing = browserMissing()
   if (missing !== undefined) throw new Error(missing)
-  const { home: own, run } = given
+  const { home: own, run, config = shortUpdates } = given
   const losses =
     own === undefined
-      ? await besideANewRun(stretches)
+      ? await besideANewRun(String(config), stretches)
       : await besideARun(String(own), String(run ?? watched), stretches)
   return [...home, ...losses]
 }
@@ -86,14 +89,17 @@ interface Stretch {
   readonly turnsPerSecond: number
   /** Processor seconds of the page's server in each second. */
   readonly server: number
+  /** And of the browser. */
+  readonly browser: number
 }
 
-async function besideANewRun(count: number): Promise<Figure[]> {
+async function besideANewRun(config: string, count: number): Promise<Figure[]> {
   const home = mkdtempSync(join(tmpdir(), 'perdure-watched-'))
-  // The default run without an end in sight: it is stopped when all is measured.
   // Its warm start is not measured: one from the cache will do.
   const free = { PERDURE_NO_CACHE: '' }
-  const training = startPerdureIn(free, home, 'train', '--run', watched, '--set', 'training.updates=100000')
+  // A run without an end in sight, which never waits for an update: it is stopped when all is measured.
+  const settings = ['training.updates=100000', 'rollout.maxStaleness=1'].flatMap((each) => ['--set', each])
+  const training = startPerdureIn(free, home, 'train', config, '--run', watched, ...settings)
   try {
     await eventually('the second update', () => (updatesOf(home) >= 2 ? true : undefined), 1_200_000)
     return await besideARun(home, watched, count)
@@ -136,16 +142,29 @@ async function stretch(
       await page.goto(url + addressOf(view) + tab)
       await page.locator('main h1').first().waitFor()
     }
-    const [turns, cpu, since] = [turnsOf(home), await cpuSecondsOf(pid), performance.now()]
+    const before = { server: await cpuSecondsOf(pid), browser: await cpuSecondsIn(browser) }
+    const [turns, since] = [turnsOf(home), performance.now()]
     await sleep(stretchSeconds * 1000)
-    const seconds = (performance.now() - since) / 1000
+    const [played, seconds] = [turnsOf(home) - turns, (performance.now() - since) / 1000]
     return {
       hasPages: pages.length > 0,
-      turnsPerSecond: (turnsOf(home) - turns) / seconds,
-      server: ((await cpuSecondsOf(pid)) - cpu) / seconds,
+      turnsPerSecond: played / seconds,
+      server: ((await cpuSecondsOf(pid)) - before.server) / seconds,
+      browser: ((await cpuSecondsIn(browser)) - before.browser) / seconds,
     }
   } finally {
     await context.close()
+  }
+}
+
+/** Processor seconds so far of all processes of a browser that still run. */
+async function cpuSecondsIn(browser: Browser): Promise<number> {
+  const session = await browser.newBrowserCDPSession()
+  try {
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+    return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0)
+  } finally {
+    await session.detach()
   }
 }
 
@@ -157,6 +176,8 @@ function lossOf(stretches: readonly Stretch[]): Figure[] {
   })
   const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length
   const of = (hasPages: boolean) => stretches.filter((each) => each.hasPages === hasPages)
+  const millisecondsOf = (part: 'server' | 'browser') => 1000 * mean(of(true).map((each) => each[part]))
+  const estimate = meanInterval(losses)
   return [
     {
       name: 'turns per second, no page open',
@@ -168,15 +189,12 @@ function lossOf(stretches: readonly Stretch[]): Figure[] {
       value: mean(of(true).map(({ turnsPerSecond }) => turnsPerSecond)),
       unit: 'turns/s',
     },
-    limited('loss with three pages, mean', 100 * mean(losses), '%', 2),
-    { name: 'loss, least', value: 100 * Math.min(...losses), unit: '%' },
+    limited('loss with three pages, mean', 100 * estimate.mean, '%', 2),
+    { name: 'loss, 95 % from', value: 100 * estimate.low, unit: '%' },
+    { name: 'loss, 95 % to', value: 100 * estimate.high, unit: '%' },
     { name: 'loss, median', value: 100 * quantile(losses, 0.5), unit: '%' },
-    { name: 'loss, most', value: 100 * Math.max(...losses), unit: '%' },
-    {
-      name: 'processor time of the server',
-      value: 1000 * mean(of(true).map(({ server }) => server)),
-      unit: 'ms/s',
-    },
+    { name: 'processor time of the server', value: millisecondsOf('server'), unit: 'ms/s' },
+    { name: 'processor time of the browser', value: millisecondsOf('browser'), unit: 'ms/s' },
   ]
 }
 
