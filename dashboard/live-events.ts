@@ -20,8 +20,8 @@ import { phaseOf } from './answers/known-run.ts'
 import type { EpisodeInFlight, LiveEvents, LiveRun } from './contract/live.ts'
 import type { ShownHome } from './shown-home.ts'
 
-/** Slow enough to cost nothing beside a run, quick enough to feel live. */
-const lookEveryMs = 1000
+/** What a look costs, here and in each page that shows what it found, is felt by a run on the same machine. */
+const lookEveryMs = 2000
 const mostInFlight = 200
 const mostEnded = 50
 

@@ -102,6 +102,14 @@ async function progressOf(page: Page): Promise<number> {
   return Number.parseInt(text ?? '', 10)
 }
 
+/** As if the tab of the page came to the front, or another did. */
+async function bring(page: Page, isSeen: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${!isSeen} })
+    document.dispatchEvent(new Event('visibilitychange'))
+  `)
+}
+
 describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' : ` (${absent})`}`, () => {
   it('every link leads to a page that says something, while it trains', async () => {
     const pages = await followed()
@@ -120,6 +128,25 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
     })
     await at(`${runPage}?tab=now`, async (page) => {
       await page.locator(`main a[href*="${survivor}/g"]`).first().waitFor()
+    })
+  }, 240_000)
+
+  it('a page that no one sees asks for nothing until it is seen again [LIVE-PAGE-1]', async () => {
+    await at(runPage, async (page) => {
+      const asked: string[] = []
+      await bring(page, false)
+      const shown = await progressOf(page)
+      // What had been announced before is asked for once more.
+      await untilUpdate(home, shown + 2)
+      page.on('request', (request) => asked.push(request.url()))
+      await untilUpdate(home, shown + 5)
+      expect(asked).toEqual([])
+
+      await bring(page, true)
+      await eventually('the updates made meanwhile', async () =>
+        (await progressOf(page)) >= shown + 5 ? true : undefined,
+      )
+      expect(asked.length).toBeGreaterThan(0)
     })
   }, 240_000)
 

@@ -3,7 +3,8 @@
  *
  * Invariants
  * - One stream for the whole page; the browser opens it again when it breaks.
- * - Views are asked to look again at most once in `pause`, however fast a run is, and only at what differs.
+ * - [LIVE-PAGE-1] Views are asked to look again at most once in `pause`, however fast a run is, and only at what differs; in a page
+ *   that no one sees, when it is seen again.
  * - Nothing grows without bound: of episodes that ended the last ones are kept.
  */
 import { signal } from '@preact/signals'
@@ -13,8 +14,11 @@ import type { EpisodeInFlight, LiveEvents, LiveRun } from '../contract/live.ts'
 import { liveRoute } from '../contract/routes.ts'
 import { report } from './source.ts'
 
-const pause = 1000
-const keptEnded = 200
+/** A view that looks again draws all of its curves anew, on a processor that it may share with the run. */
+const pause = 5000
+/** What is told together is looked at together. */
+const gathering = 500
+const keptEnded = 50
 
 export interface Flight {
   readonly episodes: readonly EpisodeInFlight[]
@@ -55,6 +59,8 @@ function sumOf(counts: Counts, runs: readonly string[]): number {
 
 /** What is new and not announced yet: runs, and whether evaluations or states are. */
 const coming = new Map<string, boolean>()
+/** When views were asked to look again last. */
+let looked = Number.NEGATIVE_INFINITY
 /** By run, what was heard of it last. */
 const statuses = new Map<string, string>()
 const evaluations = new Map<string, string>()
@@ -116,12 +122,18 @@ export function lookAgainAt(run: string): void {
 }
 
 function announce(run: string, hasFindings: boolean): void {
-  if (coming.size === 0)
-    setTimeout(() => {
-      grow(coming)
-      coming.clear()
-    }, pause)
+  if (coming.size === 0) setTimeout(growWhenSeen, Math.max(gathering, looked + pause - performance.now()))
   coming.set(run, hasFindings || coming.get(run) === true)
+}
+
+function growWhenSeen(): void {
+  if (document.hidden) {
+    document.addEventListener('visibilitychange', growWhenSeen, { once: true })
+    return
+  }
+  looked = performance.now()
+  grow(coming)
+  coming.clear()
 }
 
 function grow(of: ReadonlyMap<string, boolean>): void {
