@@ -6,7 +6,7 @@
  * - The server is the command, in a process of its own; the pages are those that a person would leave open.
  * - Stretches with pages and without take turns in one run, so that both meet the same weather; each loss compares a stretch
  *   with pages with the mean of the two beside it, and the interval of their mean says what it is worth.
- * - Many updates fall into a stretch: otherwise where it falls in them counts more than pages do.
+ * - A stretch begins and ends with an update: otherwise where it falls in them counts more than pages do.
  * - What is counted are turns as the store has them.
  */
 import { mkdtempSync } from 'node:fs'
@@ -25,16 +25,15 @@ import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
 import { quantile } from './quantile.ts'
 
-const stretchSeconds = 10
-const defaultStretches = 81
+/** Several updates of the default run; it goes on to the end of the last. */
+const stretchSeconds = 30
+const defaultStretches = 21
 const watched = 'watched'
-/** Its updates take about a second. */
-const shortUpdates = 'examples/guess-number/train.yaml'
 
 /**
  * @param given.stretches with and without pages, by turns; 0 leaves the run out
  * @param given.episodes 0 leaves the home of 100,000 out
- * @param given.home, given.run a run that trains already; else one of `given.config` is started
+ * @param given.home, given.run a run that trains already; else the default run is started
  */
 export async function bench(given: Readonly<Record<string, number | string>>): Promise<Figure[]> {
   const stretches = Number(given.stretches ?? defaultStretches)
@@ -42,10 +41,10 @@ export async function bench(given: Readonly<Record<string, number | string>>): P
   if (stretches === 0) return home
   const missing = browserMissing()
   if (missing !== undefined) throw new Error(missing)
-  const { home: own, run, config = shortUpdates } = given
+  const { home: own, run } = given
   const losses =
     own === undefined
-      ? await besideANewRun(String(config), stretches)
+      ? await besideANewRun(stretches)
       : await besideARun(String(own), String(run ?? watched), stretches)
   return [...home, ...losses]
 }
@@ -93,13 +92,14 @@ interface Stretch {
   readonly browser: number
 }
 
-async function besideANewRun(config: string, count: number): Promise<Figure[]> {
+async function besideANewRun(count: number): Promise<Figure[]> {
   const home = mkdtempSync(join(tmpdir(), 'perdure-watched-'))
   // Its warm start is not measured: one from the cache will do.
   const free = { PERDURE_NO_CACHE: '' }
-  // A run without an end in sight, which never waits for an update: it is stopped when all is measured.
-  const settings = ['training.updates=100000', 'rollout.maxStaleness=1'].flatMap((each) => ['--set', each])
-  const training = startPerdureIn(free, home, 'train', config, '--run', watched, ...settings)
+  // A run without an end in sight, which only plays and learns: it is stopped when all is measured.
+  const wanted = ['training.updates=100000', 'evaluation.every=0', 'evaluation.suites=[]']
+  const settings = wanted.flatMap((each) => ['--set', each])
+  const training = startPerdureIn(free, home, 'train', '--run', watched, ...settings)
   try {
     await eventually('the second update', () => (updatesOf(home) >= 2 ? true : undefined), 1_200_000)
     return await besideARun(home, watched, count)
@@ -142,19 +142,28 @@ async function stretch(
       await page.goto(url + addressOf(view) + tab)
       await page.locator('main h1').first().waitFor()
     }
+    const begin = await nextUpdate(home)
     const before = { server: await cpuSecondsOf(pid), browser: await cpuSecondsIn(browser) }
-    const [turns, since] = [turnsOf(home), performance.now()]
     await sleep(stretchSeconds * 1000)
-    const [played, seconds] = [turnsOf(home) - turns, (performance.now() - since) / 1000]
+    const end = await nextUpdate(home)
+    const seconds = (end.at - begin.at) / 1000
     return {
       hasPages: pages.length > 0,
-      turnsPerSecond: played / seconds,
+      turnsPerSecond: (end.turns - begin.turns) / seconds,
       server: ((await cpuSecondsOf(pid)) - before.server) / seconds,
       browser: ((await cpuSecondsIn(browser)) - before.browser) / seconds,
     }
   } finally {
     await context.close()
   }
+}
+
+/** The moment of an update, and turns until then. */
+async function nextUpdate(home: string): Promise<{ readonly at: number; readonly turns: number }> {
+  const before = updatesOf(home)
+  return eventually('an update', () =>
+    updatesOf(home) > before ? { at: performance.now(), turns: turnsOf(home) } : undefined,
+  )
 }
 
 /** Processor seconds so far of all processes of a browser that still run. */

@@ -33,7 +33,7 @@ const known = names.filter((name) => existsSync(fileOf(name)))
 
 /** What benchmarks take: counts and texts by name; those that are not here take nothing. */
 const options: Readonly<Record<string, Readonly<Record<string, 'count' | 'text'>>>> = {
-  dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text', config: 'text' },
+  dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text' },
   'long-run': { episodes: 'count', readings: 'text' },
   async: { updates: 'count', skip: 'count', staleness: 'count' },
   learning: { updates: 'count', skip: 'count', turns: 'count', demonstrations: 'count', from: 'text' },
