@@ -8,8 +8,10 @@
  *   with pages with the mean of the two beside it, and the interval of their mean says what it is worth.
  * - A stretch begins and ends with an update: otherwise where it falls in them counts more than pages do.
  * - What is counted are turns as the store has them.
+ * - The browser has what the rest leaves, as if it were on another machine; what it takes on this one is a figure of its own.
  */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -19,7 +21,8 @@ import { addressOf, type PageView } from '../dashboard/contract/addresses.ts'
 import { openFilledHome } from '../dashboard/filled-home.testing.ts'
 import { costsOf, fillWithMany, type ShowingCosts, startShowing } from '../dashboard/many-episodes.testing.ts'
 import { meanInterval } from '../learning/student-t.ts'
-import { browserMissing, startBrowser } from '../test/browser.ts'
+import { shellWord } from '../machine/shell-word.ts'
+import { browserMissing, browserProgram, startBrowser } from '../test/browser.ts'
 import { eventually, removeHome, startPerdureIn } from '../test/perdure-process.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
@@ -111,7 +114,8 @@ async function besideANewRun(count: number): Promise<Figure[]> {
 
 async function besideARun(home: string, run: string, count: number): Promise<Figure[]> {
   await using showing = await startShowing(home)
-  const browser = await startBrowser()
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-browser-'))
+  const browser = await startBrowser(lastInLine(browserProgram(), folder))
   try {
     const stretches: Stretch[] = []
     for (let at = 0; at < count; at++) {
@@ -122,7 +126,16 @@ async function besideARun(home: string, run: string, count: number): Promise<Fig
     return lossOf(stretches)
   } finally {
     await browser.close()
+    await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A program that starts another with the lowest priority, which Chromium would raise where it runs as root. */
+function lastInLine(program: string, folder: string): string {
+  const file = join(folder, 'browser')
+  const kept = process.getuid?.() === 0 ? 'setpriv --bounding-set=-sys_nice' : ''
+  writeFileSync(file, `#!/bin/sh\nexec nice -n 19 ${kept} ${shellWord(program)} "$@"\n`, { mode: 0o755 })
+  return file
 }
 
 async function stretch(

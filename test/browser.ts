@@ -20,9 +20,8 @@ export function browserMissing(): string | undefined {
   return reason
 }
 
-export function startBrowser(): Promise<Browser> {
-  const executablePath = executable()
-  if (executablePath === undefined) throw new Error(browserMissing())
+/** @param executablePath of another program that is started as a browser is */
+export function startBrowser(executablePath = browserProgram()): Promise<Browser> {
   return chromium.launch({
     executablePath,
     headless: true,
@@ -36,6 +35,13 @@ export function startBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
+}
+
+/** The browser that this machine has. @throws Error it has none */
+export function browserProgram(): string {
+  const found = executable()
+  if (found === undefined) throw new Error(browserMissing())
+  return found
 }
 
 function executable(): string | undefined {
