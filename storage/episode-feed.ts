@@ -21,8 +21,8 @@ export interface EpisodeFeed {
   newest(): Promise<number>
   /** Those that came after a number, at most so many. */
   after(number: number, limit: number): Promise<readonly FeedRow[]>
-  /** One by its number. */
-  at(number: number): Promise<FeedRow | undefined>
+  /** Those of the given numbers that have ended. */
+  endedAmong(numbers: readonly number[]): Promise<readonly FeedRow[]>
   /** Numbers of those whose turns were deleted since a time, in milliseconds since the epoch. */
   releasedSince(time: number): Promise<readonly number[]>
   /** What was said in an episode, as it is stored: JSON of each turn's messages, and of each action's message. */
@@ -58,7 +58,10 @@ export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements): E
   const all = db.selectFrom('episodes').select([...columns, number.as('number')])
   const queries = {
     after: all.where(number, '>', 0).orderBy(number).limit(1).compile(),
-    at: all.where(number, '=', 0).compile(),
+    ended: all
+      .where('outcome', 'is not', null)
+      .where(number, 'in', sql<number>`(select value from json_each(${''}))`)
+      .compile(),
     newest: sql<{ newest: number | null }>`select max(rowid) as newest from episodes`.compile(db),
     mark: sql<{ data_version: number }>`pragma data_version`.compile(db),
     released: db.selectFrom('episodes').select(number.as('number')).where('released', '>=', 0).compile(),
@@ -81,7 +84,7 @@ export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements): E
     changeMark: async () => (await statements.first(queries.mark, []))?.data_version ?? 0,
     newest: async () => (await statements.first(queries.newest, []))?.newest ?? 0,
     after: (since, limit) => statements.all(queries.after, [since, limit]),
-    at: (wanted) => statements.first(queries.at, [wanted]),
+    endedAmong: (numbers) => statements.all(queries.ended, [JSON.stringify(numbers)]),
     releasedSince: async (time) => (await statements.all(queries.released, [time])).map((row) => row.number),
     said: async (episode) => ({
       observations: (await statements.all(queries.observations, [episode])).map(({ messages }) => messages),

@@ -150,7 +150,8 @@ export function openEpisodeIndex(of: {
       ]),
 
     played(run, limit) {
-      const condition = 'outcome is null and run = ?'
+      // The plus keeps SQLite from the index of runs: few episodes are played, whatever the run has played.
+      const condition = 'outcome is null and +run = ?'
       const counted = database.prepare(`select count(*) as count from episodes where ${condition}`).get(run)
       return {
         rows: rowsOf(`select * from episodes where ${condition} order by number desc limit ?`, [run, limit]),

@@ -44,10 +44,7 @@ export function createFilling(feed: EpisodeFeed, database: DatabaseSync): Fillin
     const mark = await feed.changeMark()
     if (mark === markSeen) return
     if ((await feed.newest()) < statements.newest()) statements.forgetAll()
-    for (const number of statements.played(mostPlayed)) {
-      const row = await feed.at(number)
-      if (row?.outcome != null) statements.put([row])
-    }
+    statements.put(await feed.endedAmong(statements.played(mostPlayed)))
     let since = performance.now()
     for (;;) {
       const rows = await feed.after(statements.newest(), rowsAtOnce)

@@ -12,7 +12,7 @@ import { endedCount, news } from '../../live.ts'
 import { ask } from '../../source.ts'
 
 /** The table is only told of: it need not be quick. */
-const pause = 3000
+const pause = 10_000
 
 /** @param head of the table; undefined before it has one */
 export function useNewerEpisodes(
