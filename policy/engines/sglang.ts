@@ -17,6 +17,7 @@ import type { AdapterTarget } from '../../learning/adapter-targets.ts'
 import { parseAdapterConfig } from '../checkpoints/adapter-config.ts'
 import { adapterFiles } from '../checkpoints/manifest.ts'
 import { type EngineDefinition, EngineFault } from './engine.ts'
+import { ownLogprobs } from './own-logprobs.ts'
 import { openServedEngine } from './served.ts'
 import { modelIn, type ServedModel } from './served-model.ts'
 import type { InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
@@ -105,9 +106,9 @@ export const sglangProtocol: ServerProtocol = {
     const { output_ids: tokens, meta_info: info } = answerSchema.parse(answer)
     return {
       tokens,
-      // One of another token is none of this one's.
-      logprobs: info.output_token_logprobs.map(([logprob, token], at) =>
-        token === tokens[at] || at >= tokens.length ? logprob : Number.NaN,
+      logprobs: ownLogprobs(
+        tokens,
+        info.output_token_logprobs.map(([logprob, token]) => ({ token, logprob })),
       ),
       promptTokens: info.prompt_tokens,
       cachedTokens: info.cached_tokens ?? 0,

@@ -11,6 +11,7 @@
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
+import { ownLogprobs } from './own-logprobs.ts'
 import { openServedEngine } from './served.ts'
 import type { Answer, Ask, InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
 import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
@@ -95,9 +96,9 @@ function readGenerated(answer: unknown): Answer {
   const [{ token_ids: tokens, finish_reason, logprobs, weight_versions }] = choices
   return {
     tokens,
-    // One of another token is none of this one's.
-    logprobs: logprobs.content.map(({ token_id, logprob }, at) =>
-      token_id === tokens[at] || at >= tokens.length ? logprob : Number.NaN,
+    logprobs: ownLogprobs(
+      tokens,
+      logprobs.content.map(({ token_id, logprob }) => ({ token: token_id, logprob })),
     ),
     promptTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
@@ -154,9 +155,9 @@ export const vllmProtocol: ServerProtocol = {
     const [{ token_ids: tokens, prompt_token_ids: prompt, finish_reason, logprobs }] = choices
     return {
       tokens,
-      // One of another token is none of this one's.
-      logprobs: logprobs.token_logprobs.map((logprob, at) =>
-        logprobs.tokens[at] === `token_id:${tokens[at]}` || at >= tokens.length ? logprob : Number.NaN,
+      logprobs: ownLogprobs(
+        tokens.map((token) => `token_id:${token}`),
+        logprobs.token_logprobs.map((logprob, at) => ({ token: logprobs.tokens[at], logprob })),
       ),
       promptTokens: usage.prompt_tokens,
       prompt: prompt ?? undefined,
