@@ -44,7 +44,9 @@ export function createFilling(feed: EpisodeFeed, database: DatabaseSync): Fillin
     const mark = await feed.changeMark()
     if (mark === markSeen) return
     if ((await feed.newest()) < statements.newest()) statements.forgetAll()
-    statements.put(await feed.endedAmong(statements.played(mostPlayed)))
+    const ended = await feed.endedAmong(statements.played(mostPlayed))
+    // Most looks find none, and a transaction keeps others from writing.
+    if (ended.length > 0) statements.put(ended)
     let since = performance.now()
     for (;;) {
       const rows = await feed.after(statements.newest(), rowsAtOnce)
