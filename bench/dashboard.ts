@@ -31,6 +31,8 @@ import { quantile } from './quantile.ts'
 /** Several updates of the default run; it goes on to the end of the last. */
 const stretchSeconds = 30
 const defaultStretches = 21
+/** Two with pages, each between two without: of one loss there is no interval. */
+const leastStretches = 5
 const watched = 'watched'
 
 /**
@@ -42,6 +44,7 @@ export async function bench(given: Readonly<Record<string, number | string>>): P
   const stretches = Number(given.stretches ?? defaultStretches)
   const home = Number(given.episodes ?? 1) === 0 ? [] : await ofManyEpisodes()
   if (stretches === 0) return home
+  if (stretches < leastStretches) throw new RangeError(`--stretches is 0, or ${leastStretches} at least`)
   const missing = browserMissing()
   if (missing !== undefined) throw new Error(missing)
   const { home: own, run } = given
