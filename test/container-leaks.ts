@@ -33,7 +33,7 @@ export interface Leftovers {
 }
 
 export interface KilledRun {
-  /** What was there when the processes had been killed. */
+  /** What was there when the processes had been killed; the containers that ran just before, if only those count. */
   readonly before: Leftovers
   /** Seconds until no container was there, with nothing but the dead processes' own means. */
   readonly seconds: number
@@ -69,16 +69,19 @@ export async function killedRun(
   const playing = await Promise.all(
     moments.map((moment) => playedUntil({ moment, acting: withDescendants }, engine, home, sessions)),
   )
+  const connection = await connectEngine(engine.address)
+  const containers = async () =>
+    (await connection.docker.listContainers({ all: !withDescendants, filters: { label: [labels.lease] } }))
+      .length
   await delay(next() * 100)
+  // Those that run may end as soon as all is dead: they are counted before, and the kill waits for the first.
+  let running = 0
+  while (withDescendants && running === 0) running = await containers()
   const doomed = withDescendants ? playing.flatMap(({ pid }) => [pid, ...childrenOf(pid)]) : []
   for (const { child } of playing) child.kill('SIGKILL')
   for (const pid of doomed) endNow(pid)
   await Promise.all(playing.map(({ exited }) => exited))
 
-  const connection = await connectEngine(engine.address)
-  const containers = async () =>
-    (await connection.docker.listContainers({ all: !withDescendants, filters: { label: [labels.lease] } }))
-      .length
   const { storeFile, environmentsDir } = createHome(home)
   const folder = join(environmentsDir, 'temporary')
   const killed = Date.now()
@@ -88,9 +91,10 @@ export async function killedRun(
     folders: (await readdir(folder).catch(() => [])).length,
   })
   await using store = await openStore(storeFile)
-  const before = await count(store.leases)
+  const found = await count(store.leases)
+  const before = withDescendants ? { ...found, containers: running } : found
   // The engine may still be making a container that a dead process asked for: twice nothing is nothing.
-  let stayed = before.containers
+  let stayed = found.containers
   for (let nothing = 0; nothing < 2 && Date.now() - killed < waitMs; ) {
     await delay(500)
     stayed = await containers()
