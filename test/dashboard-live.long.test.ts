@@ -110,6 +110,15 @@ async function bring(page: Page, isSeen: boolean): Promise<void> {
   `)
 }
 
+/** Each canvas counts how often it is drawn, which begins with an empty one. */
+const countDrawings = `{
+  const { clearRect } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.clearRect = function (...of) {
+    this.canvas.dataset.drawings = Number(this.canvas.dataset.drawings ?? 0) + 1
+    return clearRect.apply(this, of)
+  }
+}`
+
 describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' : ` (${absent})`}`, () => {
   it('every link leads to a page that says something, while it trains', async () => {
     const pages = await followed()
@@ -147,6 +156,31 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
         (await progressOf(page)) >= shown + 5 ? true : undefined,
       )
       expect(asked.length).toBeGreaterThan(0)
+    })
+  }, 240_000)
+
+  it('a chart is drawn anew while it is seen, or when it is seen again [PLOT-1]', async () => {
+    await at(runPage, async (page) => {
+      await page.locator('.drawing canvas').last().waitFor()
+      await page.evaluate(countDrawings)
+      const drawings = (which: 'first' | 'last') =>
+        page.evaluate<number>(`Number(
+          [...document.querySelectorAll('.drawing canvas')].at(${which === 'first' ? 0 : -1}).dataset.drawings ?? 0
+        )`)
+      await page.locator('.drawing').first().scrollIntoViewIfNeeded()
+      await eventually('the chart that is seen is drawn anew', async () =>
+        (await drawings('first')) > 0 ? true : undefined,
+      )
+      const shown = await progressOf(page)
+      await eventually('two more updates on the page', async () =>
+        (await progressOf(page)) >= shown + 2 ? true : undefined,
+      )
+      expect(await drawings('last')).toBe(0)
+
+      await page.locator('.drawing').last().scrollIntoViewIfNeeded()
+      await eventually('the last chart is drawn anew', async () =>
+        (await drawings('last')) > 0 ? true : undefined,
+      )
     })
   }, 240_000)
 

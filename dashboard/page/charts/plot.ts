@@ -4,6 +4,7 @@
  * Invariants
  * - Whatever is zoomed to stays when values are added; a double click shows all again.
  * - A drawing is as wide as what holds it, and is destroyed with it.
+ * - [PLOT-1] It is drawn anew only where what it shows differs, and only while it is seen, or when it is seen again.
  */
 import UPlot from 'uplot'
 import { resolved, translucent } from './colours.ts'
@@ -14,7 +15,7 @@ const font = '11px system-ui, sans-serif'
 
 /** A drawing that can be given new values. */
 export interface Plot {
-  /** Draws what the props now say. */
+  /** Draws what the props now say; where it is not seen, when it is. */
   update(): void
   destroy(): void
 }
@@ -35,22 +36,48 @@ export function plotOf(
     if (width > 0) plot.setSize({ width: Math.floor(width), height: heightOf(props()) })
   })
   watcher.observe(into)
-  return {
-    update() {
-      const { min, max } = plot.scales.x ?? {}
-      const [axis] = plot.data
-      const [first = 0, last = 0] = [axis[0], axis.at(-1)]
-      const [low, high] = props().kind === 'stack' ? barRange(plot, first, last) : [first, last]
-      // Before the first drawing there are no bounds.
-      const isZoomed = min != null && max != null && (min > low || max < high)
-      plot.setData(dataOf(props()), !isZoomed)
-      if (isZoomed) plot.redraw()
+  let drawn = contentOf(props())
+  let isSeen = true
+  function update(): void {
+    if (!isSeen) return
+    const content = contentOf(props())
+    if (content === drawn) return
+    drawn = content
+    draw(plot, props())
+  }
+  const sight = new IntersectionObserver(
+    (changes) => {
+      isSeen = changes.at(-1)?.isIntersecting ?? isSeen
+      update()
     },
+    { rootMargin: '25%' },
+  )
+  sight.observe(into)
+  return {
+    update,
     destroy() {
       watcher.disconnect()
+      sight.disconnect()
       plot.destroy()
     },
   }
+}
+
+/** Equal for what looks the same. */
+function contentOf({ axis, series, marks = [] }: ChartProps): string {
+  return JSON.stringify([axis.values, series, marks])
+}
+
+/** Draws new values, of the stretch that was zoomed to. */
+function draw(plot: UPlot, props: ChartProps): void {
+  const { min, max } = plot.scales.x ?? {}
+  const [axis] = plot.data
+  const [first = 0, last = 0] = [axis[0], axis.at(-1)]
+  const [low, high] = props.kind === 'stack' ? barRange(plot, first, last) : [first, last]
+  // Before the first drawing there are no bounds.
+  const isZoomed = min != null && max != null && (min > low || max < high)
+  plot.setData(dataOf(props), !isZoomed)
+  if (isZoomed) plot.redraw()
 }
 
 function heightOf({ height = defaultHeight }: ChartProps): number {

@@ -36,8 +36,6 @@ interface RunProps {
 
 export const RunView: FunctionComponent<RunProps> = ({ run, update }) => {
   const answered = useAnswer(runRoute(run), newsOf(run))
-  const evaluations = useAnswer(evaluationsRoute(run), findingNewsOf(run))
-  const curves = useCurves(run, newsOf(run))
   const { answer: home } = useAnswer(homeRoute())
   const { tab = '' } = place.value.choices
   return whenAnswered(answered, (answer) => (
@@ -61,11 +59,22 @@ export const RunView: FunctionComponent<RunProps> = ({ run, update }) => {
           <AuditTrail audit={answer.audit} />
         </>
       ) : (
-        whenAnswered(curves, (found) => (
-          <CurvesTab answer={answer} curves={found} evaluations={evaluations.answer} update={update} />
-        ))
+        <CurvesPart answer={answer} update={update} />
       )}
     </>
+  )) as ReturnType<FunctionComponent>
+}
+
+/** Asks for curves only where they are looked at. */
+const CurvesPart: FunctionComponent<{ answer: RunAnswer; update: number | undefined }> = ({
+  answer,
+  update,
+}) => {
+  const { run } = answer
+  const evaluations = useAnswer(evaluationsRoute(run), findingNewsOf(run))
+  const curves = useCurves(run, newsOf(run))
+  return whenAnswered(curves, (found) => (
+    <CurvesTab answer={answer} curves={found} evaluations={evaluations.answer} update={update} />
   )) as ReturnType<FunctionComponent>
 }
 

@@ -1,11 +1,11 @@
-/** The table of episodes, of which only the rows that are seen are in the document. */
+/** The table of all episodes that were found, each with what it came to. */
 import type { FunctionComponent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
 import { count, plain } from '../../../../learning/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { EpisodeRow, EpisodeSort } from '../../../contract/episodes.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
-import { drawnRows, stretchesOf } from '../../parts/stretches.ts'
+import { LongTable } from '../../parts/long-table.tsx'
+import { stretchesOf } from '../../parts/stretches.ts'
 import { visible } from '../../parts/visible.ts'
 import { When } from '../../parts/when.tsx'
 import type { EpisodeRows } from './rows.ts'
@@ -38,46 +38,18 @@ const columns: readonly {
   { text: 'Ended', sort: 'ended', isNumber: true },
 ]
 
-export const EpisodeTable: FunctionComponent<TableProps> = ({ rows, filter, sort, descending }) => {
-  const box = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ top: 0, height: 800 })
-  const total = rows.head?.total ?? 0
-  const { first, end } = drawnRows({ ...view, rowHeight }, total)
-  useEffect(() => {
-    box.current?.scrollTo(0, 0)
-  }, [filter, sort, descending])
-  useEffect(() => rows.need(stretchesOf({ first, end })))
-  useEffect(() => {
-    const element = box.current
-    if (element === null) return
-    const watcher = new ResizeObserver(() =>
-      setView({ top: element.scrollTop, height: element.clientHeight }),
-    )
-    watcher.observe(element)
-    return () => watcher.disconnect()
-  }, [])
-  return (
-    <section
-      class="scrolls tall"
-      ref={box}
-      aria-label="Episodes"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-      tabIndex={0}
-      onScroll={({ currentTarget: { scrollTop: top, clientHeight: height } }) => setView({ top, height })}
-    >
-      <table aria-rowcount={total + 1}>
-        <Head filter={filter} sort={sort} descending={descending} />
-        <tbody>
-          <Filler rows={first} />
-          {Array.from({ length: end - first }, (_, at) => (
-            <Line key={first + at} index={first + at} row={rows.at(first + at)} />
-          ))}
-          <Filler rows={total - end} />
-        </tbody>
-      </table>
-    </section>
-  )
-}
+export const EpisodeTable: FunctionComponent<TableProps> = ({ rows, filter, sort, descending }) => (
+  <LongTable
+    label="Episodes"
+    columns={columns.length}
+    total={rows.head?.total ?? 0}
+    rowHeight={rowHeight}
+    of={JSON.stringify([filter, sort, descending])}
+    head={<Head filter={filter} sort={sort} descending={descending} />}
+    row={(index, rowIndex) => <Line key={index} rowIndex={rowIndex} row={rows.at(index)} />}
+    onDrawn={(drawn) => rows.need(stretchesOf(drawn))}
+  />
+)
 
 const Head: FunctionComponent<Omit<TableProps, 'rows'>> = ({ filter, sort, descending }) => (
   <thead>
@@ -108,18 +80,10 @@ const Head: FunctionComponent<Omit<TableProps, 'rows'>> = ({ filter, sort, desce
   </thead>
 )
 
-/** Stands for rows that are not drawn. */
-const Filler: FunctionComponent<{ rows: number }> = ({ rows }) =>
-  rows === 0 ? null : (
-    <tr class="filler">
-      <td colSpan={columns.length} style={{ height: `${rows * rowHeight}px` }} />
-    </tr>
-  )
-
-const Line: FunctionComponent<{ index: number; row: EpisodeRow | undefined }> = ({ index, row }) => {
+const Line: FunctionComponent<{ rowIndex: number; row: EpisodeRow | undefined }> = ({ rowIndex, row }) => {
   if (row === undefined)
     return (
-      <tr aria-rowindex={index + 2}>
+      <tr aria-rowindex={rowIndex}>
         <td colSpan={columns.length} class="quiet">
           …
         </td>
@@ -127,7 +91,7 @@ const Line: FunctionComponent<{ index: number; row: EpisodeRow | undefined }> = 
     )
   const { episode, run, parent, update } = row
   return (
-    <tr aria-rowindex={index + 2}>
+    <tr aria-rowindex={rowIndex}>
       <th scope="row" class="tight">
         <a href={addressOf({ view: 'episode', episode })}>{episode}</a>
       </th>

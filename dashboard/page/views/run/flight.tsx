@@ -3,13 +3,32 @@ import type { FunctionComponent } from 'preact'
 import { count, plain } from '../../../../learning/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { EpisodeRow } from '../../../contract/episodes.ts'
+import type { EpisodeInFlight } from '../../../contract/live.ts'
 import { endedEpisodes, type Flight, flights, isConnected } from '../../live.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
+import { LongTable } from '../../parts/long-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { Table } from '../../parts/table.tsx'
+import { type Column, TableHead } from '../../parts/table.tsx'
 import { visible } from '../../parts/visible.ts'
 import { When } from '../../parts/when.tsx'
 import { report } from '../../source.ts'
+
+/** As the style of rows has it; one in flight says its instance below its name. */
+const endedRowHeight = 34
+const flightRowHeight = 52
+
+const flightColumns: readonly Column[] = [
+  { name: 'Episode' },
+  { name: 'Turns', isFigures: true, class: 'short' },
+  { name: 'Last action' },
+  { name: 'Since', isFigures: true, class: 'time' },
+]
+const endedColumns: readonly Column[] = [
+  { name: 'Episode' },
+  { name: 'Outcome' },
+  { name: 'Reward', isFigures: true, class: 'short' },
+  { name: 'Turns', isFigures: true, class: 'short' },
+]
 
 export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
   const flight = flights.value[run]
@@ -31,7 +50,7 @@ export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
             <Empty title="No episode is being played" />
           </div>
         ) : (
-          <FlightTable flight={flight} />
+          <FlightTable episodes={flight.episodes} />
         )}
       </section>
       <section aria-labelledby="ended">
@@ -51,53 +70,77 @@ export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
   )
 }
 
-const FlightTable: FunctionComponent<{ flight: Flight }> = ({ flight }) => (
-  <Table
+const FlightTable: FunctionComponent<{ episodes: Flight['episodes'] }> = ({ episodes }) => (
+  <LongTable
     label="In flight"
-    columns={[
-      'Episode',
-      { name: 'Turns', isFigures: true },
-      'Last action',
-      { name: 'Since', isFigures: true },
-    ]}
-  >
-    {flight.episodes.map(({ episode, instance, turns, lastAction, created }) => (
-      <tr key={episode}>
-        <th scope="row">
-          <a href={addressOf({ view: 'episode', episode })}>{withoutRun(episode)}</a>
-          <div class="quiet small cut">{visible(instance)}</div>
-        </th>
-        <td class="figures">{turns}</td>
-        <td>
-          <code class="cut">{visible(lastAction ?? '')}</code>
-        </td>
-        <td class="figures">
-          <When at={created} />
-        </td>
-      </tr>
-    ))}
-  </Table>
+    class="tall even"
+    columns={flightColumns.length}
+    total={episodes.length}
+    rowHeight={flightRowHeight}
+    head={<TableHead columns={flightColumns} />}
+    row={(index, rowIndex) => (
+      <FlightLine key={episodes[index]?.episode} rowIndex={rowIndex} of={episodes[index]} />
+    )}
+  />
 )
 
+const FlightLine: FunctionComponent<{ rowIndex: number; of: EpisodeInFlight | undefined }> = ({
+  rowIndex,
+  of,
+}) => {
+  if (of === undefined) return null
+  const { episode, instance, turns, lastAction, created } = of
+  return (
+    <tr class="double" aria-rowindex={rowIndex}>
+      <th scope="row">
+        <a class="cut" href={addressOf({ view: 'episode', episode })}>
+          {withoutRun(episode)}
+        </a>
+        <div class="quiet small cut">{visible(instance)}</div>
+      </th>
+      <td class="figures">{turns}</td>
+      <td>
+        <code class="cut">{visible(lastAction ?? '')}</code>
+      </td>
+      <td class="figures">
+        <When at={created} />
+      </td>
+    </tr>
+  )
+}
+
 const EndedTable: FunctionComponent<{ episodes: readonly EpisodeRow[] }> = ({ episodes }) => (
-  <Table
+  <LongTable
     label="Ended last"
-    columns={['Episode', 'Outcome', { name: 'Reward', isFigures: true }, { name: 'Turns', isFigures: true }]}
-  >
-    {episodes.map(({ episode, outcome, reward, turns }) => (
-      <tr key={episode}>
-        <th scope="row">
-          <a href={addressOf({ view: 'episode', episode })}>{withoutRun(episode)}</a>
-        </th>
-        <td>
-          <OutcomeBadge outcome={outcome} />
-        </td>
-        <td class="figures">{reward === null ? '–' : plain(reward)}</td>
-        <td class="figures">{turns ?? '–'}</td>
-      </tr>
-    ))}
-  </Table>
+    class="tall even"
+    columns={endedColumns.length}
+    total={episodes.length}
+    rowHeight={endedRowHeight}
+    head={<TableHead columns={endedColumns} />}
+    row={(index, rowIndex) => (
+      <EndedLine key={episodes[index]?.episode} rowIndex={rowIndex} of={episodes[index]} />
+    )}
+  />
 )
+
+const EndedLine: FunctionComponent<{ rowIndex: number; of: EpisodeRow | undefined }> = ({ rowIndex, of }) => {
+  if (of === undefined) return null
+  const { episode, outcome, reward, turns } = of
+  return (
+    <tr aria-rowindex={rowIndex}>
+      <th scope="row">
+        <a class="cut" href={addressOf({ view: 'episode', episode })}>
+          {withoutRun(episode)}
+        </a>
+      </th>
+      <td>
+        <OutcomeBadge outcome={outcome} />
+      </td>
+      <td class="figures">{reward === null ? '–' : plain(reward)}</td>
+      <td class="figures">{turns ?? '–'}</td>
+    </tr>
+  )
+}
 
 /** What an id says within its run. @example withoutRun('first/g1/s0/a0') // 'g1/s0/a0' */
 export function withoutRun(id: string): string {
