@@ -11,6 +11,8 @@ import type { CollectedEpisode } from './batch-figures.ts'
 
 /** An episode as it is learnt from. */
 export interface LearntEpisode extends CollectedEpisode {
+  /** The first turn that it is learnt from; what was sampled before is context. */
+  readonly from: number
   /** [turns] of every action token of the turn. */
   readonly advantages: readonly number[]
   /** What each of its action tokens counts in the policy loss. */
@@ -49,12 +51,19 @@ export function batchTensors(
     ...(hasLosses ? { losses: new Uint8Array(total) } : {}),
   }
   let at = 0
-  for (const [index, { trajectory, stale, advantages, weight, imitation, loss }] of episodes.entries()) {
+  for (const [
+    index,
+    { trajectory, stale, from, advantages, weight, imitation, loss },
+  ] of episodes.entries()) {
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
+      if (turn < from) {
+        clear(batch, at + begin, at + end)
+        continue
+      }
       batch.advantages.fill(advantages[turn] ?? 0, at + begin, at + end)
       batch.weights?.fill(weight, at + begin, at + end)
       batch.imitation?.fill(imitation, at + begin, at + end)
@@ -65,4 +74,11 @@ export function batchTensors(
     batch.offsets[index + 1] = at
   }
   return batch
+}
+
+/** Makes context of tokens that an agent sampled. */
+function clear(batch: UpdateBatch, begin: number, end: number): void {
+  batch.lossMask.fill(0, begin, end)
+  batch.behaviourLogprobs.fill(0, begin, end)
+  batch.versions.fill(-1, begin, end)
 }

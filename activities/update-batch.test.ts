@@ -9,7 +9,7 @@ import { drawnFromPool } from '../learning/cross-policy.ts'
 import type { SealedEpisode } from '../storage/episode.ts'
 import type { StoredGroup } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
-import { collectBatch, type PlayedGroups } from './update-batch.ts'
+import { collectBatch, type PlayedGroups, staleTurns } from './update-batch.ts'
 
 const run = runId('batch')
 const rules = configSchema.parse({
@@ -365,4 +365,13 @@ it('an advantage of the user’s own is asked for each group, and what it says w
       permanent: true,
       message: expect.stringMatching(words),
     })
+})
+
+it('of an episode that plays on from another, only the turns that it drew itself may be stale', () => {
+  const id = episodeId(groupId(run, 0), 8, 0)
+  const turns = Array.from({ length: 12 }, () => ({ version: 0, begin: 0, end: 0, paid: 0 }))
+  const stale = staleTurns({ episode: { id } as SealedEpisode, turns }, { admittedAt: 0, begun: 4 }, rules)
+  const draws = { seed: rules.seed, episode: id, attemptsDrawAlike: false, staleShare: 0.5 }
+  expect(stale).toEqual([false, false, false, false, ...drawnFromPool(draws, 8)])
+  expect(stale.filter(Boolean).length).toBeGreaterThan(0)
 })

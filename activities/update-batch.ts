@@ -15,12 +15,14 @@ import { drawnFromPool } from '../learning/cross-policy.ts'
 import { imitates } from '../learning/imitation.ts'
 import { chosenLosses, lossOfTask } from '../learning/objective-choice.ts'
 import { teaches, trainedOn } from '../learning/refill.ts'
+import { advantagesFrom, begunAt, type ComparedSample, comparedSamples } from '../learning/tree-group.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import {
+  actionTokensFrom,
   type CollectedEpisode,
   type CollectedFigures,
   type CollectedGroup,
@@ -59,7 +61,7 @@ export async function collectBatch(
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
   const trained = trainedOn(
-    played.map(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning)),
+    played.map((group) => teaches(comparedIn(group).map(rewardIn), rules.learning)),
     rules.rollout.groupsPerUpdate,
   )
   const collected = played.map((group, index): CollectedGroup => {
@@ -68,12 +70,12 @@ export async function collectBatch(
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
   const plan = planBatch(
-    learntFrom.map(({ task, episodes, replayed }) => ({
-      task,
-      ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
-      rewards: episodes.map(rewardIn),
-      actionTokens: episodes.map(({ trajectory }) => trajectory.episode.seal.actionTokens),
-      episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
+    learntFrom.map((group) => ({
+      task: group.task,
+      ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
+      rewards: comparedIn(group).map(rewardIn),
+      actionTokens: comparedIn(group).map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
+      episodes: comparedIn(group).map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
     })),
     {
       ...rules.learning,
@@ -82,21 +84,23 @@ export async function collectBatch(
     },
   )
   const losses = chosenLosses(rules)
-  const learnt = learntFrom.flatMap(({ task, episodes }, index) => {
+  const learnt = learntFrom.flatMap((group, index) => {
     const {
       advantages = [],
       tokenWeights = [],
       imitationWeights = [],
       inBatch = [],
     } = plan.groups[index] ?? {}
-    return episodes
-      .map(({ trajectory, stale }, sample) => ({
-        trajectory,
-        stale,
-        advantages: ofTurns(advantages[sample] ?? [], trajectory.turns.length),
+    return comparedIn(group)
+      .map((episode, sample) => ({
+        ...episode,
+        advantages: advantagesFrom(advantages[sample] ?? [], {
+          turns: episode.trajectory.turns.length,
+          from: episode.from,
+        }),
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
-        loss: losses.indexOf(lossOfTask(rules, task)),
+        loss: losses.indexOf(lossOfTask(rules, group.task)),
       }))
       .filter((_, sample) => inBatch[sample])
   })
@@ -118,7 +122,7 @@ async function collectReplays(
   rules: BatchRules,
   replays: readonly GroupId[],
 ): Promise<CollectedGroup[]> {
-  const ownTeaches = own.some(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning))
+  const ownTeaches = own.some((group) => teaches(comparedIn(group).map(rewardIn), rules.learning))
   const found: CollectedGroup[] = []
   for (const id of ownTeaches ? replays : []) {
     try {
@@ -130,22 +134,30 @@ async function collectReplays(
   return found
 }
 
-/** An episode's advantage is that of each of its turns, unless they have their own. */
-function ofTurns(advantages: readonly number[], turns: number): readonly number[] {
-  const [first = 0] = advantages
-  return advantages.length === turns ? advantages : Array.from({ length: turns }, () => first)
+/** The episodes of a group that are compared, each from the turn on that it is learnt from. */
+function comparedIn({
+  episodes,
+  compared,
+}: PlayedGroup): (CollectedEpisode & Pick<ComparedSample, 'from'>)[] {
+  return compared.flatMap(({ index, from }) => {
+    const episode = episodes[index]
+    return episode === undefined ? [] : { ...episode, from }
+  })
 }
 
 async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<PlayedGroup> {
   const group = await store.groups.get(id)
   if (group?.result === undefined) throw new StorageFault('missing', `group ${id} has no result in the store`)
   const { task, version, result } = group
+  const { tree } = result
   const episodes: CollectedEpisode[] = []
   for (const episode of result.episodes) {
     const trajectory = await store.episodes.trajectory(episode)
-    episodes.push({ trajectory, stale: staleTurns(trajectory, version, rules) })
+    const begun = begunAt(episode, tree)
+    episodes.push({ trajectory, begun, stale: staleTurns(trajectory, { admittedAt: version, begun }, rules) })
   }
-  return { task, version, episodes }
+  const compared = comparedSamples(result.episodes, episodes.map(rewardIn), tree)
+  return { task, version, episodes, compared }
 }
 
 /**
@@ -155,13 +167,14 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
  */
 export function staleTurns(
   { episode: { id }, turns }: Pick<Trajectory, 'episode' | 'turns'>,
-  admittedAt: number,
+  { admittedAt, begun }: { readonly admittedAt: number; readonly begun: number },
   { seed, rollout, crossPolicy: { poolSize, staleShare } }: BatchRules,
 ): readonly boolean[] {
   if (admittedAt > 0) return turns.map(({ version }) => version < admittedAt)
   const attemptsDrawAlike = isSynchronous(rollout)
-  return drawnFromPool(
+  const drawn = drawnFromPool(
     { seed, episode: id, attemptsDrawAlike, staleShare: poolSize === 0 ? 0 : staleShare },
-    turns.length,
+    turns.length - begun,
   )
+  return [...turns.slice(0, begun).map(() => false), ...drawn]
 }

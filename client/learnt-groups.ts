@@ -10,13 +10,14 @@
  * - What was read is kept for the last few updates that were asked about: a page asks for many episodes of one.
  */
 import { statSync } from 'node:fs'
-import { steppedEpisode } from '../activities/batch-figures.ts'
+import { actionTokensFrom, steppedEpisode } from '../activities/batch-figures.ts'
 import { advantageOf } from '../activities/own-learning.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
 import { isAdvantageEstimator } from '../learning/advantage.ts'
 import { type BatchGroup, planBatch } from '../learning/batch-plan.ts'
 import { teaches, trainedOn } from '../learning/refill.ts'
+import { advantagesFrom, comparedSamples } from '../learning/tree-group.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { readUpdateBatch } from '../policy/trainer/batch-file.ts'
 import { readTokenFigures, type TokenFigures } from '../policy/trainer/token-figures.ts'
@@ -145,14 +146,14 @@ async function learntUpdate(
     played.map(({ id }) => [id, { from: 'rules', episodes: new Map() }]),
   )
   let place = 0
-  for (const [index, { id, counted }] of learntFrom.entries()) {
+  for (const [index, { id, compared, turns }] of learntFrom.entries()) {
     const { advantages = [], tokenWeights = [], inBatch = [] } = plan.groups[index] ?? {}
     const learnt = new Map<EpisodeId, LearntEpisode>()
-    for (const [sample, episode] of counted.entries()) {
+    for (const [sample, episode] of compared.entries()) {
       if (inBatch[sample] !== true) continue
       const found = batch && foundIn(batch, place++)
       learnt.set(episode, {
-        advantages: advantages[sample] ?? [],
+        advantages: spread(advantages[sample] ?? [], turns[sample]),
         weight: tokenWeights[sample] ?? 0,
         ...(found === undefined ? {} : { batch: { ...found, file } }),
       })
@@ -163,7 +164,17 @@ async function learntUpdate(
   return { step, version: update.version, isWeighted, groups }
 }
 
-type PlayedGroup = BatchGroup & { readonly id: GroupId; readonly counted: readonly EpisodeId[] }
+type PlayedGroup = BatchGroup & {
+  readonly id: GroupId
+  /** Those that were compared with one another, and learnt from. */
+  readonly compared: readonly EpisodeId[]
+  /** [compared] where they were learnt from a turn after their first on, that turn, and how many there are. */
+  readonly turns: readonly { readonly turns: number; readonly from: number }[]
+}
+
+function spread(advantages: readonly number[], turns: PlayedGroup['turns'][number] | undefined) {
+  return turns === undefined ? advantages : advantagesFrom(advantages, turns)
+}
 
 async function playedGroup(
   { groups, episodes }: Store,
@@ -171,20 +182,28 @@ async function playedGroup(
   { learning }: UpdateRules,
 ): Promise<PlayedGroup> {
   const group = await groups.get(id)
-  const counted = group?.result?.episodes ?? []
-  const tokens = new Map((await episodes.list(id)).map((each) => [each.id, each.seal?.actionTokens ?? 0]))
-  const stepped = []
-  // What was done in which state is asked for only where it counts.
-  if (learning.stepGroups.weight > 0 || !isAdvantageEstimator(learning.advantage))
-    for (const episode of counted) stepped.push(steppedEpisode(await episodes.trajectory(episode)))
-  return {
+  const { episodes: counted = [], rewards = [], tree } = group?.result ?? {}
+  const samples = comparedSamples(counted, rewards, tree)
+  const compared = samples.flatMap(({ index }) => counted[index] ?? [])
+  const from = samples[0]?.from ?? 0
+  const played = {
     id,
     task: group?.task ?? '',
-    rewards: group?.result?.rewards ?? [],
-    counted,
-    actionTokens: counted.map((episode) => tokens.get(episode) ?? 0),
-    ...(stepped.length === 0 ? {} : { episodes: stepped }),
+    rewards: samples.map(({ index }) => rewards[index] ?? 0),
+    compared,
   }
+  // What was done in which state is asked for only where it counts.
+  if (from > 0 || learning.stepGroups.weight > 0 || !isAdvantageEstimator(learning.advantage)) {
+    const all = await Promise.all(compared.map((episode) => episodes.trajectory(episode)))
+    return {
+      ...played,
+      actionTokens: all.map((trajectory) => actionTokensFrom(trajectory, from)),
+      episodes: all.map((trajectory) => steppedEpisode(trajectory, from)),
+      turns: from === 0 ? [] : all.map(({ turns }) => ({ turns: turns.length, from })),
+    }
+  }
+  const tokens = new Map((await episodes.list(id)).map((each) => [each.id, each.seal?.actionTokens ?? 0]))
+  return { ...played, actionTokens: compared.map((episode) => tokens.get(episode) ?? 0), turns: [] }
 }
 
 interface UpdateRules {

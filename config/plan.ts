@@ -58,7 +58,7 @@ export interface RunPlan {
   /** Groups and episodes that updates train on: exact. */
   readonly groups: number
   readonly episodes: number
-  /** Episodes that are played beside them because groups teach nothing: an upper bound. */
+  /** Episodes that are played beside them because groups teach nothing, those that play on from lost ones too: an upper bound. */
   readonly skippedEpisodes: number
   readonly episodesInFlight: number
   readonly demonstrations: number
@@ -108,7 +108,7 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const { rollout, training, evaluation, warmStart } = config
   const groups = training.updates * rollout.groupsPerUpdate
   const episodes = groups * rollout.groupSize
-  const skippedEpisodes = training.updates * mostSkipped(rollout) * rollout.groupSize
+  const skippedEpisodes = training.updates * skippedInUpdate(rollout)
   const episodesInFlight = (rollout.maxStaleness + 1) * rollout.groupsPerUpdate * rollout.groupSize
   const rounds = evaluationRounds(training.updates, evaluation.every)
   const evaluationEpisodes = rounds * evaluation.suites.reduce((sum, suite) => sum + suite.episodes, 0)
@@ -116,7 +116,7 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const trained = facts.adapterParameters || facts.parameters
   const tokens = {
     sampled: Math.round((episodes + skippedEpisodes) * sampledPerEpisode),
-    trained: episodes * config.policy.contextLength,
+    trained: groups * Math.max(rollout.groupSize, rollout.treeSamples + 1) * config.policy.contextLength,
     evaluated: evaluationEpisodes * config.policy.contextLength,
   }
   const operations = operationsOf(config, facts, { played: episodes + skippedEpisodes, episodes })
@@ -137,6 +137,11 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
     memory: memoryOf(config, facts, episodesInFlight),
     ...timeOf(tokens.sampled + tokens.evaluated, operations.training, rates),
   }
+}
+
+function skippedInUpdate(rollout: RunConfig['rollout']): number {
+  const { groupSize, groupsPerUpdate, treeSamples } = rollout
+  return mostSkipped(rollout) * (groupSize + treeSamples) + groupsPerUpdate * treeSamples
 }
 
 function timeOf(

@@ -114,6 +114,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     ]),
   ),
   '0010_version_spans': executing(sql`alter table actions add column spans text`),
+  '0011_tree_groups': executing(sql`alter table groups add column tree text`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -6,6 +6,8 @@
  *   part of the group.
  * - [GROUP-2] A group ends at G results, or at its quorum after its timeout; then it reports exactly one result.
  * - [GROUP-3] The report reaches the run's workflow id, so it survives the run's continuing as new.
+ * - [GROUP-4] Where all were lost, more samples play on from a turn of one of them, if the plan says so; how many of them end changes
+ *   nothing of the others.
  */
 import {
   CancellationScope,
@@ -16,33 +18,73 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow'
 import type { RecordedGroup } from '../activities/trajectory.ts'
+import { treePlace } from '../learning/tree-group.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
-import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
+import {
+  type BranchPoint,
+  type EpisodeResult,
+  type GroupPlan,
+  type GroupReport,
+  groupEnded,
+} from './messages.ts'
 import { here, idHere } from './place.ts'
 import { playSamples } from './samples.ts'
 
 /** Plays one group and reports it to its run; its result shows the rewards. */
 export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | null)[]> {
   try {
-    const results = await playGroup(plan)
-    await report(plan, results.length >= plan.quorum ? results : [])
-    return results.map((result) => result.reward)
+    const played = await playGroup(plan)
+    await report(plan, played.episodes.length >= plan.quorum ? played : { episodes: [] })
+    return played.episodes.map((result) => result.reward)
   } catch (error) {
     // The run waits for every group: one that is cancelled or fails says so, and is replaced.
-    await CancellationScope.nonCancellable(() => report(plan, []))
+    await CancellationScope.nonCancellable(() => report(plan, { episodes: [] }))
     throw error
   }
 }
 
-/** All samples at once; after the timeout those still playing are cancelled if the quorum is there. */
-async function playGroup(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
-  const results: (EpisodeResult | null)[] = Array.from({ length: plan.groupSize }, () => null)
+/** What came of a group, and where its later samples played on from. */
+type Played = Pick<GroupReport, 'episodes' | 'tree'>
+
+/** All samples, and where they are lost as a whole those that play on. */
+async function playGroup(plan: GroupPlan): Promise<Played> {
+  const { group, groupSize, quorum, treeSamples = 0, episode } = plan
+  const results: (EpisodeResult | null)[] = []
+  const episodes = await playMore(plan, results, { count: groupSize, quorum })
+  const tree =
+    treeSamples === 0 || episodes.length < quorum
+      ? undefined
+      : treePlace({ seed: episode.seed, group, groupSize }, episodes)
+  if (tree === undefined) return { episodes }
+  const more = await playMore(plan, results, { count: treeSamples, quorum: 0, from: tree })
+  return more.length === 0 ? { episodes } : { episodes: [...episodes, ...more], tree }
+}
+
+/**
+ * Plays more samples of a group, all at once; after the timeout those still playing are cancelled if the quorum is there.
+ * @param results [group] of those before; those of these are added
+ */
+async function playMore(
+  plan: GroupPlan,
+  results: (EpisodeResult | null)[],
+  more: { readonly count: number; readonly quorum: number; readonly from?: BranchPoint },
+): Promise<readonly EpisodeResult[]> {
+  const first = results.length
+  results.push(...Array.from({ length: more.count }, () => null))
   const place = here()
   const tell = (without?: WithoutResult) => setCurrentDetails(describeGroup(plan, results, place, without))
   tell()
-  const { group: parent, maxAttempts, version, episode } = plan
-  const samples = results.map((_, sample) => ({ parent, sample, maxAttempts, version, plan: episode }))
+  const { group: parent, maxAttempts, version } = plan
+  const { episode: from, turn } = more.from ?? {}
+  const episode =
+    from === undefined || turn === undefined
+      ? plan.episode
+      : { ...plan.episode, from: { episode: from, turn } }
+  const samples = Array.from({ length: more.count }, (_, index) => ({
+    ...{ parent, sample: first + index, maxAttempts, version },
+    plan: episode,
+  }))
   const playing = new CancellationScope({ cancellable: true })
   let isOver = false
   let fault: unknown
@@ -62,10 +104,10 @@ async function playGroup(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
     .finally(() => {
       isOver = true
     })
-  const done = () => results.filter((result) => result !== null)
+  const done = () => results.slice(first).filter((result) => result !== null)
   try {
     const inTime = await condition(() => isOver, `${plan.timeoutSeconds} seconds`)
-    if (!inTime) await condition(() => isOver || done().length >= plan.quorum)
+    if (!inTime) await condition(() => isOver || done().length >= more.quorum)
   } finally {
     // An episode that outlived its group would be terminated: cancelled, it seals its trajectory first.
     playing.cancel()
@@ -80,10 +122,13 @@ async function playGroup(plan: GroupPlan): Promise<readonly EpisodeResult[]> {
  * Stores what came of the group, then tells the run; without episodes it takes part in no update. One that was given up, and begun
  * again by a run that began again, stays given up: no update could take what the store does not have.
  */
-async function report(plan: GroupPlan, episodes: readonly EpisodeResult[]): Promise<void> {
+async function report(plan: GroupPlan, { episodes, tree }: Played): Promise<void> {
   const { group, number, version, run } = plan
   const { taskIndex, task, dispatch } = plan.episode
-  const report: GroupReport = { group, number, taskIndex, task, version, episodes }
+  const report: GroupReport = {
+    ...{ group, number, taskIndex, task, version, episodes },
+    ...(tree === undefined ? {} : { tree }),
+  }
   const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })
   // An activity of an earlier release says nothing.
   const told = recorded?.isAbandoned === true ? { ...report, episodes: [] } : report

@@ -10,9 +10,11 @@ import {
 } from '../../identity/identity.ts'
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/advantage.ts'
 import { isSuccess } from '../../learning/reward.ts'
+import { comparedSamples } from '../../learning/tree-group.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
+import type { GroupResult } from '../../storage/groups.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
 import type { GroupAnswer, GroupSample } from '../contract/group.ts'
 import { kindOf } from '../episode-index/filling.ts'
@@ -32,7 +34,7 @@ interface ParentFacts {
   readonly status: GroupAnswer['status']
   readonly update: number | null
   /** The episodes that count, with the rewards that were compared; absent while it runs. */
-  readonly counted?: { readonly episodes: readonly EpisodeId[]; readonly rewards: readonly number[] }
+  readonly counted?: Pick<GroupResult, 'episodes' | 'rewards' | 'tree'>
 }
 
 /** @throws Refused `unknown` */
@@ -81,8 +83,16 @@ export async function groupAnswer(
       kind === 'evaluation' && instances.size > 1
         ? null
         : partingTurn(samples.filter(({ counts }) => counts).map(({ episode }) => texts.get(episode) ?? [])),
+    ...treeOf(facts),
     ...shown.temporalPage(id),
   }
+}
+
+function treeOf({ counted }: ParentFacts): Pick<GroupAnswer, 'tree'> {
+  const { tree } = counted ?? {}
+  if (tree === undefined) return {}
+  const { episode, turn, firstSample } = tree
+  return { tree: { sample: parseEpisodeId(episode).sample, turn, firstSample } }
 }
 
 /** Run and id of what episodes are samples of. @throws Refused `unknown` */
@@ -149,13 +159,19 @@ function unrecordedFacts(
   }
 }
 
-/** By episode, the advantage within the group. */
+/** By episode, the advantage among those of the group that are compared. */
 function advantagesIn({ counted }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
   // One of the user's own needs more than the rewards; what was learnt is shown beside.
   if (counted === undefined || counted.rewards.length < 2 || !isAdvantageEstimator(estimator))
     return new Map()
-  const advantages = groupAdvantages(counted.rewards, estimator)
-  return new Map(counted.episodes.map((episode, sample) => [episode, advantages[sample] ?? 0]))
+  const { episodes, rewards, tree } = counted
+  const compared = comparedSamples(episodes, rewards, tree)
+  const advantages = groupAdvantages(
+    compared.map(({ index }) => rewards[index] ?? 0),
+    estimator,
+  )
+  const own = compared.map(({ index }, sample) => [episodes[index], advantages[sample] ?? 0] as const)
+  return new Map(own.filter((each): each is [EpisodeId, number] => each[0] !== undefined))
 }
 
 function sampleOf(

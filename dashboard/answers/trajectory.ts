@@ -13,12 +13,14 @@ import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/reward.ts'
+import { begunAt } from '../../learning/tree-group.ts'
 import { shellWord } from '../../machine/shell-word.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
 import { actionOf, type StoredAction } from '../../storage/actions.ts'
 import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
 import { StorageFault } from '../../storage/fault.ts'
+import type { StoredGroup } from '../../storage/groups.ts'
 import { observationOf, type StoredObservation } from '../../storage/observations.ts'
 import { type TurnTime, turnTimeOf } from '../../storage/turn-time.ts'
 import type {
@@ -56,7 +58,7 @@ export async function trajectoryAnswer(
   }))
   const actions = (await store.actions.rows(episode.id)).map((row) => ({ ...actionOf(row), ...timeOf(row) }))
   const tokenizer = await tokenizers.of(run.id)
-  const stale = staleOf(run, episode, { actions, admittedAt: group?.version })
+  const stale = staleOf(run, episode, { actions, group })
   const actionsShown = shownActions({ actions, observations, stale }, tokenizer)
   const siblings = (await store.episodes.list(episode.parent)).map((each) => each.id)
   const at = siblings.indexOf(episode.id)
@@ -195,14 +197,12 @@ function problemWords(problem: unknown): string {
 function staleOf(
   { config }: ShownRun,
   episode: StoredEpisode,
-  {
-    actions,
-    admittedAt,
-  }: { readonly actions: readonly StoredAction[]; readonly admittedAt: number | undefined },
+  { actions, group }: { readonly actions: readonly StoredAction[]; readonly group: StoredGroup | undefined },
 ): readonly (boolean | null)[] {
-  if (admittedAt === undefined || !isSealed(episode)) return actions.map(() => null)
+  if (group === undefined || !isSealed(episode)) return actions.map(() => null)
   const turns = actions.map(({ version }) => ({ version, begin: 0, end: 0, paid: 0 }))
-  return staleTurns({ episode, turns }, admittedAt, config)
+  const begun = begunAt(episode.id, group.result?.tree)
+  return staleTurns({ episode, turns }, { admittedAt: group.version, begun }, config)
 }
 
 /** What the update made of the episode; undefined where it has learnt nothing from it. */

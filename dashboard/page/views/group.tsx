@@ -107,12 +107,21 @@ function whatItSays(group: GroupAnswer): string {
         ? ' Their rewards differ, so the update learnt from them.'
         : ' All rewards are equal, so nothing was learnt from them.'
   if (counted.length < 2 || instance === null) return ''
+  const tree = treeText(group)
   const [winner] = won
-  if (won.length === 1 && winner !== undefined) return `Sample ${winner.sample} alone won. ${parts}${lesson}`
+  if (won.length === 1 && winner !== undefined)
+    return `${tree}Sample ${winner.sample} alone won. ${parts}${lesson}`
   const lost = counted.filter(({ success }) => !success)
   const [loser] = lost
-  if (lost.length === 1 && loser !== undefined) return `Sample ${loser.sample} alone lost. ${parts}${lesson}`
-  return `${parts}${lesson}`
+  if (lost.length === 1 && loser !== undefined)
+    return `${tree}Sample ${loser.sample} alone lost. ${parts}${lesson}`
+  return `${tree}${parts}${lesson}`
+}
+
+function treeText({ tree }: GroupAnswer): string {
+  if (tree === undefined) return ''
+  const { sample, turn, firstSample } = tree
+  return `The first ${firstSample} were lost, so sample ${firstSample} and those after it play on from turn ${turn} of sample ${sample}. `
 }
 
 /** What winners did otherwise; samples of several instances have nothing to differ in. */
