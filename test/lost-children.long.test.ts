@@ -159,6 +159,38 @@ describe('an evaluation that a person ends', () => {
     120_000,
   )
 
+  it('twice, before the run continues in another execution, is begun a third time [LOST-EVALUATION-1]', async () => {
+    const { run, gate } = await startHeld('counted', {
+      orchestration: { historyEvents: 200 },
+      evaluation: { every: 0, suites },
+    })
+    const evaluation = evaluationId(run, 'few', 0, 1)
+    const isOther = (ended: string) => async () =>
+      (await statusOf(evaluation)).runId === ended ? undefined : true
+    const first = await statusOf(evaluation)
+    await client.workflow.getHandle(evaluation).terminate()
+    await eventually('the second execution', isOther(first.runId), noticedMs)
+    let orders = 0
+    const order = () => session.change(run, { 'learning.learningRate': ++orders / 1e6 })
+    while ((await statusOf(run)).historyLength < 150) await order()
+    const before = (await statusOf(run)).runId
+    const second = await statusOf(evaluation)
+    await client.workflow.getHandle(evaluation).terminate()
+    // The run waits some seconds before the third, and continues meanwhile.
+    await eventually('the wait', async () => {
+      const { events } = await client.workflow.getHandle(run, before).fetchHistory()
+      const waits = events?.map((event) => event.timerStartedEventAttributes?.startToFireTimeout?.seconds)
+      return waits?.some((seconds) => Number(seconds) === 5) || undefined
+    })
+    while ((await statusOf(run)).runId === before) await order()
+    await eventually('the third execution', isOther(second.runId), noticedMs)
+    gate.open()
+    const done = await session.result('counted')
+    expect(done.phase).toBe('done')
+    expect(done.evaluations).toContainEqual(expect.objectContaining({ suite: 'few', version: 0, n: 2 }))
+    expect(done.failedEvaluations).toBeUndefined()
+  }, 240_000)
+
   it('while a caller waits for it is reported to the caller, and repeated when it is requested again', async () => {
     await session.start('asked', tinyConfig({ training: { updates: 0 }, evaluation: { every: 0, suites } }))
     await session.result('asked')

@@ -6,7 +6,13 @@
  * - What ended meanwhile is taken in first.
  */
 import { lookAt, type TakeEndings, watchOthers } from './child-watch.ts'
-import { evaluationIds, resumeEvaluations, takeEndedEvaluations } from './training-evaluations.ts'
+import {
+  begunEvaluationIds,
+  evaluationIds,
+  goOnWithEvaluations,
+  resumeEvaluations,
+  takeEndedEvaluations,
+} from './training-evaluations.ts'
 import { idsOf, startGroups, takeEndedGroups, takeReports } from './training-groups.ts'
 import type { TrainingState } from './training-state.ts'
 import { takeOver } from './transitions/phase.ts'
@@ -14,7 +20,8 @@ import { takeOver } from './transitions/phase.ts'
 /** Takes over what is in flight from the execution before. */
 export async function takeOverChildren(state: TrainingState): Promise<void> {
   if (!state.reattach) {
-    watchOthers(state, childrenOf(state), takeEnded(state))
+    watchOthers(state, [...idsOf(state, state.inFlight), ...begunEvaluationIds(state)], takeEnded(state))
+    await goOnWithEvaluations(state)
     return
   }
   // What ended that execution may have ended its children too: those are started again.
@@ -26,11 +33,7 @@ export async function takeOverChildren(state: TrainingState): Promise<void> {
 
 /** Looks now at all that is in flight. */
 export async function lookAtChildren(state: TrainingState): Promise<void> {
-  await lookAt(childrenOf(state), takeEnded(state))
-}
-
-function childrenOf(state: TrainingState): readonly string[] {
-  return [...idsOf(state, state.inFlight), ...evaluationIds(state)]
+  await lookAt([...idsOf(state, state.inFlight), ...evaluationIds(state)], takeEnded(state))
 }
 
 function takeEnded(state: TrainingState): TakeEndings {

@@ -18,6 +18,7 @@ import type { EvaluationPlan } from './messages.ts'
 import { here, idHere } from './place.ts'
 import type { Evaluating, TrainingState } from './training-state.ts'
 import {
+  beginEvaluation,
   enterEvaluation,
   giveUpEvaluation,
   isSameEvaluation,
@@ -52,12 +53,30 @@ export async function startEvaluation(state: TrainingState, suite: string): Prom
 
 /** Starts those that the run waits for, or finds those that were started before, and watches them. */
 export async function resumeEvaluations(state: TrainingState): Promise<void> {
-  for (const running of [...state.evaluating]) await begin(state, planOf(state, running))
+  for (const running of [...state.evaluating]) await goOn(state, planOf(state, running), running.reason)
 }
 
-/** Their workflow ids. */
+/** Goes on with those that waited to be done again, or to be given up, when the execution before ended. */
+export async function goOnWithEvaluations(state: TrainingState): Promise<void> {
+  for (const waiting of state.evaluating.filter(({ waits }) => waits === true))
+    await goOn(state, planOf(state, waiting), waiting.reason)
+}
+
+/** Workflow ids of those that an execution was begun of whose ending is not counted. */
+export function begunEvaluationIds(state: TrainingState): readonly string[] {
+  return idsOf(
+    state,
+    state.evaluating.filter(({ waits }) => waits !== true),
+  )
+}
+
+/** Workflow ids of all. */
 export function evaluationIds(state: TrainingState): readonly string[] {
-  return state.evaluating.map((running) => idHere(planOf(state, running).evaluation))
+  return idsOf(state, state.evaluating)
+}
+
+function idsOf(state: TrainingState, evaluations: readonly Evaluating[]): readonly string[] {
+  return evaluations.map((each) => idHere(planOf(state, each).evaluation))
 }
 
 /** Takes in evaluations that have ended: what they found, or that they are lost. */
@@ -65,12 +84,19 @@ export function takeEndedEvaluations(state: TrainingState): TakeEndings {
   return async (endings) => {
     await Promise.all(
       endings.map(async ({ child, ...ended }) => {
-        const running = state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
-        if (running === undefined || (await takeResult(state, running))) return
-        await doAgain(state, running, ended)
+        const find = () => state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
+        const running = find()
+        if (running === undefined || isCounted(running) || (await takeResult(state, running))) return
+        const lost = find()
+        if (lost !== undefined && !isCounted(lost)) await doAgain(state, lost, ended)
       }),
     )
   }
+}
+
+/** Whether its ending has been taken in, and it only waits to be done again. */
+function isCounted({ waits }: Evaluating): boolean {
+  return waits === true && patched('lost-evaluation-is-counted-once')
 }
 
 async function doAgain(
@@ -79,21 +105,29 @@ async function doAgain(
   { ending, isFinal = false }: Omit<ChildEnding, 'child'>,
 ): Promise<void> {
   const plan = planOf(state, running)
-  const lost = loseEvaluation(state, running)
-  const { evaluation: id, suite, version } = plan
-  log.warn('an evaluation ended without a result', { evaluation: id, ending, lost })
+  const lost = (running.lost ?? 0) + 1
+  log.warn('an evaluation ended without a result', { evaluation: plan.evaluation, ending, lost })
   const isLast = isFinal && patched('evaluation-without-figure-is-final')
-  if (isLast || lost >= mostAttempts) {
-    const reason = isLast ? ending : `it ended ${lost} times without a result, at last: ${ending}`
-    await evaluationActivities.failEvaluation({ evaluation: id, run: state.run, suite, version, reason })
-    giveUpEvaluation(state, { suite, version, reason })
+  const why = lost >= mostAttempts ? `it ended ${lost} times without a result, at last: ${ending}` : undefined
+  const reason = isLast ? ending : why
+  loseEvaluation(state, running, { lost, reason })
+  if (reason === undefined && lost > 1) await sleep(`${againAfterSeconds} seconds`)
+  await goOn(state, plan, reason)
+}
+
+/** Does it again, or gives it up. */
+async function goOn(state: TrainingState, plan: EvaluationPlan, reason: string | undefined): Promise<void> {
+  if (reason === undefined) {
+    await begin(state, plan)
     return
   }
-  if (lost > 1) await sleep(`${againAfterSeconds} seconds`)
-  await begin(state, plan)
+  const { evaluation, suite, version } = plan
+  await evaluationActivities.failEvaluation({ evaluation, run: state.run, suite, version, reason })
+  giveUpEvaluation(state, { suite, version, reason })
 }
 
 async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> {
+  beginEvaluation(state, plan)
   const child = await startOnce(() =>
     startChild(evaluation, {
       ...evaluationStart(plan, here()),

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - What was ended by hand is remembered by its id: the audit expects no more of it.
+ * - No evaluation is ended so often that its run gives it up: each must have a result.
  */
 import type { Client } from '@temporalio/client'
 import { SessionFault } from '../../client/session-fault.ts'
@@ -10,12 +11,17 @@ import type { TrainingSession } from '../../client/training-session.ts'
 import { isNotFound } from '../../temporal/call-status.ts'
 import { listQuery } from '../../workflows/links.ts'
 
+/** A third time it would be given up. */
+const mostTimesEnded = 2
+
 /** Types of workflows, as the server knows them. */
 export type WorkflowType = 'trainingRun' | 'rolloutGroup' | 'episode' | 'evaluation'
 
 export class Hands {
   /** Workflow ids. */
   readonly ended = new Set<string>()
+  /** How often each was. */
+  readonly #times = new Map<string, number>()
   readonly #client: Client
   readonly #session: Pick<TrainingSession, 'resume' | 'evaluateNow'>
 
@@ -29,10 +35,15 @@ export class Hands {
     const query = `${listQuery(type, [['run', '=', run]])} AND ExecutionStatus="Running"`
     const found: string[] = []
     for await (const { workflowId } of this.#client.workflow.list({ query })) found.push(workflowId)
-    return found.toSorted()[Math.floor(choice * found.length)]
+    const mayEnd = found.filter((id) => type !== 'evaluation' || this.#timesEnded(id) < mostTimesEnded)
+    return mayEnd.toSorted()[Math.floor(choice * mayEnd.length)]
   }
 
-  /** Asks the run for an evaluation, where it has none in flight. */
+  #timesEnded(workflow: string): number {
+    return this.#times.get(workflow) ?? 0
+  }
+
+  /** Asks the run for an evaluation, where it has none in flight that may be ended. */
   async pickEvaluation(run: string, choice: number): Promise<string | undefined> {
     const found = await this.pick(run, 'evaluation', choice)
     if (found === undefined)
@@ -50,6 +61,7 @@ export class Hands {
     const { status } = await handle.describe()
     if (status.name !== 'RUNNING') return false
     this.ended.add(workflow)
+    this.#times.set(workflow, this.#timesEnded(workflow) + 1)
     try {
       await handle[how]()
     } catch (error) {

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - One that has a result or was given up is in flight no more.
+ * - [LOST-EVALUATION-1] An execution that ended without a result is counted once, also where two watchers or two executions of the run hear of it.
  */
 import { carriedFailures, clipped, shortTextBytes } from '../../learning/state-bounds.ts'
 import type { EvaluationSummary, FailedEvaluation } from '../messages.ts'
@@ -22,13 +23,26 @@ export function enterEvaluation(state: Changing, evaluation: EvaluationKey): voi
   state.evaluating = [...state.evaluating, { suite, version }]
 }
 
-/** Counts an execution of it that ended without a result. @returns how many did */
-export function loseEvaluation(state: Changing, evaluation: Evaluating): number {
-  const lost = (evaluation.lost ?? 0) + 1
-  state.evaluating = state.evaluating.map((each) =>
-    isSameEvaluation(each, evaluation) ? { ...each, lost } : each,
-  )
-  return lost
+/**
+ * Counts an execution of it that ended without a result; it waits for the next one, or to be given up.
+ * @param now.lost how many did @param now.reason why it is given up, if it is
+ */
+export function loseEvaluation(
+  state: Changing,
+  evaluation: EvaluationKey,
+  { lost, reason }: { readonly lost: number; readonly reason: string | undefined },
+): void {
+  const why = reason === undefined ? {} : { reason: clipped(reason, shortTextBytes) }
+  replace(state, evaluation, (each) => ({ ...each, lost, waits: true, ...why }))
+}
+
+/** Another execution of it begins. */
+export function beginEvaluation(state: Changing, evaluation: EvaluationKey): void {
+  replace(state, evaluation, ({ waits: _, reason: __, ...each }) => each)
+}
+
+function replace(state: Changing, of: EvaluationKey, by: (each: Evaluating) => Evaluating): void {
+  state.evaluating = state.evaluating.map((each) => (isSameEvaluation(each, of) ? by(each) : each))
 }
 
 /** Takes in a finished evaluation, once. @returns whether it was not known before */
