@@ -21,7 +21,7 @@ import type { EpisodeInFlight, LiveEvents, LiveRun } from './contract/live.ts'
 import type { ShownHome } from './shown-home.ts'
 
 /** What a look costs, here and in each page that shows what it found, is felt by a run on the same machine. */
-const lookEveryMs = 2000
+const lookEveryMs = 3000
 const mostInFlight = 200
 const mostEnded = 50
 

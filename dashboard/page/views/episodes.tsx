@@ -10,7 +10,7 @@ import { searchState } from '../live.ts'
 import { choose } from '../navigation.ts'
 import { Empty, FaultNotice } from '../parts/notice.tsx'
 import { useNewerEpisodes } from './episodes/newer.ts'
-import { useEpisodeRows } from './episodes/rows.ts'
+import { type EpisodeRows, useEpisodeRows } from './episodes/rows.ts'
 import { EpisodeTable } from './episodes/table.tsx'
 
 interface EpisodesProps {
@@ -30,7 +30,6 @@ export const EpisodesView: FunctionComponent<EpisodesProps> = ({
   const [edition, setEdition] = useState(0)
   const question = { filter, sort, descending }
   const rows = useEpisodeRows(question, edition)
-  const newer = useNewerEpisodes(filter, rows.head)
   const { head, fault } = rows
   return (
     <>
@@ -39,13 +38,7 @@ export const EpisodesView: FunctionComponent<EpisodesProps> = ({
           <h1>Episodes</h1>
           <span class="quiet">{head === undefined ? '' : `${count(head.total)} found`}</span>
         </div>
-        <span role="status">
-          {newer === 0 ? null : (
-            <button type="button" class="button" onClick={() => setEdition(edition + 1)}>
-              {count(newer)} new – show
-            </button>
-          )}
-        </span>
+        <NewerEpisodes filter={filter} head={head} onShow={() => setEdition(edition + 1)} />
       </div>
       <FilterField filter={filter} known={head?.known} />
       <SearchNotice />
@@ -72,6 +65,26 @@ export const EpisodesView: FunctionComponent<EpisodesProps> = ({
         <EpisodeTable rows={rows} filter={filter} sort={sort} descending={descending} />
       )}
     </>
+  )
+}
+
+interface NewerProps {
+  readonly filter: string
+  readonly head: EpisodeRows['head']
+  readonly onShow: () => void
+}
+
+/** By itself, because it looks again with every episode that ends: the table does not. */
+const NewerEpisodes: FunctionComponent<NewerProps> = ({ filter, head, onShow }) => {
+  const newer = useNewerEpisodes(filter, head)
+  return (
+    <span role="status">
+      {newer === 0 ? null : (
+        <button type="button" class="button" onClick={onShow}>
+          {count(newer)} new – show
+        </button>
+      )}
+    </span>
   )
 }
 

@@ -70,6 +70,8 @@ export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
   )
 }
 
+// Between two looks most episodes are others: the elements of their rows are used again.
+
 const FlightTable: FunctionComponent<{ episodes: Flight['episodes'] }> = ({ episodes }) => (
   <LongTable
     label="In flight"
@@ -78,9 +80,7 @@ const FlightTable: FunctionComponent<{ episodes: Flight['episodes'] }> = ({ epis
     total={episodes.length}
     rowHeight={flightRowHeight}
     head={<TableHead columns={flightColumns} />}
-    row={(index, rowIndex) => (
-      <FlightLine key={episodes[index]?.episode} rowIndex={rowIndex} of={episodes[index]} />
-    )}
+    row={(index, rowIndex) => <FlightLine key={index} rowIndex={rowIndex} of={episodes[index]} />}
   />
 )
 
@@ -117,9 +117,7 @@ const EndedTable: FunctionComponent<{ episodes: readonly EpisodeRow[] }> = ({ ep
     total={episodes.length}
     rowHeight={endedRowHeight}
     head={<TableHead columns={endedColumns} />}
-    row={(index, rowIndex) => (
-      <EndedLine key={episodes[index]?.episode} rowIndex={rowIndex} of={episodes[index]} />
-    )}
+    row={(index, rowIndex) => <EndedLine key={index} rowIndex={rowIndex} of={episodes[index]} />}
   />
 )
 
