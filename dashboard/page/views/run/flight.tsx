@@ -41,7 +41,7 @@ export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
           <h2 id="in-flight">In flight</h2>
           <span class="quiet small">
             {isConnected.value === true
-              ? `${count(flight?.count ?? 0)} episodes, as they are played`
+              ? `${flight?.count === 1 ? '1 episode' : `${count(flight?.count ?? 0)} episodes`}, as played`
               : 'Connecting…'}
           </span>
         </div>
