@@ -91,7 +91,7 @@ const courseFields = '{"size":,"passed":,"won":""},'.length
 const judgedFields = '{"number":,"taskIndex":12,"position":,"won":false},'.length
 const skippedFields = '{"step":,"numbers":[]},'.length
 const summaryFields = '{"suite":,"version":,"success":,"n":123456},'.length
-const runningFields = '{"suite":,"version":,"lost":2},'.length
+const runningFields = '{"suite":,"version":,"lost":2,"waits":"to_be_given_up"},'.length
 const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
 /** A number with all its digits. */

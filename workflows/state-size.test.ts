@@ -10,7 +10,12 @@ import { applySettings, objectionTo } from './live-settings.ts'
 import { evaluationsLag, mayUpdate } from './pipeline.ts'
 import { progressOf } from './training-progress.ts'
 import { currentState, initialState, type TrainingState } from './training-state.ts'
-import { enterEvaluation, giveUpEvaluation, receiveEvaluation } from './transitions/evaluations.ts'
+import {
+  enterEvaluation,
+  giveUpEvaluation,
+  loseEvaluation,
+  receiveEvaluation,
+} from './transitions/evaluations.ts'
 import { enterGroups, receiveGroup } from './transitions/groups.ts'
 import { followInstances } from './transitions/instances.ts'
 import { awaitEffect } from './transitions/orders.ts'
@@ -258,6 +263,8 @@ function play(state: TrainingState, event: number, text: string): void {
   } else if (event === 4) {
     if (first !== undefined) receiveGroup(state, reportOf(state, first.number, 0))
   } else if (event === 5) {
+    for (const each of state.evaluating.slice(1))
+      loseEvaluation(state, each, { lost: 3, waits: 'to_be_given_up' })
     if (running !== undefined) receiveEvaluation(state, summaryOf(running.suite, running.version))
   } else if (event === 6) {
     for (let each = 0; each < 20; each++) receiveEvaluation(state, summaryOf(`suite_0-${each}x${each}`, each))

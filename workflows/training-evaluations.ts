@@ -53,20 +53,29 @@ export async function startEvaluation(state: TrainingState, suite: string): Prom
 
 /** Starts those that the run waits for, or finds those that were started before, and watches them. */
 export async function resumeEvaluations(state: TrainingState): Promise<void> {
-  for (const running of [...state.evaluating]) await goOn(state, planOf(state, running), running.reason)
+  for (const running of [...state.evaluating]) await goOn(state, planOf(state, running), reasonOf(running))
 }
 
 /** Goes on with those that waited to be done again, or to be given up, when the execution before ended. */
 export async function goOnWithEvaluations(state: TrainingState): Promise<void> {
-  for (const waiting of state.evaluating.filter(({ waits }) => waits === true))
-    await goOn(state, planOf(state, waiting), waiting.reason)
+  for (const waiting of state.evaluating.filter(({ waits }) => waits !== undefined))
+    await goOn(state, planOf(state, waiting), reasonOf(waiting))
+}
+
+/** Why it is given up, where it is; the execution that saw it end knows more. */
+function reasonOf({ waits, lost = 0 }: Evaluating): string | undefined {
+  return waits === 'to_be_given_up' ? withoutResult(lost) : undefined
+}
+
+function withoutResult(lost: number): string {
+  return `it ended ${lost} times without a result`
 }
 
 /** Workflow ids of those that an execution was begun of whose ending is not counted. */
 export function begunEvaluationIds(state: TrainingState): readonly string[] {
   return idsOf(
     state,
-    state.evaluating.filter(({ waits }) => waits !== true),
+    state.evaluating.filter(({ waits }) => waits === undefined),
   )
 }
 
@@ -96,7 +105,7 @@ export function takeEndedEvaluations(state: TrainingState): TakeEndings {
 
 /** Whether its ending has been taken in, and it only waits to be done again. */
 function isCounted({ waits }: Evaluating): boolean {
-  return waits === true && patched('lost-evaluation-is-counted-once')
+  return waits !== undefined && patched('lost-evaluation-is-counted-once')
 }
 
 async function doAgain(
@@ -108,9 +117,9 @@ async function doAgain(
   const lost = (running.lost ?? 0) + 1
   log.warn('an evaluation ended without a result', { evaluation: plan.evaluation, ending, lost })
   const isLast = isFinal && patched('evaluation-without-figure-is-final')
-  const why = lost >= mostAttempts ? `it ended ${lost} times without a result, at last: ${ending}` : undefined
+  const why = lost >= mostAttempts ? `${withoutResult(lost)}, at last: ${ending}` : undefined
   const reason = isLast ? ending : why
-  loseEvaluation(state, running, { lost, reason })
+  loseEvaluation(state, running, { lost, waits: reason === undefined ? 'for_another' : 'to_be_given_up' })
   if (reason === undefined && lost > 1) await sleep(`${againAfterSeconds} seconds`)
   await goOn(state, plan, reason)
 }

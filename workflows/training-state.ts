@@ -84,10 +84,8 @@ export interface Evaluating {
   readonly version: number
   /** Executions of it that ended without a result. */
   readonly lost?: number
-  /** The last of them is counted, and the next one has not begun. */
-  readonly waits?: true
-  /** Why there will be none. */
-  readonly reason?: string
+  /** The last of them is counted, and what follows has not begun. */
+  readonly waits?: 'for_another' | 'to_be_given_up'
 }
 
 /** All that a run knows; the input of its workflow. What changes it is in `transitions/`. */

@@ -23,22 +23,18 @@ export function enterEvaluation(state: Changing, evaluation: EvaluationKey): voi
   state.evaluating = [...state.evaluating, { suite, version }]
 }
 
-/**
- * Counts an execution of it that ended without a result; it waits for the next one, or to be given up.
- * @param now.lost how many did @param now.reason why it is given up, if it is
- */
+/** Counts an execution of it that ended without a result. @param now.lost how many did @param now.waits for what follows */
 export function loseEvaluation(
   state: Changing,
   evaluation: EvaluationKey,
-  { lost, reason }: { readonly lost: number; readonly reason: string | undefined },
+  now: Required<Pick<Evaluating, 'lost' | 'waits'>>,
 ): void {
-  const why = reason === undefined ? {} : { reason: clipped(reason, shortTextBytes) }
-  replace(state, evaluation, (each) => ({ ...each, lost, waits: true, ...why }))
+  replace(state, evaluation, (each) => ({ ...each, ...now }))
 }
 
 /** Another execution of it begins. */
 export function beginEvaluation(state: Changing, evaluation: EvaluationKey): void {
-  replace(state, evaluation, ({ waits: _, reason: __, ...each }) => each)
+  replace(state, evaluation, ({ waits: _, ...each }) => each)
 }
 
 function replace(state: Changing, of: EvaluationKey, by: (each: Evaluating) => Evaluating): void {
