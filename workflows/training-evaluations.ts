@@ -95,17 +95,18 @@ export function takeEndedEvaluations(state: TrainingState): TakeEndings {
       endings.map(async ({ child, ...ended }) => {
         const find = () => state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
         const running = find()
-        if (running === undefined || isCounted(running) || (await takeResult(state, running))) return
-        const lost = find()
-        if (lost !== undefined && !isCounted(lost)) await doAgain(state, lost, ended)
+        if (running === undefined || isCounted(running, running)) return
+        if (await takeResult(state, running)) return
+        const now = find()
+        if (now !== undefined && !isCounted(now, running)) await doAgain(state, now, ended)
       }),
     )
   }
 }
 
-/** Whether its ending has been taken in, and it only waits to be done again. */
-function isCounted({ waits }: Evaluating): boolean {
-  return waits !== undefined && patched('lost-evaluation-is-counted-once')
+/** Whether its ending has been taken in: what follows has not begun, or did since it was told of. */
+function isCounted({ waits, lost }: Evaluating, told: Evaluating): boolean {
+  return (waits !== undefined || lost !== told.lost) && patched('lost-evaluation-is-counted-once')
 }
 
 async function doAgain(
