@@ -51,7 +51,7 @@ export const incompatible: CodeChange = [
   ['training-run.ts', 'CancellationScope, condition,', 'CancellationScope, condition, sleep,'],
   ['training-run.ts', '  await warmStart(state)\n', '  await sleep(1)\n  await warmStart(state)\n'],
   ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n'],
-  ['rollout-group.ts', '    const results = await', '    await sleep(1)\n    const results = await'],
+  ['rollout-group.ts', '    const played = await', '    await sleep(1)\n    const played = await'],
   ['episode.ts', '  CancellationScope,\n', '  CancellationScope,\n  sleep,\n'],
   ['episode.ts', '    ending = await playTurns', '    await sleep(1)\n    ending = await playTurns'],
 ]
@@ -70,7 +70,7 @@ export const breaking: CodeChange = [
   ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n  workflowInfo,\n'],
   [
     'rollout-group.ts',
-    '    const results = await',
-    '    if (!workflowInfo().unsafe.isReplaying) await sleep(1)\n    const results = await',
+    '    const played = await',
+    '    if (!workflowInfo().unsafe.isReplaying) await sleep(1)\n    const played = await',
   ],
 ]

@@ -32,14 +32,24 @@ export interface HostileServer {
 /** Answers nothing, ever. */
 export const silence = Symbol('silence')
 
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
 export async function startHostileServer(behaviour: Behaviour, port = 0): Promise<HostileServer> {
   let current = behaviour
   const calls: HeardCall[] = []
   const abandoned: HeardCall[] = []
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const text = Buffer.concat(chunks).toString()
+    // A response hears of its connection's end a moment after the server has.
+    const isGone = () => response.destroyed || request.socket.destroyed
+    const text = await bodyOf(request).catch((thrown) => {
+      if (isGone()) return undefined
+      throw thrown
+    })
+    if (text === undefined) return
     const call = {
       path: request.url ?? '',
       body: text === '' ? undefined : JSON.parse(text),
@@ -51,10 +61,10 @@ export async function startHostileServer(behaviour: Behaviour, port = 0): Promis
     })
     const answer = await Promise.resolve(current(call, response)).catch((thrown) => {
       // A server that ends takes its work with it: no one waits for this answer any more.
-      if (response.destroyed) return silence
+      if (isGone()) return silence
       throw thrown
     })
-    if (answer === silence || response.headersSent || response.destroyed) return
+    if (answer === silence || response.headersSent || isGone()) return
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(answer))
   })
