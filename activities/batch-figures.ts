@@ -33,9 +33,12 @@ export interface CollectedGroup {
   readonly skipped: boolean
   /** Of an earlier update, and learnt from once more. */
   readonly replayed: boolean
-  /** [compared] those that are compared with one another, and what of them. */
-  readonly compared: readonly ComparedSample[]
+  /** Those that are compared with one another. */
+  readonly compared: readonly ComparedEpisode[]
 }
+
+/** An episode as it is compared with others of its group, from a turn on. */
+export type ComparedEpisode = CollectedEpisode & Pick<ComparedSample, 'from'>
 
 /** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
 export interface OriginWorth extends TurnWorth {

@@ -7,12 +7,10 @@
  *   losses where all have one.
  */
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
-import type { CollectedEpisode } from './batch-figures.ts'
+import type { ComparedEpisode } from './batch-figures.ts'
 
 /** An episode as it is learnt from. */
-export interface LearntEpisode extends CollectedEpisode {
-  /** The first turn that it is learnt from; what was sampled before is context. */
-  readonly from: number
+export interface LearntEpisode extends ComparedEpisode {
   /** [turns] of every action token of the turn. */
   readonly advantages: readonly number[]
   /** What each of its action tokens counts in the policy loss. */
@@ -60,6 +58,7 @@ export function batchTensors(
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
+      // What was sampled before is context.
       if (turn < from) {
         clear(batch, at + begin, at + end)
         continue

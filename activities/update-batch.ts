@@ -15,7 +15,7 @@ import { drawnFromPool } from '../learning/cross-policy.ts'
 import { imitates } from '../learning/imitation.ts'
 import { chosenLosses, lossOfTask } from '../learning/objective-choice.ts'
 import { teaches, trainedOn } from '../learning/refill.ts'
-import { advantagesFrom, begunAt, type ComparedSample, comparedSamples } from '../learning/tree-group.ts'
+import { advantagesFrom, begunAt, comparedSamples } from '../learning/tree-group.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
@@ -61,7 +61,7 @@ export async function collectBatch(
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
   const trained = trainedOn(
-    played.map((group) => teaches(comparedIn(group).map(rewardIn), rules.learning)),
+    played.map(({ compared }) => teaches(compared.map(rewardIn), rules.learning)),
     rules.rollout.groupsPerUpdate,
   )
   const collected = played.map((group, index): CollectedGroup => {
@@ -70,12 +70,12 @@ export async function collectBatch(
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
   const plan = planBatch(
-    learntFrom.map((group) => ({
-      task: group.task,
-      ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
-      rewards: comparedIn(group).map(rewardIn),
-      actionTokens: comparedIn(group).map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
-      episodes: comparedIn(group).map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
+    learntFrom.map(({ task, compared, replayed }) => ({
+      task,
+      ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
+      rewards: compared.map(rewardIn),
+      actionTokens: compared.map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
+      episodes: compared.map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
     })),
     {
       ...rules.learning,
@@ -84,14 +84,14 @@ export async function collectBatch(
     },
   )
   const losses = chosenLosses(rules)
-  const learnt = learntFrom.flatMap((group, index) => {
+  const learnt = learntFrom.flatMap(({ task, compared }, index) => {
     const {
       advantages = [],
       tokenWeights = [],
       imitationWeights = [],
       inBatch = [],
     } = plan.groups[index] ?? {}
-    return comparedIn(group)
+    return compared
       .map((episode, sample) => ({
         ...episode,
         advantages: advantagesFrom(advantages[sample] ?? [], {
@@ -100,7 +100,7 @@ export async function collectBatch(
         }),
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
-        loss: losses.indexOf(lossOfTask(rules, group.task)),
+        loss: losses.indexOf(lossOfTask(rules, task)),
       }))
       .filter((_, sample) => inBatch[sample])
   })
@@ -122,7 +122,7 @@ async function collectReplays(
   rules: BatchRules,
   replays: readonly GroupId[],
 ): Promise<CollectedGroup[]> {
-  const ownTeaches = own.some((group) => teaches(comparedIn(group).map(rewardIn), rules.learning))
+  const ownTeaches = own.some(({ compared }) => teaches(compared.map(rewardIn), rules.learning))
   const found: CollectedGroup[] = []
   for (const id of ownTeaches ? replays : []) {
     try {
@@ -132,17 +132,6 @@ async function collectReplays(
     }
   }
   return found
-}
-
-/** The episodes of a group that are compared, each from the turn on that it is learnt from. */
-function comparedIn({
-  episodes,
-  compared,
-}: PlayedGroup): (CollectedEpisode & Pick<ComparedSample, 'from'>)[] {
-  return compared.flatMap(({ index, from }) => {
-    const episode = episodes[index]
-    return episode === undefined ? [] : { ...episode, from }
-  })
 }
 
 async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<PlayedGroup> {
@@ -156,7 +145,11 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
     const begun = begunAt(episode, tree)
     episodes.push({ trajectory, begun, stale: staleTurns(trajectory, { admittedAt: version, begun }, rules) })
   }
-  const compared = comparedSamples(result.episodes, episodes.map(rewardIn), tree)
+  const samples = comparedSamples(result.episodes, episodes.map(rewardIn), tree)
+  const compared = samples.flatMap(({ index, from }) => {
+    const episode = episodes[index]
+    return episode === undefined ? [] : { ...episode, from }
+  })
   return { task, version, episodes, compared }
 }
 

@@ -21,13 +21,7 @@ import type { RecordedGroup } from '../activities/trajectory.ts'
 import { treePlace } from '../learning/tree-group.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
-import {
-  type BranchPoint,
-  type EpisodeResult,
-  type GroupPlan,
-  type GroupReport,
-  groupEnded,
-} from './messages.ts'
+import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
 import { here, idHere } from './place.ts'
 import { playSamples } from './samples.ts'
 
@@ -51,13 +45,15 @@ type Played = Pick<GroupReport, 'episodes' | 'tree'>
 async function playGroup(plan: GroupPlan): Promise<Played> {
   const { group, groupSize, quorum, treeSamples = 0, episode } = plan
   const results: (EpisodeResult | null)[] = []
-  const episodes = await playMore(plan, results, { count: groupSize, quorum })
+  const episodes = await playMore(plan, results, { count: groupSize, quorum, episode })
   const tree =
     treeSamples === 0 || episodes.length < quorum
       ? undefined
       : treePlace({ seed: episode.seed, group, groupSize }, episodes)
   if (tree === undefined) return { episodes }
-  const more = await playMore(plan, results, { count: treeSamples, quorum: 0, from: tree })
+  const from = { episode: tree.episode, turn: tree.turn }
+  const branching = { count: treeSamples, quorum: 0, episode: { ...episode, from } }
+  const more = await playMore(plan, results, branching)
   return more.length === 0 ? { episodes } : { episodes: [...episodes, ...more], tree }
 }
 
@@ -68,7 +64,7 @@ async function playGroup(plan: GroupPlan): Promise<Played> {
 async function playMore(
   plan: GroupPlan,
   results: (EpisodeResult | null)[],
-  more: { readonly count: number; readonly quorum: number; readonly from?: BranchPoint },
+  more: Pick<GroupPlan, 'quorum' | 'episode'> & { readonly count: number },
 ): Promise<readonly EpisodeResult[]> {
   const first = results.length
   results.push(...Array.from({ length: more.count }, () => null))
@@ -76,14 +72,9 @@ async function playMore(
   const tell = (without?: WithoutResult) => setCurrentDetails(describeGroup(plan, results, place, without))
   tell()
   const { group: parent, maxAttempts, version } = plan
-  const { episode: from, turn } = more.from ?? {}
-  const episode =
-    from === undefined || turn === undefined
-      ? plan.episode
-      : { ...plan.episode, from: { episode: from, turn } }
   const samples = Array.from({ length: more.count }, (_, index) => ({
     ...{ parent, sample: first + index, maxAttempts, version },
-    plan: episode,
+    plan: more.episode,
   }))
   const playing = new CancellationScope({ cancellable: true })
   let isOver = false

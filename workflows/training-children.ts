@@ -6,13 +6,7 @@
  * - What ended meanwhile is taken in first.
  */
 import { lookAt, type TakeEndings, watchOthers } from './child-watch.ts'
-import {
-  begunEvaluationIds,
-  evaluationIds,
-  goOnWithEvaluations,
-  resumeEvaluations,
-  takeEndedEvaluations,
-} from './training-evaluations.ts'
+import { evaluationIds, resumeEvaluations, takeEndedEvaluations } from './training-evaluations.ts'
 import { idsOf, startGroups, takeEndedGroups, takeReports } from './training-groups.ts'
 import type { TrainingState } from './training-state.ts'
 import { takeOver } from './transitions/phase.ts'
@@ -20,20 +14,27 @@ import { takeOver } from './transitions/phase.ts'
 /** Takes over what is in flight from the execution before. */
 export async function takeOverChildren(state: TrainingState): Promise<void> {
   if (!state.reattach) {
-    watchOthers(state, [...idsOf(state, state.inFlight), ...begunEvaluationIds(state)], takeEnded(state))
-    await goOnWithEvaluations(state)
+    // An ending that is counted is not told of again.
+    const begun = state.evaluating.filter(({ waits }) => waits === undefined)
+    const waiting = state.evaluating.filter(({ waits }) => waits !== undefined)
+    watchOthers(state, childrenOf(state, begun), takeEnded(state))
+    await resumeEvaluations(state, waiting)
     return
   }
   // What ended that execution may have ended its children too: those are started again.
   takeOver(state)
   if (state.inFlight.length > 0) await takeReports(state, state.inFlight)
   await startGroups(state, state.inFlight)
-  await resumeEvaluations(state)
+  await resumeEvaluations(state, state.evaluating)
 }
 
 /** Looks now at all that is in flight. */
 export async function lookAtChildren(state: TrainingState): Promise<void> {
-  await lookAt([...idsOf(state, state.inFlight), ...evaluationIds(state)], takeEnded(state))
+  await lookAt(childrenOf(state, state.evaluating), takeEnded(state))
+}
+
+function childrenOf(state: TrainingState, evaluations: TrainingState['evaluating']): readonly string[] {
+  return [...idsOf(state, state.inFlight), ...evaluationIds(state, evaluations)]
 }
 
 function takeEnded(state: TrainingState): TakeEndings {

@@ -51,15 +51,12 @@ export async function startEvaluation(state: TrainingState, suite: string): Prom
   return plan.evaluation
 }
 
-/** Starts those that the run waits for, or finds those that were started before, and watches them. */
-export async function resumeEvaluations(state: TrainingState): Promise<void> {
-  for (const running of [...state.evaluating]) await goOn(state, planOf(state, running), reasonOf(running))
-}
-
-/** Goes on with those that waited to be done again, or to be given up, when the execution before ended. */
-export async function goOnWithEvaluations(state: TrainingState): Promise<void> {
-  for (const waiting of state.evaluating.filter(({ waits }) => waits !== undefined))
-    await goOn(state, planOf(state, waiting), reasonOf(waiting))
+/** Starts evaluations that the run waits for, or finds those that were started before, and watches them; or gives them up. */
+export async function resumeEvaluations(
+  state: TrainingState,
+  evaluations: readonly Evaluating[],
+): Promise<void> {
+  for (const each of evaluations) await goOn(state, planOf(state, each), reasonOf(each))
 }
 
 /** Why it is given up, where it is; the execution that saw it end knows more. */
@@ -71,20 +68,8 @@ function withoutResult(lost: number): string {
   return `it ended ${lost} times without a result`
 }
 
-/** Workflow ids of those that an execution was begun of whose ending is not counted. */
-export function begunEvaluationIds(state: TrainingState): readonly string[] {
-  return idsOf(
-    state,
-    state.evaluating.filter(({ waits }) => waits === undefined),
-  )
-}
-
-/** Workflow ids of all. */
-export function evaluationIds(state: TrainingState): readonly string[] {
-  return idsOf(state, state.evaluating)
-}
-
-function idsOf(state: TrainingState, evaluations: readonly Evaluating[]): readonly string[] {
+/** Their workflow ids. */
+export function evaluationIds(state: TrainingState, evaluations: readonly Evaluating[]): readonly string[] {
   return evaluations.map((each) => idHere(planOf(state, each).evaluation))
 }
 

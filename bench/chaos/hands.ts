@@ -18,9 +18,7 @@ const mostTimesEnded = 2
 export type WorkflowType = 'trainingRun' | 'rolloutGroup' | 'episode' | 'evaluation'
 
 export class Hands {
-  /** Workflow ids. */
-  readonly ended = new Set<string>()
-  /** How often each was. */
+  /** How often each workflow was ended. */
   readonly #times = new Map<string, number>()
   readonly #client: Client
   readonly #session: Pick<TrainingSession, 'resume' | 'evaluateNow'>
@@ -28,6 +26,11 @@ export class Hands {
   constructor(client: Client, session: Pick<TrainingSession, 'resume' | 'evaluateNow'>) {
     this.#client = client
     this.#session = session
+  }
+
+  /** Workflow ids. */
+  get ended(): ReadonlySet<string> {
+    return new Set(this.#times.keys())
   }
 
   /** One of the workflows of a type that the run has in flight. @param choice uniform in [0, 1) */
@@ -60,16 +63,14 @@ export class Hands {
     const handle = this.#client.workflow.getHandle(workflow)
     const { status } = await handle.describe()
     if (status.name !== 'RUNNING') return false
-    this.ended.add(workflow)
-    this.#times.set(workflow, this.#timesEnded(workflow) + 1)
     try {
       await handle[how]()
     } catch (error) {
       // It ended between the look and the blow.
       if (!isNotFound(error)) throw error
-      this.ended.delete(workflow)
       return false
     }
+    this.#times.set(workflow, this.#timesEnded(workflow) + 1)
     return true
   }
 

@@ -70,8 +70,7 @@ export const FlightTab: FunctionComponent<{ run: string }> = ({ run }) => {
   )
 }
 
-// Between two looks most episodes are others: the elements of their rows are used again.
-
+/** Between two looks most episodes are others: the elements of their rows are used again. */
 const FlightTable: FunctionComponent<{ episodes: Flight['episodes'] }> = ({ episodes }) => (
   <LongTable
     label="In flight"
