@@ -26,6 +26,8 @@ interface NeededTensors {
   readonly isWeighted: boolean
   /** Only beside weights. */
   readonly isImitating: boolean
+  /** What the likelihood of all that was read counts together; only where something is imitated. */
+  readonly observationWeight: number
   /** Tasks have losses of their own. */
   readonly hasLosses: boolean
 }
@@ -33,7 +35,7 @@ interface NeededTensors {
 /** Joins episodes to a batch. */
 export function batchTensors(
   episodes: readonly LearntEpisode[],
-  { isWeighted, isImitating, hasLosses }: NeededTensors,
+  { isWeighted, isImitating, observationWeight, hasLosses }: NeededTensors,
 ): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
   const batch: UpdateBatch & { readonly stale: Uint8Array } = {
@@ -48,6 +50,12 @@ export function batchTensors(
     stale: new Uint8Array(total),
     ...(hasLosses ? { losses: new Uint8Array(total) } : {}),
   }
+  const readWeight =
+    observationWeight /
+    Math.max(
+      1,
+      episodes.reduce((sum, { trajectory }) => sum + readTokens(trajectory).length, 0),
+    )
   let at = 0
   for (const [
     index,
@@ -69,10 +77,18 @@ export function batchTensors(
       batch.losses?.fill(loss, at + begin, at + end)
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
+    for (const place of batch.imitation !== undefined && readWeight > 0 ? readTokens(trajectory) : [])
+      batch.imitation?.fill(readWeight, at + place, at + place + 1)
     at += trajectory.tokens.length
     batch.offsets[index + 1] = at
   }
   return batch
+}
+
+/** Where the tokens stand that an agent read before its last action, but the first, which nothing conditions. */
+function readTokens({ lossMask }: Pick<ComparedEpisode['trajectory'], 'lossMask'>): number[] {
+  const last = lossMask.lastIndexOf(1)
+  return [...lossMask.keys()].filter((place) => place > 0 && place < last && lossMask[place] === 0)
 }
 
 /** Makes context of tokens that an agent sampled. */

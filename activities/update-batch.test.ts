@@ -126,6 +126,28 @@ it('stale_share is the share of turns, not of tokens, that a version older than 
   expect((await collectBatch(store, ids, rules)).figures.staleShare).toBeCloseTo(0.4, 12)
 })
 
+it('what was read counts as the weight says, together, up to the last action of each episode in the batch', async () => {
+  // Read before a last action, but the first token of an episode: one token of the first episode, none of the second.
+  const episodes = [
+    {
+      reward: 1,
+      paid: 1,
+      turns: [
+        [0, 2],
+        [0, 1],
+      ],
+    },
+    { reward: 0, paid: 0, turns: [[0, 1]] },
+  ] as const
+  const { store, ids } = storeOf([{ task: 'db', version: 0, episodes }])
+  const observing = configSchema.parse({ seed: 7, learning: { observationWeight: 0.25 } })
+  const { batch } = await collectBatch(store, ids, observing)
+  // read, 2 sampled, read, 1 sampled; read, 1 sampled
+  expect([...(batch?.imitation ?? [])]).toEqual([0, 0, 0, 0.25, 0, 0, 0])
+  expect([...(batch?.weights ?? [])]).toEqual([0, 0.25, 0.25, 0, 0.25, 0, 0.25])
+  expect((await collectBatch(store, ids, rules)).batch?.imitation).toBeUndefined()
+})
+
 it('reward is what the environment paid, and the penalty of an episode that did not complete is in the shaped one', async () => {
   // paid (1 + 0.5) / 2 = 0.75; shaped (1 − 0.2) / 2 = 0.4
   const { store, ids } = storeOf([

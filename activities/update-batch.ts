@@ -104,13 +104,14 @@ export async function collectBatch(
       }))
       .filter((_, sample) => inBatch[sample])
   })
-  const isImitating = imitates(rules.learning)
+  const { observationWeight } = rules.learning
+  const isImitating = imitates(rules.learning) || observationWeight > 0
   const isWeighted = rules.learning.lossAggregation !== 'token' || isImitating || replayed.length > 0
   return {
     batch:
       plan.actionTokens === 0
         ? null
-        : batchTensors(learnt, { isWeighted, isImitating, hasLosses: losses.length > 1 }),
+        : batchTensors(learnt, { isWeighted, isImitating, observationWeight, hasLosses: losses.length > 1 }),
     figures: figuresOf(collected, plan, replayed),
   }
 }

@@ -155,6 +155,14 @@ export const checkedCases: readonly CheckedCase[] = [
     }),
   },
   {
+    name: 'what was read beside the policy loss, of whole episodes',
+    changes: ({ toCheckpointDir, objective }) => ({
+      objective: { ...objective, loss: 'gspo' },
+      batchFile: join(toCheckpointDir, '..', 'observations-batch'),
+      division: { minibatches: 2, passes: 1, seed: 7 },
+    }),
+  },
+  {
     name: 'an adapter',
     changes: ({ toCheckpointDir }) => ({ fromCheckpointDir: join(toCheckpointDir, '..', 'adapted') }),
   },
@@ -213,6 +221,16 @@ export async function fixtureIn(folder: string, embedded: Trainer): Promise<Trai
   await writeUpdateBatch(at('imitation-batch'), {
     ...batch,
     imitation: Float32Array.from(imitation, (each) => each / 100),
+  })
+  await writeUpdateBatch(at('observations-batch'), {
+    ...batch,
+    imitation: Float32Array.from(batch.lossMask, (counts, i) => {
+      const [begin = 0, end = 0] = [
+        batch.offsets[episodeAt(batch.offsets, i)],
+        batch.offsets[episodeAt(batch.offsets, i) + 1],
+      ]
+      return counts === 0 && i > begin && batch.lossMask.lastIndexOf(1, end - 1) > i ? 0.004 : 0
+    }),
   })
   await writeUpdateBatch(at('tasks-batch'), {
     ...batch,

@@ -124,6 +124,14 @@ export const learningSchema = z.strictObject({
       'Learning once more from groups of the last updates, with the log-probabilities of the version that sampled them.',
     ),
   imitation: imitationSchema.prefault({}).describe('Learning what was won, beside the policy loss.'),
+  observationWeight: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe(
+      'Weight of the negative log-likelihood of what the agents read in the episodes of the batch, won or lost, beside the policy loss: what an action leads to is learnt too; 0: none.',
+    ),
   minibatches: live('learning.minibatches')
     .default(1)
     .describe(

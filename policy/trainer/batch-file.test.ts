@@ -56,6 +56,11 @@ describe('an update batch', () => {
       { weights: new Float32Array([1, 0, 0, 0, 0]) },
       'token 0 does not count',
     ],
+    [
+      'a first token that is imitated',
+      { weights: new Float32Array(5), imitation: new Float32Array([0, 0, 0, 1, 0]) },
+      'episode 1 counts its first token',
+    ],
     ['imitation without weights', { imitation: new Float32Array(5) }, 'imitation is given without weights'],
     [
       'an imitation below 0',

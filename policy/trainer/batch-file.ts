@@ -85,14 +85,17 @@ function checkBatch(file: string, batch: UpdateBatch): void {
   for (let i = 0; i < n; i++) checkToken(file, batch, i)
 }
 
-function checkEpisodes(file: string, { tokens: { length: n }, offsets, lossMask }: UpdateBatch): void {
+function checkEpisodes(
+  file: string,
+  { tokens: { length: n }, offsets, lossMask, imitation }: UpdateBatch,
+): void {
   if (offsets.length === 0 || offsets[0] !== 0 || offsets[offsets.length - 1] !== n)
     throw refused(file, `offsets must run from 0 to ${n}`)
   for (let e = 1; e < offsets.length; e++) {
     const begin = offsets[e - 1] as number
     if ((offsets[e] as number) < begin)
       throw refused(file, `offsets[${e}] is ${offsets[e]}, below the one before (${begin})`)
-    if (begin < (offsets[e] as number) && lossMask[begin] !== 0)
+    if (begin < (offsets[e] as number) && (lossMask[begin] !== 0 || (imitation?.[begin] ?? 0) !== 0))
       throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
   }
 }
@@ -118,7 +121,7 @@ function checkToken(file: string, batch: UpdateBatch, i: number): void {
     throw refused(file, `imitation[${i}] is ${imitated}, expected a finite number of at least 0`)
   if (isStale > 1) throw refused(file, `stale[${i}] is ${isStale}, expected 0 or 1`)
   const isBare = behaviourLogprobs[i] === 0 && advantages[i] === 0 && versions[i] === -1
-  if (lossMask[i] === 0 && !(isBare && weight === 0 && imitated === 0 && isStale === 0 && loss === 0))
+  if (lossMask[i] === 0 && !(isBare && weight === 0 && isStale === 0 && loss === 0))
     throw refused(
       file,
       `token ${i} does not count, but carries a logprob, an advantage, a version or a weight`,

@@ -126,28 +126,35 @@ function imitatingObjective(given: Case, weights: PlainWeights, objective: Objec
   }, 0)
 }
 
-test('the gradient of imitation beside a policy loss, or alone, agrees with finite differences in every weight, to 1e-4', async () => {
-  const given = caseOf(tied)
-  const { lossMask } = given.batch
-  const where = (value: (i: number) => number) =>
-    Float32Array.from(lossMask, (counts, i) => (counts === 1 ? value(i) : 0))
-  // Some tokens are of the policy loss, some imitated, some both.
-  const imitation = where((i) => [0.02, 0, 0.01][i % 3] as number)
-  for (const weights of [where((i) => [0.04, 0.03, 0][i % 3] as number), where(() => 0)]) {
-    const of = { ...given, batch: { ...given.batch, weights, imitation } }
-    const { gradients, statistics } = await graphGradient(graphs, of, policy)
-    expect(statistics.loss).toBeCloseTo(imitatingObjective(of, of.plain, policy), 4)
-    const next = uniforms(17)
-    for (const { name } of weightSpecs(tied)) {
-      const objectiveOf = (weights: PlainWeights) => imitatingObjective(of, weights, policy)
-      const error = directionalError(name, gradients.get(name) as Float32Array, of.plain, {
-        next,
-        objectiveOf,
-      })
-      expect(error, name).toBeLessThan(1e-4)
+test.each([
+  ['imitation', []],
+  ['imitation and of what was read', [1, 3]],
+] as const)(
+  'the gradient of %s beside a policy loss, or alone, agrees with finite differences in every weight, to 1e-4',
+  async (_, read) => {
+    const given = caseOf(tied)
+    const { lossMask } = given.batch
+    const where = (value: (i: number) => number) =>
+      Float32Array.from(lossMask, (counts, i) => (counts === 1 ? value(i) : 0))
+    // Some tokens are of the policy loss, some imitated, some both.
+    const imitation = where((i) => [0.02, 0, 0.01][i % 3] as number)
+    for (const place of read) imitation[place] = 0.05
+    for (const weights of [where((i) => [0.04, 0.03, 0][i % 3] as number), where(() => 0)]) {
+      const of = { ...given, batch: { ...given.batch, weights, imitation } }
+      const { gradients, statistics } = await graphGradient(graphs, of, policy)
+      expect(statistics.loss).toBeCloseTo(imitatingObjective(of, of.plain, policy), 4)
+      const next = uniforms(17)
+      for (const { name } of weightSpecs(tied)) {
+        const objectiveOf = (weights: PlainWeights) => imitatingObjective(of, weights, policy)
+        const error = directionalError(name, gradients.get(name) as Float32Array, of.plain, {
+          next,
+          objectiveOf,
+        })
+        expect(error, name).toBeLessThan(1e-4)
+      }
     }
-  }
-})
+  },
+)
 
 /** Thirty episodes of 24 tokens, all but the first two of each counted: 660 tokens. */
 function wideBatch(architecture: Architecture): UpdateBatch {

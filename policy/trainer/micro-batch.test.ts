@@ -92,6 +92,11 @@ describe('microBatches', () => {
     expect(micro?.sources).toEqual(Int32Array.of(4, 5, 6, 7))
   })
 
+  test('what was read is counted where it is imitated', () => {
+    const batch = { ...batchOf([[0, 0, 0, 1, 0, 1]]), imitation: Float32Array.of(0, 0, 0.5, 0, 0, 0) }
+    expect(microBatches(batch, 64)[0]?.sources).toEqual(Int32Array.of(2, 3, 5))
+  })
+
   test('a chosen part of the episodes gives a part of the tokens', () => {
     const batch = batchOf([
       [0, 1],

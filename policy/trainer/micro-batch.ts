@@ -41,13 +41,14 @@ interface Span {
  * Cuts a batch into micro-batches.
  * @param tokenLimit tokens of one micro-batch, padding included; a longer episode is alone
  * @param episodes which episodes; all when left out
- * @param counted `all` counts what is read as well: every token up to the last action's end but the first
+ * @param counted `learnt`: what was sampled, and what was read where it is imitated; `all`: every token up to the last action's end
+ *   but the first
  */
 export function microBatches(
-  batch: Pick<UpdateBatch, 'tokens' | 'offsets' | 'lossMask'>,
+  batch: Pick<UpdateBatch, 'tokens' | 'offsets' | 'lossMask' | 'imitation'>,
   tokenLimit: number,
   episodes?: readonly number[],
-  counted: 'actions' | 'all' = 'actions',
+  counted: 'learnt' | 'all' = 'learnt',
 ): MicroBatch[] {
   const chosen = episodes ?? Array.from({ length: batch.offsets.length - 1 }, (_, index) => index)
   const spans = chosen
@@ -91,19 +92,21 @@ export function spanOf(batch: Pick<UpdateBatch, 'offsets' | 'lossMask'>, episode
 }
 
 function layOut(
-  batch: Pick<UpdateBatch, 'tokens' | 'lossMask'>,
+  batch: Pick<UpdateBatch, 'tokens' | 'lossMask' | 'imitation'>,
   spans: readonly Span[],
   time: number,
-  counted: 'actions' | 'all',
+  counted: 'learnt' | 'all',
 ): MicroBatch {
   const tokens = new BigInt64Array(spans.length * time)
   const rows: number[] = []
   const sources: number[] = []
+  const isLearnt = (source: number): boolean =>
+    batch.lossMask[source] === 1 || (batch.imitation?.[source] ?? 0) > 0
   for (const [index, { begin, length }] of spans.entries()) {
     for (let position = 0; position < length; position++) {
       const source = begin + position
       tokens[index * time + position] = BigInt(batch.tokens[source] as number)
-      if (counted === 'all' || batch.lossMask[source + 1] === 1) {
+      if (counted === 'all' || isLearnt(source + 1)) {
         rows.push(index * time + position)
         sources.push(source + 1)
       }

@@ -3,7 +3,7 @@
  * far the policy is from it.
  *
  * Invariants
- * - Each counted token has one origin; they stand by version, fresh before stale.
+ * - Each token that was sampled has one origin, what was read has none; they stand by version, fresh before stale.
  */
 import { mergedRatios, type RatioSums, ratioSums } from '../../learning/ratio-statistics.ts'
 import type { UpdateBatch } from './batch.ts'
@@ -27,8 +27,9 @@ export class Origins {
 
   /** Takes in what a run of the graph gave for a micro-batch. */
   add({ sources }: MicroBatch, { logprobs }: TokenResults): void {
-    const { versions, behaviourLogprobs, stale: staleTokens } = this.#batch
+    const { lossMask, versions, behaviourLogprobs, stale: staleTokens } = this.#batch
     for (const [row, source] of sources.entries()) {
+      if (lossMask[source] === 0) continue
       const version = versions[source]!
       const stale = staleTokens?.[source] === 1
       const key = `${version} ${stale}`

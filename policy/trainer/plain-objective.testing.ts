@@ -110,11 +110,11 @@ export function caseOf(architecture: Architecture): Case {
   }
 }
 
-/** Logprob and entropy of every counted token, sparse over the batch. */
+/** Logprob and entropy of every counted token, and of those that were read and are imitated, sparse over the batch. */
 export function plainLogprobs(
   architecture: Architecture,
   weights: PlainWeights,
-  { tokens, offsets, lossMask }: UpdateBatch,
+  { tokens, offsets, lossMask, imitation }: UpdateBatch,
   temperature: number,
 ): { logprob: number; entropy: number }[] {
   const found: { logprob: number; entropy: number }[] = []
@@ -123,7 +123,7 @@ export function plainLogprobs(
     const logits = plainLogits(architecture, weights, [...tokens.slice(begin, offsets[episode + 1])])
     for (const [position, row] of logits.entries()) {
       const next = begin + position + 1
-      if (position + 1 >= logits.length || lossMask[next] !== 1) continue
+      if (position + 1 >= logits.length || (lossMask[next] !== 1 && !((imitation?.[next] ?? 0) > 0))) continue
       const all = plainLogSoftmax(row, temperature)
       const entropy = -all.reduce((sum, logp) => sum + Math.exp(logp) * logp, 0)
       found[next] = { logprob: all[tokens[next] as number] as number, entropy }

@@ -30,6 +30,7 @@ export function aroundStart(
   const advantages = Float32Array.from(batch.advantages)
   for (const [index, { sources }] of micros.entries())
     for (const [row, source] of sources.entries()) {
+      if (batch.lossMask[source] === 0) continue
       const logprob = results[index]!.logprobs[row]!
       proximalLogprobs[source] = logprob
       if (isWeighed(source))

@@ -42,6 +42,7 @@ export function surrogateOf(
   const tokens = new Map<number, LossToken>()
   for (const [index, { sources }] of micros.entries())
     for (const [row, source] of sources.entries()) {
+      if (batch.lossMask[source] === 0) continue
       const behaviourLogprob = batch.behaviourLogprobs[source]!
       tokens.set(source, {
         logprob: results[index]!.logprobs[row]!,

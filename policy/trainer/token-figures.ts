@@ -31,11 +31,12 @@ export function noFigures(tokens: number): TokenFigures {
 /** Takes in what a run of the graph gave for a micro-batch of a batch, or of a part of one. */
 export function addFigures(
   { logRatios, entropies }: TokenFigures,
-  { behaviourLogprobs, places }: ProximalBatch,
+  { lossMask, behaviourLogprobs, places }: ProximalBatch,
   { sources }: MicroBatch,
   { logprobs, entropy }: TokenResults,
 ): void {
   for (const [row, source] of sources.entries()) {
+    if (lossMask[source] === 0) continue
     const place = places?.[source] ?? source
     logRatios[place] = logprobs[row]! - behaviourLogprobs[source]!
     entropies[place] = entropy[row]!

@@ -158,7 +158,10 @@ export async function batchGradient(
   onProgress: Progress,
 ): Promise<Omit<Statistics, 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
-  const actionTokens = micros.reduce((sum, micro) => sum + micro.rows.length, 0)
+  const actionTokens = micros.reduce(
+    (sum, { sources }) => sum + sources.filter((source) => isAction(batch, source)).length,
+    0,
+  )
   if (actionTokens === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
@@ -195,6 +198,11 @@ export async function batchGradient(
     tokens: batch.tokens.length,
     origins: origins.sums(),
   }
+}
+
+/** Whether a token was sampled by the policy; of one that was read, at most its likelihood is learnt. */
+function isAction({ lossMask }: Pick<UpdateBatch, 'lossMask'>, source: number): boolean {
+  return lossMask[source] === 1
 }
 
 /** Logprobs and entropies of each micro-batch's counted tokens, without a gradient. */
@@ -254,7 +262,7 @@ function objectiveFeeds(
     surrogate?.logprobs ??
     Float32Array.from(sources, (source) => (batch.proximalLogprobs ?? batch.behaviourLogprobs)[source]!)
   const advantageOf = (source: number) =>
-    surrogate === undefined ? batch.advantages[source]! : -surrogate.parts.get(source)!.derivative
+    surrogate === undefined ? batch.advantages[source]! : -(surrogate.parts.get(source)?.derivative ?? 0)
   const isFree = surrogate !== undefined
   return {
     vectors: {
@@ -286,6 +294,11 @@ function addStatistics(
 ): void {
   for (const [row, source] of sources.entries()) {
     const logprob = logprobs[row]!
+    const imitated = (batch.imitation?.[source] ?? 0) * logprob
+    if (!isAction(batch, source)) {
+      totals.loss -= imitated
+      continue
+    }
     totals.entropy += entropy[row]!
     if (objective.kind === 'supervised') {
       totals.loss -= weightOf(source) * logprob
@@ -303,7 +316,7 @@ function addStatistics(
     const part = parts?.get(source)
     const { loss, clipped } =
       part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
-    totals.loss += weightOf(source) * loss - (batch.imitation?.[source] ?? 0) * logprob
+    totals.loss += weightOf(source) * loss - imitated
     totals.clipFraction += clipped ? 1 : 0
     totals.kl += boundedK3(logprob - behaviourLogprob).value
     if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value

@@ -63,7 +63,7 @@ async function imitate(
     batch,
     graphs.tokenLimit(policy.architecture, microBatchTokens),
     demonstrations,
-    observationWeight > 0 ? 'all' : 'actions',
+    observationWeight > 0 ? 'all' : 'learnt',
   )
   const isAction = (source: number): boolean => batch.lossMask[source] === 1
   const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)

@@ -25,12 +25,17 @@ class Batch:
     advantages: torch.Tensor  # float32 [N]
     proximal: torch.Tensor  # float32 [N] of the policy that ratios are to: the one that sampled, or where the update starts
     weights: torch.Tensor  # float64 [N]
-    imitation: torch.Tensor  # float64 [N] what a token's negative log-likelihood counts beside its policy loss
+    imitation: torch.Tensor  # float64 [N] what a token's negative log-likelihood counts, beside its policy loss or, of one that was read, alone
     versions: torch.Tensor  # int64 [N]
     stale: torch.Tensor  # bool [N]
     losses: torch.Tensor  # int64 [N] which of the objective's losses the token has
     episodes: tuple[tuple[int, int], ...]  # begin, end
     given_weights: bool
+
+    @property
+    def learnt(self) -> torch.Tensor:
+        """Tokens that were sampled, and those that were read and are imitated, bool [N]."""
+        return self.counted | (self.imitation > 0)
 
     @property
     def fed_tokens(self) -> int:
@@ -43,11 +48,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Episodes padded to one length: `tokens` [batch, time], and by counted token its place and its target."""
+    """Episodes padded to one length: `tokens` [batch, time], and by learnt token its place and its target."""
 
     tokens: torch.Tensor  # int64 [batch, time], 0 as padding
     rows: torch.Tensor  # int64 [rows] of batch * time: the position that predicts
-    sources: torch.Tensor  # int64 [rows] the place of the counted token in the batch
+    sources: torch.Tensor  # int64 [rows] the place of the learnt token in the batch
     sequences: torch.Tensor  # int64 [rows] number of its episode within the micro-batch
     counts: bool = True  # False for one that only keeps ranks in step
 
@@ -79,22 +84,22 @@ def read_batch(path: str, vocabulary: int) -> Batch:
             raise TrainerFault("bad_batch", f"{path}: {name} has {len(tensor)} elements, tokens has {count}")
     if any(len(tensor) != count for tensor in (weights, imitation, versions, stale, losses)):
         raise TrainerFault("bad_batch", f"{path}: weights, imitation, versions, stale and losses must have {count} elements")
-    _check(path, tokens, offsets, counted, behaviour, advantages, vocabulary)
+    _check(path, tokens, offsets, counted | (imitation > 0), behaviour, advantages, vocabulary)
     episodes = tuple(zip(offsets, offsets[1:], strict=False))
     return Batch(tokens, counted, behaviour, advantages, behaviour, weights, imitation, versions, stale, losses, episodes, given)
 
 
-def _check(path, tokens, offsets, counted, behaviour, advantages, vocabulary: int) -> None:
+def _check(path, tokens, offsets, learnt, behaviour, advantages, vocabulary: int) -> None:
     count = len(tokens)
     if not offsets or offsets[0] != 0 or offsets[-1] != count or offsets != sorted(offsets):
         raise TrainerFault("bad_batch", f"{path}: offsets must rise from 0 to {count}")
-    if any(begin < end and bool(counted[begin]) for begin, end in zip(offsets, offsets[1:], strict=False)):
+    if any(begin < end and bool(learnt[begin]) for begin, end in zip(offsets, offsets[1:], strict=False)):
         raise TrainerFault("bad_batch", f"{path}: an episode counts its first token, which nothing conditions")
     if count and (int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary):
         raise TrainerFault("bad_batch", f"{path}: a token is outside the vocabulary of {vocabulary}")
     if not (bool(behaviour.isfinite().all()) and bool(advantages.isfinite().all())):
         raise TrainerFault("bad_batch", f"{path}: a logprob or an advantage is not finite")
-    if not bool(counted.any()):
+    if not bool(learnt.any()):
         raise TrainerFault("bad_batch", f"{path}: no token counts, so there is nothing to learn from")
 
 
@@ -152,10 +157,11 @@ def micro_batches(batch: Batch, token_limit: int) -> list[MicroBatch]:
 
 def _laid_out(batch: Batch, spans: list[tuple[int, int]], time: int) -> MicroBatch:
     tokens = torch.zeros(len(spans), time, dtype=torch.int64)
+    learnt = batch.learnt
     rows, sources, sequences = [], [], []
     for index, (begin, length) in enumerate(spans):
         tokens[index, :length] = batch.tokens[begin : begin + length]
-        positions = batch.counted[begin + 1 : begin + 1 + length].nonzero()[:, 0]
+        positions = learnt[begin + 1 : begin + 1 + length].nonzero()[:, 0]
         rows.append(index * time + positions)
         sources.append(begin + 1 + positions)
         sequences.append(torch.full_like(positions, index))

@@ -8,7 +8,7 @@ Invariants
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -54,7 +54,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the counted tokens of a micro-batch bring, [rows] each."""
+    """What the learnt tokens of a micro-batch bring, [rows] each."""
 
     logprobs: torch.Tensor
     entropies: torch.Tensor
@@ -63,6 +63,11 @@ class Tokens:
     sequences: torch.Tensor
     losses: torch.Tensor
     reference: torch.Tensor | None
+
+    def at(self, chosen: torch.Tensor) -> "Tokens":
+        """Those rows alone that a mask chooses."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Tokens(**{name: value if value is None else value[chosen] for name, value in values.items()})
 
 
 def bounded_k3(log_ratio: torch.Tensor) -> torch.Tensor:

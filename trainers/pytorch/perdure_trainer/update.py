@@ -124,14 +124,17 @@ class Updates:
         origins: dict[tuple[int, bool], list[torch.Tensor]] = {}
         for done, micro in enumerate(micros):
             tokens = self._forward(model, reference, batch, micro, objective)
-            losses, clipped = token_losses(tokens, objective)
-            weights = batch.weights[micro.sources].to(ranks.device, torch.float32)
+            sampled = micro.sources[batch.counted[micro.sources]]
+            acted = tokens.at(batch.counted[micro.sources].to(ranks.device))
+            losses, clipped = token_losses(acted, objective)
+            weights = batch.weights[sampled].to(ranks.device, torch.float32)
             # Ranks' gradients are averaged, and each has its own part of the sum.
             scale = ranks.count if micro.counts else 0
             imitation = batch.imitation[micro.sources].to(ranks.device, torch.float32)
-            ((weights * losses - imitation * tokens.logprobs).sum() * scale).backward()
+            (((weights * losses).sum() - (imitation * tokens.logprobs).sum()) * scale).backward()
             if micro.counts:
-                _add(sums, origins, batch, micro, tokens, losses, clipped, objective)
+                sums["loss"] -= float((batch.imitation[micro.sources] * tokens.logprobs.detach().cpu().double()).sum())
+                _add(sums, origins, batch, sampled, acted, losses, clipped, objective)
             on_progress(done + 1, len(micros))
         return self._means(sums, origins, batch)
 
@@ -206,23 +209,22 @@ def _check_window(batch: Batch, policy: TrainedPolicy) -> None:
 
 
 def _add(
-    sums: dict, origins: dict, batch: Batch, micro: MicroBatch, tokens: Tokens, losses: torch.Tensor, clipped: torch.Tensor, objective: Objective
+    sums: dict, origins: dict, batch: Batch, sampled: torch.Tensor, tokens: Tokens, losses: torch.Tensor, clipped: torch.Tensor, objective: Objective
 ) -> None:
-    """Adds what a micro-batch gave to the statistics, in double precision."""
+    """Adds what the sampled tokens of a micro-batch gave to the statistics, in double precision."""
     def total(values: torch.Tensor) -> float:
         return float(values.detach().cpu().double().sum())
 
-    likelihood = batch.imitation[micro.sources] * tokens.logprobs.detach().cpu().double()
-    sums["loss"] += float((batch.weights[micro.sources] * losses.detach().cpu().double() - likelihood).sum())
+    sums["loss"] += float((batch.weights[sampled] * losses.detach().cpu().double()).sum())
     sums["entropy"] += total(tokens.entropies)
     if objective.kind == "supervised":
         return
     sums["clipped"] += total(clipped)
-    ratios = tokens.logprobs.detach().cpu().double() - batch.behaviour[micro.sources].double()
+    ratios = tokens.logprobs.detach().cpu().double() - batch.behaviour[sampled].double()
     sums["kl"] += total(bounded_k3(ratios))
     if tokens.reference is not None:
         sums["referenceKl"] += total(bounded_k3(tokens.reference.double() - tokens.logprobs.detach().double()))
-    versions, stale = batch.versions[micro.sources], batch.stale[micro.sources]
+    versions, stale = batch.versions[sampled], batch.stale[sampled]
     for version, is_stale in sorted(set(zip(versions.tolist(), stale.tolist(), strict=True))):
         chosen = (versions == version) & (stale == is_stale)
         origins.setdefault((version, is_stale), []).append(ratios[chosen])
