@@ -50,12 +50,8 @@ export function batchTensors(
     stale: new Uint8Array(total),
     ...(hasLosses ? { losses: new Uint8Array(total) } : {}),
   }
-  const readWeight =
-    observationWeight /
-    Math.max(
-      1,
-      episodes.reduce((sum, { trajectory }) => sum + readTokens(trajectory).length, 0),
-    )
+  const read = episodes.map(({ trajectory }) => (observationWeight > 0 ? readTokens(trajectory) : []))
+  const readWeight = observationWeight / Math.max(1, read.flat().length)
   let at = 0
   for (const [
     index,
@@ -77,7 +73,7 @@ export function batchTensors(
       batch.losses?.fill(loss, at + begin, at + end)
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
-    for (const place of batch.imitation !== undefined && readWeight > 0 ? readTokens(trajectory) : [])
+    for (const place of read[index] ?? [])
       batch.imitation?.fill(readWeight, at + place, at + place + 1)
     at += trajectory.tokens.length
     batch.offsets[index + 1] = at
