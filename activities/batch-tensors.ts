@@ -73,8 +73,7 @@ export function batchTensors(
       batch.losses?.fill(loss, at + begin, at + end)
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
-    for (const place of read[index] ?? [])
-      batch.imitation?.fill(readWeight, at + place, at + place + 1)
+    for (const place of read[index] ?? []) batch.imitation?.fill(readWeight, at + place, at + place + 1)
     at += trajectory.tokens.length
     batch.offsets[index + 1] = at
   }
