@@ -173,12 +173,12 @@ export function isSameFile(one: ExperimentStatement, other: ExperimentStatement)
   return one.source.sha256 === other.source.sha256 && one.base?.sha256 === other.base?.sha256
 }
 
-/** The runs of a statement: all seeds of an arm, then those of the next one, which find its warm starts. */
+/** The runs of a statement: all arms of a seed, then those of the next one, so that the clocks of a pair ran in the same hours. */
 export function runsOf(statement: ExperimentStatement): readonly ExperimentRun[] {
   const { name, arms, seeds } = statement
   const warmStarts: string[] = []
-  return arms.flatMap(({ arm, config }) =>
-    seeds.map((seed) => {
+  return seeds.flatMap((seed) =>
+    arms.map(({ arm, config }) => {
       const { tasks, policy, warmStart, rollout } = config
       const text = JSON.stringify([seed, tasks, policy, warmStart, rollout.maxTokensPerTurn])
       if (!warmStarts.includes(text)) warmStarts.push(text)
