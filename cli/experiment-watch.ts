@@ -10,6 +10,7 @@ import type { ExperimentRunCourse } from '../client/experiments.ts'
 import type { TrainingSession } from '../client/training-session.ts'
 import { Fault } from '../faults/fault.ts'
 import { reasonOf } from '../faults/reason.ts'
+import type { RunId } from '../identity/identity.ts'
 import { percent } from '../learning/percent.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -24,13 +25,14 @@ class WorkersLeft extends Fault<'workers_stopped'> {
 }
 
 /**
+ * @param of.elsewhere runs that are done elsewhere
  * @param interrupted aborts when the person wants to leave
  * @returns whether all runs have ended
  * @throws what `experimentResult` throws, or WorkersLeft when no worker is left
  */
 export async function watchExperiment(
   session: Pick<TrainingSession, 'experimentCourse' | 'experimentResult' | 'stopped'>,
-  name: string,
+  { name, elsewhere }: { readonly name: string; readonly elsewhere: readonly RunId[] },
   terminal: Terminal,
   interrupted: AbortSignal,
 ): Promise<boolean> {
@@ -76,7 +78,11 @@ export async function watchExperiment(
   })
   const looking = look()
   try {
-    const ended = await Promise.race([session.experimentResult(name).then(() => true), left, deserted])
+    const ended = await Promise.race([
+      session.experimentResult(name, elsewhere).then(() => true),
+      left,
+      deserted,
+    ])
     stop.abort()
     if (ended) show(await session.experimentCourse(name))
     else terminal.say('stopping cleanly; Ctrl-C again does not wait')

@@ -33,6 +33,16 @@ describe('a wrong call ends with 2, says what is wrong, and starts nothing', () 
     ],
     ['a report of nothing', ['report', 'nothing'], /FILE\|NAME is "nothing": .* has no experiment/],
     ['a report of no name', ['report', 'no/thing'], /FILE\|NAME is "no\/thing": there is no such file/],
+    [
+      'a report that is none',
+      ['examples/experiments/smoke.yaml', '--with', 'package.json'],
+      /package\.json: it is no report with outcomes/,
+    ],
+    [
+      'a report of a file with one that is none',
+      ['report', 'examples/experiments/smoke.yaml', '--with', 'none.json'],
+      /none\.json: it cannot be read/,
+    ],
     ['an empty folder', ['report', 'smoke', '--out', ''], /It is empty/],
   ])('%s', async (_, words, message) => {
     const { code, stdout, stderr } = await answerTo('experiment', ...words, '--home', join(folder, 'home'))

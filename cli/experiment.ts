@@ -8,14 +8,18 @@
 
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { writeReport } from '../client/experiment-files.ts'
+import { outcomesOf } from '../client/experiment-outcomes.ts'
 import { type ExperimentReport, reportOn } from '../client/experiment-report.ts'
-import { knownExperiment } from '../client/experiments.ts'
+import { knownExperiment, storedExperiment } from '../client/experiments.ts'
+import { completedBy, measureRuns, notBegun } from '../client/measured-runs.ts'
 import { stateExperiment } from '../client/stating.ts'
+import { readReports } from '../client/written-reports.ts'
 import { type ExperimentStatement, loadExperiment } from '../config/experiment.ts'
 import { environments } from '../envs/registry.ts'
-import { homeAt } from '../storage/home.ts'
+import { experimentName } from '../identity/identity.ts'
+import { type Home, homeAt } from '../storage/home.ts'
 import { hasStore } from '../storage/lost-store.ts'
 import { openStore } from '../storage/store.ts'
 import { withWorkers } from './command-session.ts'
@@ -37,6 +41,7 @@ import { openTerminal, type Terminal } from './terminal.ts'
 interface ExperimentOptions extends ReportOptions, CacheFlag {
   readonly parallel?: number
   readonly data?: string
+  readonly with?: readonly string[]
 }
 
 /** `perdure experiment FILE`, `perdure experiment report FILE|NAME`. */
@@ -55,10 +60,12 @@ export function experimentCommand(): Command {
         positiveInteger,
       )
       .option('--data <dir>', "official data: a folder with a folder of each task's name")
+      .addOption(withOption())
       .addOption(noCacheOption()),
     [
       'experiment examples/experiments/smoke.yaml',
       'experiment examples/experiments/smoke.yaml --parallel 1',
+      'experiment examples/experiments/smoke.yaml --with results/smoke.json',
       'experiment report examples/experiments/smoke.yaml --out results',
     ],
   ).action(runExperiment)
@@ -74,12 +81,26 @@ function reportCommand(): Command {
           'costs, and with --out the report as JSON, all figures as CSV and learning curves as SVG.',
       )
       .argument('<file|name>', 'its file, or its name')
+      .addOption(withOption())
       .option('--out <dir>', 'folder that the files are written to'),
     ['experiment report smoke', 'experiment report examples/experiments/smoke.yaml --json'],
-  ).action(async (named: string, options: ReportOptions & { readonly out?: string }) => {
+  ).action(async (named: string, options: ReportCall) => {
     const terminal = openTerminal(options)
     await report(named, options, terminal)
   })
+}
+
+/** Reports that were written elsewhere. */
+function withOption(): Option {
+  return new Option(
+    '--with <reports...>',
+    'reports of the same experiment, NAME.json as --out writes it: runs that are done there are not done again, and are reported',
+  )
+}
+
+interface ReportCall extends ReportOptions {
+  readonly out?: string
+  readonly with?: readonly string[]
 }
 
 async function runExperiment(file: string, options: ExperimentOptions): Promise<void> {
@@ -87,6 +108,7 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   const tasks = environments.map(({ name }) => name)
   const stated = await stateExperiment(file, { home: options.home, tasks, officialData: options.data })
   const { statement, known } = stated
+  const elsewhere = readReports(options.with ?? [], statement).runs.map(({ run }) => run)
   for (const notice of stated.notices) terminal.say(notice)
   workWithoutOutput()
   const parallel = options.parallel ?? usualParallel(statement)
@@ -100,13 +122,17 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   try {
     const opening = { home: options.home, cache: cacheWanted(options), signal }
     await withWorkers(opening, terminal, async (session) => {
-      const { isNew } = await unlessAborted(signal, session.beginExperiment(statement, { parallel }))
+      const { isNew } = await unlessAborted(
+        signal,
+        session.beginExperiment(statement, { parallel, elsewhere }),
+      )
       isBegun = true
       const { arms, seeds, name } = statement
+      const done = elsewhere.length === 0 ? '' : `, ${elsewhere.length} runs done elsewhere`
       terminal.say(
-        `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time`,
+        `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time${done}`,
       )
-      hasEnded = await watchExperiment(session, name, terminal, signal)
+      hasEnded = await watchExperiment(session, { name, elsewhere }, terminal, signal)
     })
   } catch (error) {
     if (!signal.aborted) throw error
@@ -131,29 +157,62 @@ function usualParallel({ arms, seeds }: ExperimentStatement): number {
   return Math.min(atOnce, arms.length * seeds.length)
 }
 
-/** Reports an experiment of the home. @param named its file, or its name */
+/** Reports an experiment. @param named its file, or its name */
 async function report(
   named: string,
-  { home: directory, out }: ReportOptions & { readonly out?: string },
+  { home: directory, out, with: files = [] }: ReportCall,
   terminal: Terminal,
 ): Promise<ExperimentReport> {
   const given = existsSync(named) ? loadExperiment(named).statement : undefined
   const name = given?.name ?? named
-  const home = homeAt(directory)
   if (!/^[a-z0-9][a-z0-9_-]{0,30}$/.test(name))
     throw new CallFault(
       'bad_argument',
       `FILE|NAME is "${named}": there is no such file, and no experiment is called so`,
     )
-  if (!hasStore(home.storeFile))
-    throw new CallFault('bad_argument', `FILE|NAME is "${named}": ${home.dir} has no experiment`)
-  await using store = await openStore(home.storeFile, { create: false, access: 'read' })
-  const known = await knownExperiment(store, home, name)
-  const reported = await reportOn(store, known, given)
-  const files = out === undefined ? [] : writeReport(reported, out)
-  terminal.report(out === undefined ? reported : { ...reported, files }, [
+  const found = await findReport(homeAt(directory), { name, given, files, isWritten: out !== undefined })
+  if (found === undefined)
+    throw new CallFault('bad_argument', `FILE|NAME is "${named}": ${homeAt(directory).dir} has no experiment`)
+  const { outcomes: _, ...reported } = found
+  const written = out === undefined ? [] : writeReport(found, out)
+  terminal.report(out === undefined ? reported : { ...reported, files: written }, [
     ...reportLines(reported),
-    ...(files.length === 0 ? [] : [`Written: ${files.join(', ')}`]),
+    ...(written.length === 0 ? [] : [`Written: ${written.join(', ')}`]),
   ])
   return reported
+}
+
+/**
+ * What a home and reports that were written before know of an experiment together; undefined where neither knows it.
+ * @throws SessionFault `unknown_experiment`, `bad_report`
+ */
+async function findReport(
+  home: Home,
+  asked: {
+    readonly name: string
+    readonly given: ExperimentStatement | undefined
+    /** Reports. */
+    readonly files: readonly string[]
+    /** Then it has outcomes. */
+    readonly isWritten: boolean
+  },
+): Promise<ExperimentReport | undefined> {
+  const { name, given, files, isWritten } = asked
+  await using store = hasStore(home.storeFile)
+    ? await openStore(home.storeFile, { create: false, access: 'read' })
+    : undefined
+  const mayBeNew = given !== undefined && files.length > 0
+  const stored =
+    store && (await (mayBeNew ? storedExperiment(store, name) : knownExperiment(store, home, name)))
+  const statement = stored?.statement ?? given
+  if (statement === undefined) return undefined
+  const { runs: elsewhere, began } = readReports(files, statement)
+  const known =
+    stored ?? (began === undefined ? undefined : { name: experimentName(name), statement, created: began })
+  if (known === undefined) return undefined
+  const own =
+    store !== undefined && stored !== undefined ? await measureRuns(store, statement) : notBegun(statement)
+  const runs = completedBy(own, elsewhere)
+  const reported = await reportOn(runs, known, given)
+  return isWritten ? { ...reported, outcomes: await outcomesOf(statement.suites, runs) } : reported
 }

@@ -33,6 +33,7 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   schedule_exists: exitCodes.wrongCall,
   unknown_experiment: exitCodes.wrongCall,
   experiment_changed: exitCodes.wrongCall,
+  bad_report: exitCodes.wrongCall,
   not_running: exitCodes.failed,
   no_workers: exitCodes.failed,
   run_failed: exitCodes.failed,

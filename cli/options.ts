@@ -14,10 +14,11 @@ export function refuseEmptyValues({ options, registeredArguments }: Command): vo
   for (const taker of [...flags, ...registeredArguments]) taker.argParser(notEmpty(taker))
 }
 
-function notEmpty({ parseArg }: Option | Argument) {
+function notEmpty({ parseArg, variadic }: Option | Argument) {
   return (text: string, before: unknown): unknown => {
     if (text.trim() === '') throw new InvalidArgumentError('It is empty: give a value, or leave it out.')
-    return parseArg === undefined ? text : parseArg(text, before)
+    if (parseArg !== undefined) return parseArg(text, before)
+    return variadic ? [...(Array.isArray(before) ? before : []), text] : text
   }
 }
 

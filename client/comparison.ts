@@ -101,10 +101,9 @@ function findingsOf({ run, version, result: { success, n, statistics } }: Measur
 }
 
 /** By task and instance, the share of its samples that succeeded. */
-export async function sharesOf(
-  store: Store,
-  { id }: Pick<StoredEvaluation, 'id'>,
-): Promise<ReadonlyMap<string, number>> {
+export type Shares = ReadonlyMap<string, number>
+
+export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Shares> {
   const shares = new Map<string, { won: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {
     if (seal === undefined || !isRewarded(seal.outcome)) continue

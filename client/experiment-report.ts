@@ -5,22 +5,20 @@
  * - [REPORT-1] Arms, seeds and claims are those of the statement, all of them, whatever came of them.
  * - [REPORT-2] The same runs give the same figures; only what they cost depends on when and where they ran.
  * - [REPORT-3] A claim is judged when all its runs are done; until then it says which are missing.
- * - Reads the store alone.
  */
 import { cpus } from 'node:os'
 import type { ExperimentStatement, Hypothesis, StatedFile } from '../config/experiment.ts'
 import type { MeasuredPolicy, MeasuredVersion } from '../config/experiment-schema.ts'
 import { type RunId, seedOf } from '../identity/identity.ts'
-import { bestOf } from '../learning/best-version.ts'
 import type { InstanceDifferences } from '../learning/crossed-bootstrap.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../learning/hypothesis.ts'
 import type { Interval } from '../learning/interval.ts'
 import type { RunStatus } from '../learning/run-phase.ts'
 import { meanInterval } from '../learning/student-t.ts'
-import type { StoredEvaluation } from '../storage/evaluations.ts'
-import type { Store } from '../storage/store.ts'
-import { sharesOf } from './comparison.ts'
-import { isSameFile, type KnownExperiment, runsOf } from './experiments.ts'
+import type { Shares } from './comparison.ts'
+import type { Outcomes } from './experiment-outcomes.ts'
+import { isSameFile, type KnownExperiment } from './experiments.ts'
+import { figureOf, type MeasuredRun } from './measured-runs.ts'
 
 /** A mean over seeds; the interval is Student's, 95 %, from two seeds on. */
 export interface SeedMean extends Partial<Interval> {
@@ -47,6 +45,8 @@ export interface ReportedRun {
   /** Of all versions that were evaluated, by suite and version. */
   readonly curve: readonly ReportedFigure[]
   readonly cost?: RunCost
+  /** Of a run that was done elsewhere: where. */
+  readonly machine?: string
 }
 
 /** What a run has cost. */
@@ -120,16 +120,17 @@ export interface ExperimentReport {
   readonly hypotheses: readonly ReportedHypothesis[]
   readonly curves: readonly ReportedCurve[]
   readonly runs: readonly ReportedRun[]
+  /** What every version came to on every instance; in a report that is written. */
+  readonly outcomes?: Outcomes
 }
 
 /** @param given the statement of the file that was named */
 export async function reportOn(
-  store: Store,
+  measured: readonly MeasuredRun[],
   { name, statement, created, ended }: KnownExperiment,
   given?: ExperimentStatement,
 ): Promise<ExperimentReport> {
-  const measured = await measureRuns(store, statement)
-  const runs = measured.map(({ evaluations: _, ...run }) => run)
+  const runs = measured.map((run) => reportedRun(statement, run))
   const { question, source, base, set, seeds, version, test, level } = statement
   return {
     experiment: name,
@@ -142,8 +143,8 @@ export async function reportOn(
     machine: machineWords(),
     ...{ set, seeds, version, test, level },
     arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own }, runs)),
-    hypotheses: await judged(store, statement, measured),
-    curves: [...curvesOf(statement, runs), ...(await referencesOf(store, statement, runs))],
+    hypotheses: await judged(statement, measured),
+    curves: [...curvesOf(statement, runs), ...referencesOf(statement, measured)],
     runs,
   }
 }
@@ -154,59 +155,22 @@ function machineWords(): string {
   return `${all.length} × ${all[0]?.model.trim() ?? 'unknown processor'}, Node ${process.versions.node}`
 }
 
-type Evaluated = StoredEvaluation & Required<Pick<StoredEvaluation, 'result'>>
-
-interface MeasuredRun extends ReportedRun {
-  readonly evaluations: readonly Evaluated[]
+function reportedRun(
+  { suites, version: counts }: ExperimentStatement,
+  { figures, experts: _, ...run }: MeasuredRun,
+): ReportedRun {
+  return {
+    ...run,
+    measured: suites.flatMap((suite) => {
+      const found = figureOf({ ...run, figures }, suite, counts)
+      return found === undefined ? [] : [shown(found)]
+    }),
+    curve: figures.map(shown),
+  }
 }
 
-async function measureRuns(store: Store, statement: ExperimentStatement): Promise<readonly MeasuredRun[]> {
-  const measuring = runsOf(statement).map(async ({ run, arm, seed }): Promise<MeasuredRun> => {
-    const record = await store.runs.get(run)
-    const common = { run, arm, seed, status: record?.status ?? ('waiting' as const) }
-    if (record === undefined) return { ...common, measured: [], curve: [], evaluations: [] }
-    const all = await store.evaluations.list(run)
-    const evaluations = all
-      .flatMap(({ result, ...each }) => (result === undefined ? [] : [{ ...each, result }]))
-      .filter(({ suite }) => statement.suites.includes(suite))
-      .toSorted((a, b) => a.version - b.version)
-    const { episodes, actionTokens } = await store.episodes.totals(run)
-    const cpuSeconds = await store.costs.cpuSeconds(run)
-    const done = { ...common, evaluations }
-    return {
-      ...done,
-      measured: statement.suites.flatMap((suite) => {
-        const found = figureOf(done, suite, statement.version)
-        return found === undefined ? [] : [shown(found)]
-      }),
-      curve: evaluations.map(shown),
-      cost: {
-        seconds: ((record.ended ?? Date.now()) - record.created) / 1000,
-        ...(cpuSeconds === undefined ? {} : { cpuSeconds }),
-        episodes,
-        actionTokens,
-      },
-    }
-  })
-  return await Promise.all(measuring)
-}
-
-function shown({ suite, version, result: { success, n } }: Evaluated): ReportedFigure {
+function shown({ suite, version, success, n }: ReportedFigure): ReportedFigure {
   return { suite, version, success, n }
-}
-
-/** The evaluation that counts; undefined until the run is done. */
-function figureOf(
-  { status, evaluations }: Pick<MeasuredRun, 'status' | 'evaluations'>,
-  suite: string,
-  version: MeasuredVersion,
-): Evaluated | undefined {
-  if (status !== 'done') return undefined
-  const own = evaluations.filter((each) => each.suite === suite)
-  if (version === 'first') return own[0]
-  if (version === 'last') return own.at(-1)
-  const best = bestOf(own.map(({ version: at, result }) => ({ version: at, success: result.success })))
-  return own.find((each) => each.version === best?.version)
 }
 
 function armOf(
@@ -272,19 +236,18 @@ function curvesOf(
 }
 
 /** What the curves of a suite are seen beside: its expert, at the same height for all versions. */
-async function referencesOf(
-  store: Store,
+function referencesOf(
   { suites }: ExperimentStatement,
-  runs: readonly ReportedRun[],
-): Promise<readonly ReportedCurve[]> {
-  const experts = (await Promise.all(runs.map(({ run }) => store.experts.list(run)))).flat()
+  runs: readonly MeasuredRun[],
+): readonly ReportedCurve[] {
+  const all = runs.flatMap(({ experts }) => experts)
   return suites.flatMap((suite) => {
-    const versions = runs.flatMap(({ curve }) =>
-      curve.filter((each) => each.suite === suite).map(({ version }) => version),
+    const versions = runs.flatMap(({ figures }) =>
+      figures.filter((each) => each.suite === suite).map(({ version }) => version),
     )
     if (versions.length === 0) return []
     const ends = [...new Set([Math.min(...versions), Math.max(...versions)])]
-    const mean = seedMean(experts.filter((each) => each.suite === suite).map(({ success }) => success))
+    const mean = seedMean(all.filter((each) => each.suite === suite).map(({ success }) => success))
     return mean === undefined
       ? []
       : [{ arm: expertName, suite, points: ends.map((version) => ({ version, ...mean })) }]
@@ -292,12 +255,11 @@ async function referencesOf(
 }
 
 async function judged(
-  store: Store,
   statement: ExperimentStatement,
   runs: readonly MeasuredRun[],
 ): Promise<readonly ReportedHypothesis[]> {
   const { hypotheses, test: kind, level } = statement
-  const found = await Promise.all(hypotheses.map((claim) => testOf(store, statement, claim, runs)))
+  const found = await Promise.all(hypotheses.map((claim) => testOf(statement, claim, runs)))
   // A claim whose runs are not all done has no figure to be judged by.
   const tests = found.map(({ test, missing }) => (missing.length === 0 ? test : undefined))
   const judgements = judgeFamily(tests, { by: hypotheses.map(({ by }) => by), kind, level })
@@ -323,7 +285,6 @@ interface FoundTest {
 
 /** The differences of a claim, over the seeds of which both runs are done. */
 async function testOf(
-  store: Store,
   { name, seeds }: ExperimentStatement,
   { name: claim, better, than, by, on }: Hypothesis,
   runs: readonly MeasuredRun[],
@@ -338,7 +299,7 @@ async function testOf(
       const first = one && figureOf(one, suite, better.version)
       const second = other && figureOf(other, suite, than.version)
       if (first === undefined || second === undefined) break
-      const differences = differencesOf(await sharesOf(store, first), await sharesOf(store, second))
+      const differences = differencesOf(await first.shares(), await second.shares())
       if (differences.size > 0) bySuite.push(differences)
     }
     if (bySuite.length === on.length) pairs.push(bySuite)
@@ -350,10 +311,7 @@ async function testOf(
   return { test: pairedTest(suites, by, seedOf(0, 'experiment', name, claim)), missing, instances }
 }
 
-function differencesOf(
-  better: ReadonlyMap<string, number>,
-  than: ReadonlyMap<string, number>,
-): InstanceDifferences {
+function differencesOf(better: Shares, than: Shares): InstanceDifferences {
   return new Map(
     [...better].flatMap(([instance, share]) => {
       const other = than.get(instance)

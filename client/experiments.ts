@@ -51,16 +51,17 @@ export interface RunExperiments {
   /**
    * Begins or continues an experiment.
    * @param options.parallel runs in progress at once
+   * @param options.elsewhere runs that are done elsewhere and are not begun here
    * @throws SessionFault `experiment_changed`, `run_exists`
    */
   beginExperiment(
     statement: ExperimentStatement,
-    options: { readonly parallel: number },
+    options: { readonly parallel: number; readonly elsewhere?: readonly RunId[] },
   ): Promise<{ readonly isNew: boolean }>
   /** Its runs, in the order in which they begin. @throws SessionFault `unknown_experiment` */
   experimentCourse(name: string): Promise<readonly ExperimentRunCourse[]>
-  /** Settles when all its runs have ended. @throws SessionFault `unknown_experiment`, `no_result` */
-  experimentResult(name: string): Promise<readonly ExperimentRunEnding[]>
+  /** Settles when all its runs have ended, but for those that are done elsewhere. @throws SessionFault `unknown_experiment`, `no_result` */
+  experimentResult(name: string, elsewhere?: readonly RunId[]): Promise<readonly ExperimentRunEnding[]>
 }
 
 interface ExperimentParts extends SessionParts {
@@ -74,10 +75,10 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
     client.workflow.getHandle<typeof experiment>(workflowIdOf(homeName, experimentId(name)))
 
   return {
-    async beginExperiment(given, { parallel }) {
+    async beginExperiment(given, { parallel, elsewhere = [] }) {
       const name = experimentName(given.name)
       const { statement, isNew } = await insertStatement({ store, home }, name, given)
-      const runs = runsOf(statement)
+      const runs = runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
       if (await areAllDone(store, runs)) return { isNew }
       for (const { run } of runs) await resumeUnfinished(parts, run)
       const dashboardUrl = statement.arms[0]?.config.orchestration.dashboardUrl
@@ -126,9 +127,9 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
       return await Promise.all(courses)
     },
 
-    async experimentResult(given) {
+    async experimentResult(given, elsewhere = []) {
       const { name, statement } = await knownExperiment(store, home, given)
-      const runs = runsOf(statement)
+      const runs = runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
       if (await areAllDone(store, runs)) return runs.map(({ run }) => ({ run, status: 'done' }))
       const handle = handleOf(name)
       const result = () => untilClosed(() => handle.result())

@@ -20,6 +20,8 @@ export class SessionFault extends Fault<
   | 'unknown_experiment'
   /** Its file states something else than when it began. */
   | 'experiment_changed'
+  /** A file that is no report of the experiment. */
+  | 'bad_report'
   | 'not_running'
   | 'no_workers'
   /** The run ended without a result; the message says why. */

@@ -1,11 +1,14 @@
 /** Experiments: arms and seeds as durable runs, on the real server. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeReport } from '../client/experiment-files.ts'
+import { outcomesOf } from '../client/experiment-outcomes.ts'
 import { type ExperimentReport, reportOn } from '../client/experiment-report.ts'
 import { knownExperiment } from '../client/experiments.ts'
+import { completedBy, measureRuns, notBegun } from '../client/measured-runs.ts'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
+import { readReports } from '../client/written-reports.ts'
 import { experimentName, type RunId, runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
@@ -63,7 +66,8 @@ async function statuses(experiment: string): Promise<readonly (string | undefine
 }
 
 async function reported(experiment: string): Promise<ExperimentReport> {
-  return reportOn(store, await knownExperiment(store, homeAt(home), experiment))
+  const known = await knownExperiment(store, homeAt(home), experiment)
+  return reportOn(await measureRuns(store, known.statement), known)
 }
 
 describe('an experiment', () => {
@@ -185,6 +189,51 @@ describe('an experiment', () => {
     for (const file of files) expect(readFileSync(file, 'utf8')).not.toContain(home)
     expect(existsSync(join(folder, 'several.json.part'))).toBe(false)
   })
+})
+
+describe('an experiment of which some runs were done elsewhere', () => {
+  // [OUTCOMES-1] [WRITTEN-2]
+  it('reports them as they were measured, from the report that was written there', async () => {
+    const known = await knownExperiment(store, homeAt(home), 'several')
+    const { statement } = known
+    const measured = await measureRuns(store, statement)
+    const report = await reportOn(measured, known)
+    const outcomes = await outcomesOf(statement.suites, measured)
+    const [json = ''] = writeReport({ ...report, outcomes }, join(home, 'written'))
+    const { runs, began } = readReports([json, json], statement)
+    expect(began).toBe(known.created)
+    const again = await reportOn(completedBy(notBegun(statement), runs), known)
+    const { arms, hypotheses, curves } = JSON.parse(JSON.stringify(report))
+    expect(JSON.parse(JSON.stringify(again))).toMatchObject({ arms, hypotheses, curves })
+    expect(again.runs.map(({ machine }) => machine)).toEqual(again.runs.map(() => report.machine))
+  })
+
+  // [WRITTEN-1]
+  it('refuses a report of other files, and what is none', async () => {
+    const { statement } = await knownExperiment(store, homeAt(home), 'several')
+    const file = join(home, 'written', 'several.json')
+    const other = { ...statement, source: { ...statement.source, sha256: '2'.repeat(64) } }
+    expect(() => readReports([file], other)).toThrow(/other files state/)
+    expect(() => readReports([file], { ...statement, name: 'others' })).toThrow(
+      /report of experiment several/,
+    )
+    writeFileSync(join(home, 'written', 'half.json'), readFileSync(file, 'utf8').slice(0, 99))
+    expect(() => readReports([join(home, 'written', 'half.json')], statement)).toThrow(/it is no JSON/)
+    expect(() => readReports([join(home, 'results', 'several.json')], statement)).toThrow(/outcomes/)
+    expect(() => readReports([join(home, 'none.json')], statement)).toThrow(/cannot be read/)
+  })
+
+  it('does the others alone', async () => {
+    const runs = runsOf('partly')
+    const elsewhere = runs.slice(0, 3)
+    await session.beginExperiment(tinyExperiment('partly'), { parallel: 2, elsewhere })
+    expect(await session.experimentResult('partly', elsewhere)).toEqual([{ run: runs[3], status: 'done' }])
+    expect(await statuses('partly')).toEqual([undefined, undefined, undefined, 'done'])
+    // Without them, they are done here too.
+    await session.beginExperiment(tinyExperiment('partly'), { parallel: 2 })
+    expect(await session.experimentResult('partly')).toHaveLength(4)
+    expect(await statuses('partly')).toEqual(['done', 'done', 'done', 'done'])
+  }, 120_000)
 })
 
 describe('an experiment of which a run is stopped', () => {

@@ -6,6 +6,7 @@
  */
 import { type ExperimentReport, reportOn } from '../../client/experiment-report.ts'
 import { runsOf } from '../../client/experiments.ts'
+import { measureRuns } from '../../client/measured-runs.ts'
 import type { ExperimentStatement } from '../../config/experiment.ts'
 import { experimentId } from '../../identity/identity.ts'
 import type { StoredExperiment } from '../../storage/experiments.ts'
@@ -39,7 +40,7 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
   const stored = (await store.experiments.list()).find((each) => each.name === name)
   if (stored === undefined) throw new Refused('unknown', `${home.dir} has no experiment "${name}"`)
   const statement = stored.statement as ExperimentStatement
-  const report = await reportOn(store, { ...stored, statement })
+  const report = await reportOn(await measureRuns(store, statement), { ...stored, statement })
   const { seeds, test, level, runs, arms, hypotheses } = report
   return {
     ...rowOf(stored, { runs: runs.length, done: runs.filter(({ status }) => status === 'done').length }),

@@ -1,0 +1,96 @@
+/**
+ * Runs of an experiment with what their evaluations found: those of a store, or of a report that was written elsewhere.
+ *
+ * Invariants
+ * - Every run of the statement is there once, in its order, begun or not.
+ * - A run counts when it is done. What one instance came to is read only where it is asked for.
+ */
+import type { ExperimentStatement } from '../config/experiment.ts'
+import type { MeasuredVersion } from '../config/experiment-schema.ts'
+import { bestOf } from '../learning/best-version.ts'
+import type { StoredExpert } from '../storage/experts.ts'
+import type { Store } from '../storage/store.ts'
+import type { ExperimentRun } from '../workflows/messages.ts'
+import { type Shares, sharesOf } from './comparison.ts'
+import type { ReportedFigure, ReportedRun } from './experiment-report.ts'
+import { runsOf } from './experiments.ts'
+
+/** A version on a suite, with its instances. */
+export interface MeasuredFigure extends ReportedFigure {
+  readonly shares: () => Promise<Shares>
+}
+
+export interface MeasuredRun
+  extends Pick<ReportedRun, 'run' | 'arm' | 'seed' | 'status' | 'cost' | 'machine'> {
+  /** By version. */
+  readonly figures: readonly MeasuredFigure[]
+  /** What the experts of its tasks reach. */
+  readonly experts: readonly Pick<StoredExpert, 'suite' | 'success'>[]
+}
+
+/** The runs of a statement as a store has them. */
+export async function measureRuns(
+  store: Store,
+  statement: ExperimentStatement,
+): Promise<readonly MeasuredRun[]> {
+  return await Promise.all(runsOf(statement).map((run) => measureRun(store, statement, run)))
+}
+
+/** The runs of a statement of which none has begun. */
+export function notBegun(statement: ExperimentStatement): readonly MeasuredRun[] {
+  return runsOf(statement).map(notBegunRun)
+}
+
+function notBegunRun({ run, arm, seed }: Pick<ExperimentRun, 'run' | 'arm' | 'seed'>): MeasuredRun {
+  return { run, arm, seed, status: 'waiting', figures: [], experts: [] }
+}
+
+async function measureRun(
+  store: Store,
+  { suites }: ExperimentStatement,
+  each: Pick<ExperimentRun, 'run' | 'arm' | 'seed'>,
+): Promise<MeasuredRun> {
+  const { run, arm, seed } = each
+  const record = await store.runs.get(run)
+  if (record === undefined) return notBegunRun(each)
+  const evaluations = (await store.evaluations.list(run)).toSorted((a, b) => a.version - b.version)
+  const { episodes, actionTokens } = await store.episodes.totals(run)
+  const cpuSeconds = await store.costs.cpuSeconds(run)
+  return {
+    ...{ run, arm, seed, status: record.status },
+    figures: evaluations.flatMap(({ id, suite, version, result }) => {
+      if (result === undefined || !suites.includes(suite)) return []
+      return [{ suite, version, success: result.success, n: result.n, shares: () => sharesOf(store, { id }) }]
+    }),
+    experts: await store.experts.list(run),
+    cost: {
+      seconds: ((record.ended ?? Date.now()) - record.created) / 1000,
+      ...(cpuSeconds === undefined ? {} : { cpuSeconds }),
+      episodes,
+      actionTokens,
+    },
+  }
+}
+
+/** The runs, each that is not done in the place of one that is done elsewhere, where there is one. */
+export function completedBy(
+  runs: readonly MeasuredRun[],
+  elsewhere: readonly MeasuredRun[],
+): readonly MeasuredRun[] {
+  const done = elsewhere.filter(({ status }) => status === 'done')
+  return runs.map((own) => (own.status === 'done' ? own : (done.find(({ run }) => run === own.run) ?? own)))
+}
+
+/** The evaluation that counts; undefined until the run is done. */
+export function figureOf(
+  { status, figures }: Pick<MeasuredRun, 'status' | 'figures'>,
+  suite: string,
+  version: MeasuredVersion,
+): MeasuredFigure | undefined {
+  if (status !== 'done') return undefined
+  const own = figures.filter((each) => each.suite === suite)
+  if (version === 'first') return own[0]
+  if (version === 'last') return own.at(-1)
+  const best = bestOf(own)
+  return own.find((each) => each.version === best?.version)
+}
