@@ -2,7 +2,7 @@
  * Outcomes: what every evaluated version of an experiment's runs came to on each instance, as a report that is written keeps it.
  *
  * Invariants
- * - [OUTCOMES-1] What is read is what was written: the same shares of the same instances.
+ * - [OUTCOMES-1] What is read is what was written: the same shares of the same instances, in their order, by which a bootstrap draws.
  * - A word stands for an instance: the share of its samples that were won, or `-` where it was not played.
  */
 import { z } from 'zod'
@@ -40,7 +40,7 @@ export async function outcomesOf(suites: readonly string[], runs: readonly Measu
     )
     const read: { readonly run: string; readonly version: number; readonly shares: Shares }[] = []
     for (const { shares, ...which } of figures) read.push({ ...which, shares: await shares() })
-    const instances = [...new Set(read.flatMap(({ shares }) => [...shares.keys()]))].toSorted()
+    const instances = [...new Set(read.flatMap(({ shares }) => [...shares.keys()]))]
     const versions = read.map(({ shares, ...which }) => ({
       ...which,
       shares: instances.map((instance) => shares.get(instance) ?? notPlayed).join(' '),
