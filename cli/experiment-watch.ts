@@ -39,7 +39,8 @@ export async function watchExperiment(
   const stop = new AbortController()
   let said: ReadonlyMap<string, string> = new Map()
 
-  function show(courses: readonly ExperimentRunCourse[]): void {
+  function show(all: readonly ExperimentRunCourse[]): void {
+    const courses = all.filter(({ run }) => !elsewhere.includes(run))
     if (terminal.interactive) terminal.draw(courses.map((course) => ` ${lineOf(course)}`))
     const now = new Map(courses.map((course) => [course.run as string, milestone(course)]))
     if (!terminal.interactive)
