@@ -8,9 +8,9 @@ import type {
   ExperimentReport,
   ReportedArm,
   ReportedHypothesis,
-  RunCost,
   SeedMean,
 } from '../client/experiment-report.ts'
+import type { RunCost } from '../client/measured-runs.ts'
 import { probability } from '../learning/figures.ts'
 import type { Interval } from '../learning/interval.ts'
 import { percent } from '../learning/percent.ts'

@@ -9,16 +9,21 @@
 import { cpus } from 'node:os'
 import type { ExperimentStatement, Hypothesis, StatedFile } from '../config/experiment.ts'
 import type { MeasuredPolicy, MeasuredVersion } from '../config/experiment-schema.ts'
-import { type RunId, seedOf } from '../identity/identity.ts'
+import { seedOf } from '../identity/identity.ts'
 import type { InstanceDifferences } from '../learning/crossed-bootstrap.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../learning/hypothesis.ts'
 import type { Interval } from '../learning/interval.ts'
-import type { RunStatus } from '../learning/run-phase.ts'
 import { meanInterval } from '../learning/student-t.ts'
 import type { Shares } from './comparison.ts'
 import type { Outcomes } from './experiment-outcomes.ts'
 import { isSameFile, type KnownExperiment } from './experiments.ts'
-import { figureOf, type MeasuredRun } from './measured-runs.ts'
+import {
+  figureOf,
+  type MeasuredRun,
+  type ReportedFigure,
+  type RunCost,
+  type RunOfExperiment,
+} from './measured-runs.ts'
 
 /** A mean over seeds; the interval is Student's, 95 %, from two seeds on. */
 export interface SeedMean extends Partial<Interval> {
@@ -27,38 +32,11 @@ export interface SeedMean extends Partial<Interval> {
   readonly seeds: number
 }
 
-/** A version on a suite. */
-export interface ReportedFigure {
-  readonly suite: string
-  readonly version: number
-  readonly success: number
-  readonly n: number
-}
-
-export interface ReportedRun {
-  readonly run: RunId
-  readonly arm: string
-  readonly seed: number
-  readonly status: RunStatus | 'waiting'
+export interface ReportedRun extends RunOfExperiment {
   /** Of the version that counts, by suite; empty until the run is done. */
   readonly measured: readonly ReportedFigure[]
   /** Of all versions that were evaluated, by suite and version. */
   readonly curve: readonly ReportedFigure[]
-  readonly cost?: RunCost
-  /** Of a run that was done elsewhere: where. */
-  readonly machine?: string
-}
-
-/** What a run has cost. */
-export interface RunCost {
-  /** From its start to its end, breaks included. */
-  readonly seconds: number
-  /** Of the processes with workers; absent where it was not counted. */
-  readonly cpuSeconds?: number
-  /** With those of evaluations. */
-  readonly episodes: number
-  /** Sampled by the policy in these. */
-  readonly actionTokens: number
 }
 
 export interface ReportedArm {

@@ -7,21 +7,52 @@
  */
 import type { ExperimentStatement } from '../config/experiment.ts'
 import type { MeasuredVersion } from '../config/experiment-schema.ts'
+import type { RunId } from '../identity/identity.ts'
 import { bestOf } from '../learning/best-version.ts'
+import type { RunStatus } from '../learning/run-phase.ts'
 import type { StoredExpert } from '../storage/experts.ts'
 import type { Store } from '../storage/store.ts'
 import type { ExperimentRun } from '../workflows/messages.ts'
 import { type Shares, sharesOf } from './comparison.ts'
-import type { ReportedFigure, ReportedRun } from './experiment-report.ts'
 import { runsOf } from './experiments.ts'
+
+/** A version on a suite. */
+export interface ReportedFigure {
+  readonly suite: string
+  readonly version: number
+  readonly success: number
+  readonly n: number
+}
 
 /** A version on a suite, with its instances. */
 export interface MeasuredFigure extends ReportedFigure {
   readonly shares: () => Promise<Shares>
 }
 
-export interface MeasuredRun
-  extends Pick<ReportedRun, 'run' | 'arm' | 'seed' | 'status' | 'cost' | 'machine'> {
+/** What a run has cost. */
+export interface RunCost {
+  /** From its start to its end, breaks included. */
+  readonly seconds: number
+  /** Of the processes with workers; absent where it was not counted. */
+  readonly cpuSeconds?: number
+  /** With those of evaluations. */
+  readonly episodes: number
+  /** Sampled by the policy in these. */
+  readonly actionTokens: number
+}
+
+/** A run as far as it is. */
+export interface RunOfExperiment {
+  readonly run: RunId
+  readonly arm: string
+  readonly seed: number
+  readonly status: RunStatus | 'waiting'
+  readonly cost?: RunCost
+  /** Of a run that was done elsewhere: where. */
+  readonly machine?: string
+}
+
+export interface MeasuredRun extends RunOfExperiment {
   /** By version. */
   readonly figures: readonly MeasuredFigure[]
   /** What the experts of its tasks reach. */

@@ -10,9 +10,9 @@ import { z } from 'zod'
 import type { ExperimentStatement } from '../config/experiment.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { outcomesSchema, sharesIn } from './experiment-outcomes.ts'
-import { expertName, type RunCost } from './experiment-report.ts'
+import { expertName } from './experiment-report.ts'
 import { runsOf } from './experiments.ts'
-import type { MeasuredFigure, MeasuredRun } from './measured-runs.ts'
+import type { MeasuredFigure, MeasuredRun, RunCost } from './measured-runs.ts'
 import { SessionFault } from './session-fault.ts'
 
 const share = z.number().min(0).max(1)
