@@ -78,7 +78,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
     async beginExperiment(given, { parallel, elsewhere = [] }) {
       const name = experimentName(given.name)
       const { statement, isNew } = await insertStatement({ store, home }, name, given)
-      const runs = runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
+      const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return { isNew }
       for (const { run } of runs) await resumeUnfinished(parts, run)
       const dashboardUrl = statement.arms[0]?.config.orchestration.dashboardUrl
@@ -129,7 +129,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
 
     async experimentResult(given, elsewhere = []) {
       const { name, statement } = await knownExperiment(store, home, given)
-      const runs = runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
+      const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return runs.map(({ run }) => ({ run, status: 'done' }))
       const handle = handleOf(name)
       const result = () => untilClosed(() => handle.result())
@@ -187,6 +187,11 @@ export function runsOf(statement: ExperimentStatement): readonly ExperimentRun[]
       return { run, arm, seed, warmStart: warmStarts.indexOf(text) }
     }),
   )
+}
+
+/** Those that are not done elsewhere. */
+function runsHere(statement: ExperimentStatement, elsewhere: readonly RunId[]): readonly ExperimentRun[] {
+  return runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
 }
 
 /** What differs between the statement that an experiment began with and another, in words; empty where they agree. */

@@ -103,13 +103,14 @@ async function measureRun(
   }
 }
 
-/** The runs, each that is not done in the place of one that is done elsewhere, where there is one. */
+/** The runs, and in the place of each that is not done the one that is done elsewhere, where there is one. */
 export function completedBy(
   runs: readonly MeasuredRun[],
   elsewhere: readonly MeasuredRun[],
 ): readonly MeasuredRun[] {
-  const done = elsewhere.filter(({ status }) => status === 'done')
-  return runs.map((own) => (own.status === 'done' ? own : (done.find(({ run }) => run === own.run) ?? own)))
+  return runs.map((own) =>
+    own.status === 'done' ? own : (elsewhere.find(({ run }) => run === own.run) ?? own),
+  )
 }
 
 /** The evaluation that counts; undefined until the run is done. */
@@ -122,6 +123,5 @@ export function figureOf(
   const own = figures.filter((each) => each.suite === suite)
   if (version === 'first') return own[0]
   if (version === 'last') return own.at(-1)
-  const best = bestOf(own)
-  return own.find((each) => each.version === best?.version)
+  return bestOf(own)
 }

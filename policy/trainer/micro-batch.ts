@@ -83,6 +83,14 @@ function cheapestSizes(times: readonly number[], tokenLimit: number): readonly n
   return sizes
 }
 
+/** The rows of a micro-batch that were sampled, each with its place in the batch; the others were read. */
+export function sampledRows(
+  { lossMask }: Pick<UpdateBatch, 'lossMask'>,
+  { sources }: Pick<MicroBatch, 'sources'>,
+): (readonly [row: number, source: number])[] {
+  return [...sources.entries()].filter(([, source]) => lossMask[source] === 1)
+}
+
 /** Tokens that an episode's gradient is computed from: all before its last counted token. */
 export function spanOf(batch: Pick<UpdateBatch, 'offsets' | 'lossMask'>, episode: number): Span {
   const begin = batch.offsets[episode] as number

@@ -8,7 +8,7 @@
 import { mergedRatios, type RatioSums, ratioSums } from '../../learning/ratio-statistics.ts'
 import type { UpdateBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
-import type { MicroBatch } from './micro-batch.ts'
+import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
 /** The tokens of one origin. */
 export interface OriginSums extends RatioSums {
@@ -26,10 +26,9 @@ export class Origins {
   }
 
   /** Takes in what a run of the graph gave for a micro-batch. */
-  add({ sources }: MicroBatch, { logprobs }: TokenResults): void {
-    const { lossMask, versions, behaviourLogprobs, stale: staleTokens } = this.#batch
-    for (const [row, source] of sources.entries()) {
-      if (lossMask[source] === 0) continue
+  add(micro: MicroBatch, { logprobs }: TokenResults): void {
+    const { versions, behaviourLogprobs, stale: staleTokens } = this.#batch
+    for (const [row, source] of sampledRows(this.#batch, micro)) {
       const version = versions[source]!
       const stale = staleTokens?.[source] === 1
       const key = `${version} ${stale}`

@@ -10,7 +10,7 @@
 import { truncatedImportance } from '../../learning/objective.ts'
 import type { ProximalBatch, UpdateBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
-import type { MicroBatch } from './micro-batch.ts'
+import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
 /**
  * A batch whose ratios are to the policy that an update starts from.
@@ -28,9 +28,8 @@ export function aroundStart(
 ): ProximalBatch {
   const proximalLogprobs = Float32Array.from(batch.behaviourLogprobs)
   const advantages = Float32Array.from(batch.advantages)
-  for (const [index, { sources }] of micros.entries())
-    for (const [row, source] of sources.entries()) {
-      if (batch.lossMask[source] === 0) continue
+  for (const [index, micro] of micros.entries())
+    for (const [row, source] of sampledRows(batch, micro)) {
       const logprob = results[index]!.logprobs[row]!
       proximalLogprobs[source] = logprob
       if (isWeighed(source))

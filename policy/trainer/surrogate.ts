@@ -21,7 +21,7 @@ import type { LossToken } from '../../learning/own-loss.ts'
 import type { ProximalBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
 import type { Loss, Losses } from './losses.ts'
-import type { MicroBatch } from './micro-batch.ts'
+import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
 /** What a batch's tokens say under a rule. */
 export interface Surrogate {
@@ -40,9 +40,8 @@ export function surrogateOf(
   objective: TokenObjective,
 ): Surrogate {
   const tokens = new Map<number, LossToken>()
-  for (const [index, { sources }] of micros.entries())
-    for (const [row, source] of sources.entries()) {
-      if (batch.lossMask[source] === 0) continue
+  for (const [index, micro] of micros.entries())
+    for (const [row, source] of sampledRows(batch, micro)) {
       const behaviourLogprob = batch.behaviourLogprobs[source]!
       tokens.set(source, {
         logprob: results[index]!.logprobs[row]!,

@@ -15,7 +15,7 @@ import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readSafetensors, type Tensor, writeSafetensors } from '../checkpoints/safetensors.ts'
 import type { ProximalBatch } from './batch.ts'
 import type { TokenResults } from './graph-sessions.ts'
-import type { MicroBatch } from './micro-batch.ts'
+import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
 /** [N] each. */
 export interface TokenFigures {
@@ -31,12 +31,12 @@ export function noFigures(tokens: number): TokenFigures {
 /** Takes in what a run of the graph gave for a micro-batch of a batch, or of a part of one. */
 export function addFigures(
   { logRatios, entropies }: TokenFigures,
-  { lossMask, behaviourLogprobs, places }: ProximalBatch,
-  { sources }: MicroBatch,
+  batch: ProximalBatch,
+  micro: MicroBatch,
   { logprobs, entropy }: TokenResults,
 ): void {
-  for (const [row, source] of sources.entries()) {
-    if (lossMask[source] === 0) continue
+  const { behaviourLogprobs, places } = batch
+  for (const [row, source] of sampledRows(batch, micro)) {
     const place = places?.[source] ?? source
     logRatios[place] = logprobs[row]! - behaviourLogprobs[source]!
     entropies[place] = entropy[row]!

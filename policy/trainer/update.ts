@@ -14,7 +14,7 @@ import { finishedResult } from './finished-result.ts'
 import type { GradientSum } from './gradient-sum.ts'
 import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
 import { lossesOf } from './losses.ts'
-import { type MicroBatch, microBatches } from './micro-batch.ts'
+import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
 import { type Division, divided } from './minibatches.ts'
 import { mergedOrigins, Origins } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
@@ -158,10 +158,7 @@ export async function batchGradient(
   onProgress: Progress,
 ): Promise<Omit<Statistics, 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
-  const actionTokens = micros.reduce(
-    (sum, { sources }) => sum + sources.filter((source) => isAction(batch, source)).length,
-    0,
-  )
+  const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
   if (actionTokens === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
@@ -198,11 +195,6 @@ export async function batchGradient(
     tokens: batch.tokens.length,
     origins: origins.sums(),
   }
-}
-
-/** Whether a token was sampled by the policy; of one that was read, at most its likelihood is learnt. */
-function isAction({ lossMask }: Pick<UpdateBatch, 'lossMask'>, source: number): boolean {
-  return lossMask[source] === 1
 }
 
 /** Logprobs and entropies of each micro-batch's counted tokens, without a gradient. */
@@ -288,17 +280,15 @@ function addStatistics(
   totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
   objective: ObjectiveSettings,
   { batch, weightOf, referenceLogprobs }: TokenFacts,
-  { sources }: MicroBatch,
+  micro: MicroBatch,
   { logprobs, entropy }: TokenResults,
   parts: Surrogate['parts'] | undefined,
 ): void {
-  for (const [row, source] of sources.entries()) {
+  if (objective.kind === 'policy')
+    for (const [row, source] of micro.sources.entries())
+      totals.loss -= (batch.imitation?.[source] ?? 0) * logprobs[row]!
+  for (const [row, source] of sampledRows(batch, micro)) {
     const logprob = logprobs[row]!
-    const imitated = (batch.imitation?.[source] ?? 0) * logprob
-    if (!isAction(batch, source)) {
-      totals.loss -= imitated
-      continue
-    }
     totals.entropy += entropy[row]!
     if (objective.kind === 'supervised') {
       totals.loss -= weightOf(source) * logprob
@@ -316,7 +306,7 @@ function addStatistics(
     const part = parts?.get(source)
     const { loss, clipped } =
       part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
-    totals.loss += weightOf(source) * loss - imitated
+    totals.loss += weightOf(source) * loss
     totals.clipFraction += clipped ? 1 : 0
     totals.kl += boundedK3(logprob - behaviourLogprob).value
     if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value

@@ -84,22 +84,22 @@ def read_batch(path: str, vocabulary: int) -> Batch:
             raise TrainerFault("bad_batch", f"{path}: {name} has {len(tensor)} elements, tokens has {count}")
     if any(len(tensor) != count for tensor in (weights, imitation, versions, stale, losses)):
         raise TrainerFault("bad_batch", f"{path}: weights, imitation, versions, stale and losses must have {count} elements")
-    _check(path, tokens, offsets, counted | (imitation > 0), behaviour, advantages, vocabulary)
+    _check(path, tokens, offsets, counted, imitation, behaviour, advantages, vocabulary)
     episodes = tuple(zip(offsets, offsets[1:], strict=False))
     return Batch(tokens, counted, behaviour, advantages, behaviour, weights, imitation, versions, stale, losses, episodes, given)
 
 
-def _check(path, tokens, offsets, learnt, behaviour, advantages, vocabulary: int) -> None:
+def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, vocabulary: int) -> None:
     count = len(tokens)
     if not offsets or offsets[0] != 0 or offsets[-1] != count or offsets != sorted(offsets):
         raise TrainerFault("bad_batch", f"{path}: offsets must rise from 0 to {count}")
-    if any(begin < end and bool(learnt[begin]) for begin, end in zip(offsets, offsets[1:], strict=False)):
+    if any(begin < end and bool(counted[begin] or imitation[begin] > 0) for begin, end in zip(offsets, offsets[1:], strict=False)):
         raise TrainerFault("bad_batch", f"{path}: an episode counts its first token, which nothing conditions")
     if count and (int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary):
         raise TrainerFault("bad_batch", f"{path}: a token is outside the vocabulary of {vocabulary}")
     if not (bool(behaviour.isfinite().all()) and bool(advantages.isfinite().all())):
         raise TrainerFault("bad_batch", f"{path}: a logprob or an advantage is not finite")
-    if not bool(learnt.any()):
+    if not bool(counted.any()):
         raise TrainerFault("bad_batch", f"{path}: no token counts, so there is nothing to learn from")
 
 

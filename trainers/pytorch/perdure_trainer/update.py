@@ -124,8 +124,8 @@ class Updates:
         origins: dict[tuple[int, bool], list[torch.Tensor]] = {}
         for done, micro in enumerate(micros):
             tokens = self._forward(model, reference, batch, micro, objective)
-            sampled = micro.sources[batch.counted[micro.sources]]
-            acted = tokens.at(batch.counted[micro.sources].to(ranks.device))
+            is_sampled = batch.counted[micro.sources]
+            sampled, acted = micro.sources[is_sampled], tokens.at(is_sampled.to(ranks.device))
             losses, clipped = token_losses(acted, objective)
             weights = batch.weights[sampled].to(ranks.device, torch.float32)
             # Ranks' gradients are averaged, and each has its own part of the sum.
