@@ -10,18 +10,13 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Command, Option } from 'commander'
 import { writeReport } from '../client/experiment-files.ts'
-import { outcomesOf } from '../client/experiment-outcomes.ts'
-import { type ExperimentReport, reportOn } from '../client/experiment-report.ts'
-import { knownExperiment, storedExperiment } from '../client/experiments.ts'
-import { completedBy, measureRuns, notBegun } from '../client/measured-runs.ts'
+import type { ExperimentReport } from '../client/experiment-report.ts'
+import { findReport } from '../client/found-report.ts'
 import { stateExperiment } from '../client/stating.ts'
 import { readReports } from '../client/written-reports.ts'
 import { type ExperimentStatement, loadExperiment } from '../config/experiment.ts'
 import { environments } from '../envs/registry.ts'
-import { experimentName } from '../identity/identity.ts'
-import { type Home, homeAt } from '../storage/home.ts'
-import { hasStore } from '../storage/lost-store.ts'
-import { openStore } from '../storage/store.ts'
+import { homeAt } from '../storage/home.ts'
 import { withWorkers } from './command-session.ts'
 import { reportLines } from './experiment-table.ts'
 import { watchExperiment } from './experiment-watch.ts'
@@ -180,39 +175,4 @@ async function report(
     ...(written.length === 0 ? [] : [`Written: ${written.join(', ')}`]),
   ])
   return reported
-}
-
-/**
- * What a home and reports that were written before know of an experiment together; undefined where neither knows it.
- * @throws SessionFault `unknown_experiment`, `bad_report`
- */
-async function findReport(
-  home: Home,
-  asked: {
-    readonly name: string
-    readonly given: ExperimentStatement | undefined
-    /** Reports. */
-    readonly files: readonly string[]
-    /** Then it has outcomes. */
-    readonly isWritten: boolean
-  },
-): Promise<ExperimentReport | undefined> {
-  const { name, given, files, isWritten } = asked
-  await using store = hasStore(home.storeFile)
-    ? await openStore(home.storeFile, { create: false, access: 'read' })
-    : undefined
-  const mayBeNew = given !== undefined && files.length > 0
-  const stored =
-    store && (await (mayBeNew ? storedExperiment(store, name) : knownExperiment(store, home, name)))
-  const statement = stored?.statement ?? given
-  if (statement === undefined) return undefined
-  const { runs: elsewhere, began } = readReports(files, statement)
-  const known =
-    stored ?? (began === undefined ? undefined : { name: experimentName(name), statement, created: began })
-  if (known === undefined) return undefined
-  const own =
-    store !== undefined && stored !== undefined ? await measureRuns(store, statement) : notBegun(statement)
-  const runs = completedBy(own, elsewhere)
-  const reported = await reportOn(runs, known, given)
-  return isWritten ? { ...reported, outcomes: await outcomesOf(statement.suites, runs) } : reported
 }
