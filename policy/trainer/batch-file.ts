@@ -98,6 +98,13 @@ function checkEpisodes(
     if (begin < (offsets[e] as number) && (lossMask[begin] !== 0 || (imitation?.[begin] ?? 0) !== 0))
       throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
   }
+  for (let e = 1; imitation !== undefined && e < offsets.length; e++) {
+    const end = offsets[e] as number
+    const last = lossMask.subarray(offsets[e - 1], end).lastIndexOf(1) + (offsets[e - 1] as number)
+    const behind = imitation.subarray(last + 1, end).findIndex((value) => value > 0)
+    if (behind >= 0)
+      throw refused(file, `imitation[${last + 1 + behind}] counts a token after the last that was sampled`)
+  }
 }
 
 function checkToken(file: string, batch: UpdateBatch, i: number): void {

@@ -95,6 +95,11 @@ def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, voc
         raise TrainerFault("bad_batch", f"{path}: offsets must rise from 0 to {count}")
     if any(begin < end and bool(counted[begin] or imitation[begin] > 0) for begin, end in zip(offsets, offsets[1:], strict=False)):
         raise TrainerFault("bad_batch", f"{path}: an episode counts its first token, which nothing conditions")
+    for begin, end in zip(offsets, offsets[1:], strict=False):
+        sampled = counted[begin:end].nonzero()
+        last = begin + int(sampled[-1]) if len(sampled) else begin - 1
+        if bool((imitation[last + 1 : end] > 0).any()):
+            raise TrainerFault("bad_batch", f"{path}: imitation counts a token after the last that was sampled")
     if count and (int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary):
         raise TrainerFault("bad_batch", f"{path}: a token is outside the vocabulary of {vocabulary}")
     if not (bool(behaviour.isfinite().all()) and bool(advantages.isfinite().all())):
