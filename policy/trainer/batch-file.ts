@@ -15,6 +15,7 @@ import {
   writeSafetensors,
 } from '../checkpoints/safetensors.ts'
 import type { UpdateBatch } from './batch.ts'
+import { spanOf } from './micro-batch.ts'
 
 /** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */
 export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
@@ -85,10 +86,13 @@ function checkBatch(file: string, batch: UpdateBatch): void {
   for (let i = 0; i < n; i++) checkToken(file, batch, i)
 }
 
-function checkEpisodes(
-  file: string,
-  { tokens: { length: n }, offsets, lossMask, imitation }: UpdateBatch,
-): void {
+function checkEpisodes(file: string, batch: UpdateBatch): void {
+  const {
+    tokens: { length: n },
+    offsets,
+    lossMask,
+    imitation,
+  } = batch
   if (offsets.length === 0 || offsets[0] !== 0 || offsets[offsets.length - 1] !== n)
     throw refused(file, `offsets must run from 0 to ${n}`)
   for (let e = 1; e < offsets.length; e++) {
@@ -98,12 +102,17 @@ function checkEpisodes(
     if (begin < (offsets[e] as number) && (lossMask[begin] !== 0 || (imitation?.[begin] ?? 0) !== 0))
       throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
   }
+  checkImitated(file, batch)
+}
+
+/** Nothing is imitated behind what an episode's gradient is computed from. */
+function checkImitated(file: string, batch: UpdateBatch): void {
+  const { offsets, imitation } = batch
   for (let e = 1; imitation !== undefined && e < offsets.length; e++) {
-    const end = offsets[e] as number
-    const last = lossMask.subarray(offsets[e - 1], end).lastIndexOf(1) + (offsets[e - 1] as number)
-    const behind = imitation.subarray(last + 1, end).findIndex((value) => value > 0)
-    if (behind >= 0)
-      throw refused(file, `imitation[${last + 1 + behind}] counts a token after the last that was sampled`)
+    const { begin, length } = spanOf(batch, e - 1)
+    for (let i = begin + length + 1; i < (offsets[e] as number); i++)
+      if ((imitation[i] as number) > 0)
+        throw refused(file, `imitation[${i}] counts a token after the last that was sampled`)
   }
 }
 
