@@ -96,9 +96,8 @@ def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, voc
     if any(begin < end and bool(counted[begin] or imitation[begin] > 0) for begin, end in zip(offsets, offsets[1:], strict=False)):
         raise TrainerFault("bad_batch", f"{path}: an episode counts its first token, which nothing conditions")
     for begin, end in zip(offsets, offsets[1:], strict=False):
-        sampled = counted[begin:end].nonzero()
-        last = begin + int(sampled[-1]) if len(sampled) else begin - 1
-        if bool((imitation[last + 1 : end] > 0).any()):
+        last = _last_counted(counted, begin, end)
+        if bool((imitation[begin if last is None else last + 1 : end] > 0).any()):
             raise TrainerFault("bad_batch", f"{path}: imitation counts a token after the last that was sampled")
     if count and (int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary):
         raise TrainerFault("bad_batch", f"{path}: a token is outside the vocabulary of {vocabulary}")
@@ -106,6 +105,12 @@ def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, voc
         raise TrainerFault("bad_batch", f"{path}: a logprob or an advantage is not finite")
     if not bool(counted.any()):
         raise TrainerFault("bad_batch", f"{path}: no token counts, so there is nothing to learn from")
+
+
+def _last_counted(counted: torch.Tensor, begin: int, end: int) -> int | None:
+    """Where the last token that was sampled is in the batch; None for an episode without one."""
+    places = counted[begin:end].nonzero()
+    return begin + int(places[-1]) if len(places) else None
 
 
 def divided(batch: Batch, minibatches: int, passes: int, seed: int) -> list[list[Batch]]:
@@ -146,9 +151,9 @@ def micro_batches(batch: Batch, token_limit: int) -> list[MicroBatch]:
     """Cuts a minibatch: episodes by falling length, as many at once as the limit allows."""
     spans = []
     for begin, end in batch.episodes:
-        counted = batch.counted[begin:end].nonzero()
-        if len(counted):
-            spans.append((begin, int(counted[-1])))  # tokens fed: all before the last counted one
+        last = _last_counted(batch.counted, begin, end)
+        if last is not None:
+            spans.append((begin, last - begin))  # tokens fed: all before the last counted one
     spans.sort(key=lambda span: -span[1])
     micros = []
     first = 0
