@@ -2,8 +2,8 @@
  * Entry of the command `perdure`: importing this module runs it.
  *
  * Invariants
- * - The exit code is set, never forced, so that what is written reaches its reader.
- * - What a signal means is decided here from the first moment on, and by the launcher before that.
+ * - The exit code is set, and the process ends once nothing is left to do, so that what is written reaches its reader.
+ * - What a signal means is decided here from the first moment to the last, and by the launcher before that.
  */
 import { endUnlessWatched } from './interrupt.ts'
 import { codeWithOutput, guardOutput } from './output.ts'
@@ -12,3 +12,6 @@ import { runCommandLine } from './program.ts'
 endUnlessWatched()
 guardOutput()
 process.exitCode = codeWithOutput(await runCommandLine(process.argv.slice(2)))
+// Left to itself, Node gives the signals back first and takes down its parts after: one that came between would end the
+// process as if nobody had listened.
+process.once('beforeExit', () => process.exit())

@@ -113,6 +113,24 @@ async function playIn(home: string, { phase, signal, times, seed }: SignalCase):
   }
 }
 
+/** A run that is asked to stop, and again and again once it has told that it has: the code that its process ends with. */
+export async function signalUntilEnd(signal: SignalCase['signal']): Promise<number | null> {
+  const home = temporaryHome()
+  const stopping = start(home)
+  try {
+    await eventually('the set-up', () => (isIn('set-up', home, stopping) ? true : undefined), waitMs)
+    stopping.child.kill(signal)
+    await eventually('its last words', () => (stopping.output().includes('Next:') ? true : undefined), waitMs)
+    const again = setInterval(() => stopping.child.kill(signal), 1)
+    const { code } = await stopping.ended
+    clearInterval(again)
+    return code
+  } finally {
+    await stopping.killGroup()
+    removeHome(home)
+  }
+}
+
 function start(home: string): PerdureProcess {
   const set = settings.flatMap((setting) => ['--set', setting])
   return startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', run, ...set)

@@ -3,7 +3,7 @@
  * `npm run bench -- signals` plays all.
  */
 import { expect, it } from 'vitest'
-import { phases, playCase, type SignalCase, signals } from './signal-cases.ts'
+import { phases, playCase, type SignalCase, signals, signalUntilEnd } from './signal-cases.ts'
 
 /** Each phase with one of the signals, every other one twice. */
 const cases: readonly SignalCase[] = phases.map((phase, at) => ({
@@ -23,6 +23,14 @@ it.each(cases)(
       left: [],
       resumed: true,
     })
+  },
+  900_000,
+)
+
+it.each(signals)(
+  '%s sent again while the process takes itself down changes nothing of its code',
+  async (signal) => {
+    expect(await signalUntilEnd(signal)).toBe(130)
   },
   900_000,
 )
