@@ -13,5 +13,5 @@ endUnlessWatched()
 guardOutput()
 process.exitCode = codeWithOutput(await runCommandLine(process.argv.slice(2)))
 // Left to itself, Node gives the signals back first and takes down its parts after: one that came between would end the
-// process as if nobody had listened.
+// process as if no one had listened.
 process.once('beforeExit', () => process.exit())
