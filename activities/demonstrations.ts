@@ -13,7 +13,7 @@ import type { Demonstration, Environment } from '../envs/environment.ts'
 import { seedOf, uniforms } from '../identity/identity.ts'
 import { instanceOrder, positionFromEnd } from '../learning/instance-order.ts'
 import { isFullReward } from '../learning/reward.ts'
-import { nextTask } from '../learning/task-mix.ts'
+import { isPlayable, nextTask } from '../learning/task-mix.ts'
 import type { AssistantMessage, Message, ToolSpec } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
@@ -40,6 +40,25 @@ export async function collectDemonstrations(
   onProgress: (done: number) => void,
   signal: AbortSignal,
 ): Promise<readonly DemonstratedEpisode[]> {
+  const episodes: DemonstratedEpisode[] = []
+  for (const at of await placesOf(run, count * triesPerDemonstration)) {
+    if (episodes.length === count) break
+    signal.throwIfAborted()
+    const episode = await demonstrate(run, at)
+    if (episode !== undefined) episodes.push(episode)
+    onProgress(episodes.length)
+  }
+  return episodes
+}
+
+/** Where a demonstration is played: a task of the mix, and a position in the order of its instances. */
+export interface DemonstrationPlace {
+  readonly index: number
+  readonly position: number
+}
+
+/** The first places: of the tasks that have an expert, by their weights. @returns none where no task has one */
+export async function placesOf(run: OpenRun, count: number): Promise<readonly DemonstrationPlace[]> {
   const { tasks } = run.config
   const weights = await Promise.all(
     tasks.map(async ({ weight }, index) => {
@@ -48,39 +67,41 @@ export async function collectDemonstrations(
       return task.demonstrate === undefined ? 0 : weight
     }),
   )
-  if (!weights.some((weight) => weight > 0)) return []
+  if (!isPlayable(weights)) return []
   const asked = tasks.map(() => 0)
-  const episodes: DemonstratedEpisode[] = []
-  for (let tries = 0; episodes.length < count && tries < count * triesPerDemonstration; tries++) {
-    signal.throwIfAborted()
+  return Array.from({ length: count }, () => {
     const index = nextTask(weights, asked)
     const position = asked[index] ?? 0
     asked[index] = position + 1
-    const episode = await demonstrate(run, index, position)
-    if (episode !== undefined) episodes.push(episode)
-    onProgress(episodes.length)
-  }
-  return episodes
+    return { index, position }
+  })
 }
 
-async function demonstrate(
-  run: OpenRun,
-  index: number,
-  position: number,
-): Promise<DemonstratedEpisode | undefined> {
+/** The instance at a place, and how often it was demonstrated before; undefined where the task has no expert or no such split. */
+export async function demonstratedAt(run: OpenRun, { index, position }: DemonstrationPlace) {
   const { task } = await run.demonstrationTask(index)
-  const entry = run.config.tasks[index]
-  const split = task.splits.find(({ name }) => name === (entry?.split ?? 'train'))
-  if (task.demonstrate === undefined || split === undefined) return undefined
+  const { task: name, split: wanted = 'train' } = run.config.tasks[index] ?? {}
+  const split = task.splits.find((one) => one.name === wanted)
+  if (name === undefined || split === undefined) return undefined
   const place = run.config.warmStart.instances === 'last' ? positionFromEnd(split.size, position) : position
   const instance = task.instanceAt(split.name, instanceOrder(split.size, place))
-  const take = Number.isFinite(split.size) ? Math.floor(position / split.size) : 0
-  const demonstration = await task.demonstrate(instance, take)
+  return { name, task, instance, take: Number.isFinite(split.size) ? Math.floor(position / split.size) : 0 }
+}
+
+/** What the expert plays at a place; undefined where it does not win. */
+export async function demonstrate(
+  run: OpenRun,
+  at: DemonstrationPlace,
+): Promise<DemonstratedEpisode | undefined> {
+  const found = await demonstratedAt(run, at)
+  if (found === undefined) return undefined
+  const { name, task, instance, take } = found
+  const demonstration = await task.demonstrate?.(instance, take)
   if (demonstration === undefined) return undefined
   const environment = await task.create()
   try {
     const { slips } = run.config.warmStart
-    const draw = uniforms(seedOf(0, entry?.task ?? '', instance, 'slips', take))
+    const draw = uniforms(seedOf(0, name, instance, 'slips', take))
     const slipped =
       slips > 0 ? await playSteps(environment, demonstration, { share: slips, draw }) : undefined
     const { steps } = slipped?.won === true ? slipped : await playSteps(environment, demonstration)

@@ -29,7 +29,7 @@ beforeEach(async () => {
     mkdirSync(join(directory.checkpointsDir, name))
     writeFileSync(join(directory.checkpointsDir, name, 'manifest.json'), 'x'.repeat(100))
   }
-  for (const name of ['demonstrations', '8', '8.tokens', '9', '9.tokens', '10'])
+  for (const name of ['demonstrations', 'corrections-2', '8', '8.tokens', '9', '9.tokens', '10'])
     writeFileSync(join(directory.batchesDir, `${name}.safetensors`), 'xx')
   for (const step of [8, 9]) {
     await store.updates.put({ run, step, version: step, statistics: {}, groups: [], created: 1 })

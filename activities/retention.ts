@@ -20,7 +20,7 @@ import { deleteCheckpoint, publishedVersions } from '../policy/checkpoints/versi
 import type { AuditEntry } from '../storage/audit.ts'
 import { bytesAt, namesIn } from '../storage/disk-use.ts'
 import { storageFaultOf } from '../storage/fault.ts'
-import type { RunDirectory } from '../storage/home.ts'
+import { imitatedFile, type RunDirectory } from '../storage/home.ts'
 import type { Removal, RetentionPolicy, RunHoldings } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -128,12 +128,11 @@ async function promotedVersion({ checkpointsDir }: RunDirectory): Promise<readon
 }
 
 const warmCheckpoint = /^warm-\d+$/
-const demonstrations = 'demonstrations.safetensors'
 
 async function warmStartOf(directory: RunDirectory): Promise<RunHoldings['warmStart']> {
   const names = [
     ...(await namesIn(directory.checkpointsDir)).filter((name) => warmCheckpoint.test(name)),
-    ...(await namesIn(directory.batchesDir)).filter((name) => name === demonstrations),
+    ...(await namesIn(directory.batchesDir)).filter((name) => imitatedFile.test(name)),
   ]
   return Promise.all(
     names.map(async (name) => ({ name, bytes: await bytesAt(warmStartPath(directory, name)) })),

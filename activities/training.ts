@@ -22,7 +22,7 @@ import { tellProgress } from './wrapping.ts'
 
 /** What a heartbeat tells of a training activity. */
 export interface TrainingPhase {
-  readonly phase: 'experts' | 'demonstrations' | 'imitation' | 'update'
+  readonly phase: 'experts' | 'demonstrations' | 'corrections' | 'imitation' | 'update'
   readonly done: number
   readonly total: number
 }
@@ -69,7 +69,9 @@ export function createTrainingActivities(dependencies: Dependencies) {
       readonly chunk: number
     }): Promise<Imitation> {
       const { run, chunk } = request
-      const tools = { trainerOf, cache: warmStarts, onProgress: progressOf('imitation'), log }
+      const { cancellationSignal: signal } = Context.current()
+      const progress = { onProgress: progressOf('imitation'), onCorrection: progressOf('corrections') }
+      const tools = { trainerOf, cache: warmStarts, ...progress, signal, log }
       return imitate(await runs.get(run), chunk, tools)
     },
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { configSchema, type RunConfig } from '../config/schema.ts'
 import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'perdure-key-'))
@@ -20,7 +21,12 @@ const settings: WarmStartSettings = {
 
 function keyOf(
   { first = 'weights', demonstrations = 'tokens' },
-  changed: { readonly threads?: number; readonly chunks?: number; readonly settings?: object } = {},
+  changed: {
+    readonly threads?: number
+    readonly chunks?: number
+    readonly settings?: object
+    readonly corrected?: RunConfig
+  } = {},
 ): Promise<string> {
   const demonstrationsFile = join(dir, 'demonstrations.safetensors')
   writeFileSync(join(dir, 'manifest.json'), first)
@@ -32,6 +38,7 @@ function keyOf(
     settings: { ...settings, ...changed.settings },
     chunks,
     threads,
+    corrected: changed.corrected,
   })
 }
 
@@ -49,4 +56,18 @@ it('what a warm start follows from changes its key, and nothing else does', asyn
     await keyOf({}, { settings: { totalSteps: 11 } }),
   ]
   expect(new Set([key, ...others]).size).toBe(7)
+})
+
+it('[WARM-KEY-2] corrections count by what their episodes are played with', async () => {
+  const config = (changes: object) => configSchema.parse({ warmStart: { corrections: 1 }, ...changes })
+  const keys = [
+    await keyOf({}),
+    await keyOf({}, { corrected: config({}) }),
+    await keyOf({}, { corrected: config({ seed: 2 }) }),
+    await keyOf({}, { corrected: config({ warmStart: { corrections: 2 } }) }),
+    await keyOf({}, { corrected: config({ tasks: [{ turnLimit: 9 }] }) }),
+    await keyOf({}, { corrected: config({ rollout: { maxTokensPerTurn: 20 } }) }),
+  ]
+  expect(new Set(keys).size).toBe(keys.length)
+  expect(await keyOf({}, { corrected: config({ training: { updates: 7 } }) })).toBe(keys[1])
 })

@@ -4,14 +4,17 @@
  * Invariants
  * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by what they made: the demonstrations' tokens
  *   and the first checkpoint. The name of the run and its home do not count.
+ * - [WARM-KEY-2] Corrections are played after the first parts, so they count by what they are made with: the settings of the episodes, and
+ *   the code of policy, expert and environments.
  * - The trainer counts by its code, its settings, its number of threads, and the processor that rounds for it.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import type { RunConfig } from '../config/schema.ts'
 import { digestFile } from '../policy/checkpoints/durable-file.ts'
 import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import type { WarmStartRequest } from '../policy/trainer/trainer.ts'
-import { trainerCode } from '../policy/trainer/trainer-code.ts'
+import { codeOf, trainerCode } from '../policy/trainer/trainer-code.ts'
 
 /** What one part of a warm start is asked, without the part. */
 export type WarmStartSettings = Omit<
@@ -26,12 +29,15 @@ interface WarmStartSources {
   /** Each part ends with a checkpoint that says how it went. */
   readonly chunks: number
   readonly threads: number
+  /** Of a warm start that corrects the policy; undefined: it does not. */
+  readonly corrected?: Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'policy' | 'warmStart'> | undefined
 }
 
 export async function warmStartKey(sources: WarmStartSources): Promise<string> {
-  const { firstDir, demonstrationsFile, settings, chunks, threads } = sources
+  const { firstDir, demonstrationsFile, settings, chunks, threads, corrected } = sources
   const parts = {
     trainer: await trainerCode(),
+    ...(corrected && { corrected: await correctionsOf(corrected) }),
     first: (await digestFile(join(firstDir, manifestFile))).sha256,
     demonstrations: (await digestFile(demonstrationsFile)).sha256,
     settings,
@@ -39,4 +45,15 @@ export async function warmStartKey(sources: WarmStartSources): Promise<string> {
     threads,
   }
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+async function correctionsOf({
+  seed,
+  tasks,
+  rollout: { maxTokensPerTurn },
+  policy: { contextLength },
+  warmStart: { demonstrations, corrections },
+}: NonNullable<WarmStartSources['corrected']>) {
+  const played = { seed, tasks, maxTokensPerTurn, contextLength, demonstrations, corrections }
+  return { ...played, code: await codeOf(['activities', 'envs', 'messages']) }
 }

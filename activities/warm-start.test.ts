@@ -22,8 +22,6 @@ it('imitates as many demonstrations as are asked for, though its tokenizer needs
   })
   await using run = await openRun(folder, config)
   await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
-  const { offsets } = await readUpdateBatch(
-    join(run.opened.directory.batchesDir, 'demonstrations.safetensors'),
-  )
+  const { offsets } = await readUpdateBatch(run.opened.directory.demonstrationsFile)
   expect(offsets).toHaveLength(3 + 1)
 })

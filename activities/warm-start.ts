@@ -7,7 +7,8 @@
  *   are their base, and version 0 is the first adapter.
  * - [WARM-START-1] A warm start that was made before, from the same, is found in the user's cache: version 0 has the same
  *   bytes, and no part of it is done again.
- * - [WARM-START-2] As many demonstrations are imitated as are asked for, also where the tokenizer is made from more.
+ * - [WARM-START-2] As many demonstrations are imitated as are asked for, also where the tokenizer is made from more; the last parts may
+ *   correct the policy in as many as other parts imitate.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +20,8 @@ import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import { initializeAdapter } from '../policy/trainer/initial-adapter.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
-import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'
+import { collectCorrections } from './corrections.ts'
+import { collectDemonstrations, demonstrationBatch, placesOf } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 import type { OpenRun } from './open-runs.ts'
 import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
@@ -44,7 +46,8 @@ export async function prepareWarmStart(
 ): Promise<void> {
   const { config, directory } = opened
   const { demonstrations } = config.warmStart
-  const total = Math.max(demonstrations, config.policy.from === undefined ? tokenizerDemonstrations : 0)
+  const plain = firstPlaceOf(config, firstCorrected(config))
+  const total = Math.max(plain, config.policy.from === undefined ? tokenizerDemonstrations : 0)
   const episodes = await collectDemonstrations(opened, total, (done) => onProgress(done, total), signal)
   const first = firstDir(opened)
   await firstCheckpoint(first, config, episodes, log)
@@ -53,9 +56,9 @@ export async function prepareWarmStart(
     return
   }
   // Those beyond are for the tokenizer alone.
-  const imitated = episodes.slice(0, demonstrations)
+  const imitated = episodes.slice(0, plain)
   const batch = demonstrationBatch(imitated, await openChat(first), config.policy)
-  await writeUpdateBatch(demonstrationsFileIn(directory.batchesDir), batch)
+  await writeUpdateBatch(directory.demonstrationsFile, batch)
 }
 
 /** What a part of the supervised training works with. */
@@ -64,6 +67,10 @@ export interface ImitationTools {
   /** Where warm starts are kept; undefined: each is made. */
   readonly cache?: CheckpointCache | undefined
   readonly onProgress: Progress
+  /** Told of the episodes in which the policy is corrected. */
+  readonly onCorrection: Progress
+  /** Ends them. */
+  readonly signal: AbortSignal
   readonly log: (line: string) => void
 }
 
@@ -89,8 +96,7 @@ async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools
   const target = warmStartedDir(opened)
   const isLast = chunk + 1 === chunks
   if (chunk > 0 && !isLast && existsSync(join(target, manifestFile))) return { found: true }
-  const demonstrationsFile = demonstrationsFileIn(directory.batchesDir)
-  const settings = await settingsOf(opened, demonstrationsFile)
+  const settings = await settingsOf(opened)
   const key = cache === undefined || (chunk > 0 && !isLast) ? '' : await keyOf(opened, settings)
   if (chunk === 0 && cache !== undefined && (await cache.take(key, target))) {
     log(
@@ -99,10 +105,17 @@ async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools
     return { found: true }
   }
   const firstStep = Math.floor((settings.totalSteps * chunk) / chunks)
+  const fromCheckpointDir = chunk === 0 ? firstDir(opened) : warmDir(opened, chunk)
+  const isCorrected = chunk >= firstCorrected(config)
   const request = {
     ...settings,
-    demonstrationsFile,
-    fromCheckpointDir: chunk === 0 ? firstDir(opened) : warmDir(opened, chunk),
+    ...(isCorrected
+      ? {
+          demonstrationsFile: await correctionsFile(opened, chunk, fromCheckpointDir, tools),
+          planStart: firstStep,
+        }
+      : { demonstrationsFile: directory.demonstrationsFile }),
+    fromCheckpointDir,
     toCheckpointDir: isLast ? target : warmDir(opened, chunk + 1),
     firstStep,
     steps: Math.floor((settings.totalSteps * (chunk + 1)) / chunks) - firstStep,
@@ -112,11 +125,13 @@ async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools
   return { found: false }
 }
 
-async function settingsOf(opened: OpenRun, demonstrationsFile: string): Promise<WarmStartSettings> {
-  const { run, config } = opened
+async function settingsOf(opened: OpenRun): Promise<WarmStartSettings> {
+  const { run, config, directory } = opened
   const { chunks, batchTokens, epochs, learningRate, observationWeight } = config.warmStart
-  const { tokens } = await readUpdateBatch(demonstrationsFile)
-  const totalSteps = Math.max(chunks, Math.ceil((tokens.length * epochs) / batchTokens))
+  const { tokens } = await readUpdateBatch(directory.demonstrationsFile)
+  // Parts with corrections take as many steps as those without.
+  const allTokens = (tokens.length * chunks) / firstCorrected(config)
+  const totalSteps = Math.max(chunks, Math.ceil((allTokens * epochs) / batchTokens))
   return {
     version: 0,
     totalSteps,
@@ -129,14 +144,58 @@ async function settingsOf(opened: OpenRun, demonstrationsFile: string): Promise<
   }
 }
 
+/** The first part in which the policy is corrected; the number of parts where there is none. */
+function firstCorrected({ warmStart: { chunks, corrections } }: RunConfig): number {
+  return chunks - corrections
+}
+
+/** Demonstrations of all parts before that one. */
+function firstPlaceOf({ warmStart: { demonstrations, chunks } }: RunConfig, chunk: number): number {
+  return Math.floor((demonstrations * chunk) / chunks)
+}
+
+/** Plays the episodes of a part in which the policy that it begins from is corrected. @returns their file */
+async function correctionsFile(
+  opened: OpenRun,
+  chunk: number,
+  checkpointDir: string,
+  { onCorrection, signal }: Pick<ImitationTools, 'onCorrection' | 'signal'>,
+): Promise<string> {
+  const { config, directory } = opened
+  const file = directory.correctionsFile(chunk)
+  if (existsSync(file)) return file
+  const [from, to] = [firstPlaceOf(config, chunk), firstPlaceOf(config, chunk + 1)]
+  const chat = await openChat(checkpointDir)
+  const { threads, contextLength } = config.policy
+  const { createEmbeddedEngine, defaultMaxBatch } = await import('../policy/engines/embedded.ts')
+  const engine = await createEmbeddedEngine({ threads, contextLength, maxBatch: defaultMaxBatch })
+  try {
+    await engine.load(0, checkpointDir)
+    const places = (await placesOf(opened, to)).slice(from)
+    const onProgress = (done: number) => onCorrection(done, places.length)
+    const episodes = await collectCorrections(
+      opened,
+      places,
+      { engine, version: 0, chat },
+      onProgress,
+      signal,
+    )
+    await writeUpdateBatch(file, demonstrationBatch(episodes, chat, config.policy))
+  } finally {
+    await engine.close()
+  }
+  return file
+}
+
 function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<string> {
   const { config, directory } = opened
   return warmStartKey({
     settings,
     firstDir: firstDir(opened),
-    demonstrationsFile: demonstrationsFileIn(directory.batchesDir),
+    demonstrationsFile: directory.demonstrationsFile,
     chunks: config.warmStart.chunks,
     threads: config.policy.threads,
+    corrected: config.warmStart.corrections === 0 ? undefined : config,
   })
 }
 
@@ -164,10 +223,6 @@ function firstDir(opened: OpenRun): string {
 
 function warmDir({ directory }: OpenRun, chunk: number): string {
   return join(directory.checkpointsDir, `warm-${chunk}`)
-}
-
-function demonstrationsFileIn(batchesDir: string): string {
-  return join(batchesDir, 'demonstrations.safetensors')
 }
 
 function adamwOf({ learning: { beta1, beta2, epsilon, weightDecay, gradientClip } }: RunConfig) {

@@ -71,6 +71,12 @@ function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
       value: warmStart.chunks,
       message: `at most warmStart.demonstrations (${warmStart.demonstrations})`,
     })
+  if (warmStart.corrections >= warmStart.chunks)
+    found.push({
+      path: ['warmStart', 'corrections'],
+      value: warmStart.corrections,
+      message: `less than warmStart.chunks (${warmStart.chunks})`,
+    })
   return found
 }
 

@@ -218,6 +218,11 @@ const warmStartSchema = z.strictObject({
       'Which instances of a split are demonstrated: `first`, those that training plays first, or `last`, counted from the end of the split, so that training plays others as long as the split has them.',
     ),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
+  corrections: amount(9_999)
+    .default(0)
+    .describe(
+      'How many of the last parts correct the policy: it plays their episodes together with the expert, and what the expert says is imitated, so that the policy learns the way on from mistakes of its own (DAgger, arXiv 1011.0686). Where the expert of a task cannot join an episode, its demonstrations are as in the other parts.',
+    ),
 })
 
 const trainingSchema = z.strictObject({

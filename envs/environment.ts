@@ -61,6 +61,14 @@ export interface Demonstration {
   readonly mistakes?: readonly number[]
 }
 
+/** An expert that watches an episode which others play too, and says what it would do next. */
+export interface Adviser {
+  /** Takes in what a reset or a step gave. @param action what was done before; absent after a reset */
+  see(observation: Observation, action?: AssistantMessage): void
+  /** Its action here, to be imitated; undefined where it sees no way on. */
+  advise(): AssistantMessage | undefined
+}
+
 /** A page that is being served; close it when it is no longer needed. */
 export interface ServedPage {
   readonly url: string
@@ -82,6 +90,8 @@ export interface Task {
    * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws, draws anew in each
    */
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
+  /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
+  advise?(): Adviser
   /**
    * Lets a person play in a browser, on a page of this machine only.
    * @param instances the first one, and those that follow it

@@ -33,11 +33,18 @@ export interface RunDirectory {
   /** Of a policy that is trained as an adapter. */
   readonly baseDir: string
   readonly batchesDir: string
+  /** What the warm start imitates. */
+  readonly demonstrationsFile: string
+  /** What one of its parts imitates that corrects the policy. */
+  correctionsFile(part: number): string
   /** The batch of one update. */
   batchFile(step: number): string
   /** What the update found of each token of the batch. */
   tokenFile(step: number): string
 }
+
+/** Names of the files that a warm start imitates. */
+export const imitatedFile = /^(demonstrations|corrections-\d+)\.safetensors$/
 
 /** The paths of a home directory, absolute. */
 export interface Home {
@@ -82,6 +89,8 @@ export function homeAt(directory: string): Home {
         checkpointDir: (version) => join(checkpointsDir, String(version)),
         baseDir: join(checkpointsDir, 'base'),
         batchesDir,
+        demonstrationsFile: join(batchesDir, 'demonstrations.safetensors'),
+        correctionsFile: (part) => join(batchesDir, `corrections-${part}.safetensors`),
         batchFile: (step) => join(batchesDir, `${step}.safetensors`),
         tokenFile: (step) => join(batchesDir, `${step}.tokens.safetensors`),
       }

@@ -50,9 +50,11 @@ export async function warmStart(
   const trainer = createTrainer({ threads: config.policy.threads })
   const log = (line: string) => console.error(line)
   const cache = checkpointCache(warmStartsFolder(), { log })
-  const tools = { trainerOf: () => trainer, cache, onProgress: () => undefined, log }
+  const { signal } = new AbortController()
+  const progress = { onProgress: () => undefined, onCorrection: () => undefined }
+  const tools = { trainerOf: () => trainer, cache, ...progress, signal, log }
   try {
-    await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
+    await prepareWarmStart(run.opened, () => undefined, signal)
     for (let chunk = 0; chunk < config.warmStart.chunks; chunk++) await imitate(run.opened, chunk, tools)
   } finally {
     await trainer.close()

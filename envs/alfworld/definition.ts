@@ -12,6 +12,7 @@ import {
   type TaskOptions,
 } from '../environment.ts'
 import type { Library } from '../library.ts'
+import { adviserOf } from './adviser.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, householdDialect, officialDialect } from './dialect.ts'
@@ -69,6 +70,7 @@ function openTask(
         ? demonstrateByWalkthrough(source)
         : demonstrateByExpert(source, dialect, settings.demonstrationTurns, settings, take)
     },
+    ...(settings.demonstrations === 'expert' ? { advise: () => adviserOf(dialect, settings) } : {}),
     close: async () => {},
   }
 }

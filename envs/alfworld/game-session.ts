@@ -6,6 +6,7 @@
  * - Commands reach the game as the agent wrote them; one that does nothing is not invalid.
  * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
  */
+import type { ToolCall } from '../../messages/message.ts'
 import { type AgentTool, quoted, textTool } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
 import { ToolSession } from '../tool-session.ts'
@@ -26,10 +27,23 @@ interface Play {
 
 export const toolName = 'take_action'
 
+/** Stands between an observation and the commands that work, where they are shown. */
+const beforeAdmissible = '\nYou can: '
+
+/** The observation in a message of a session, without the commands that work. */
+export function observationIn(content: string): string {
+  return content.split(beforeAdmissible)[0] ?? ''
+}
+
+/** The command that a call plays; undefined where it plays none. */
+export function commandOf({ name, arguments: given }: ToolCall): string | undefined {
+  return name === toolName && typeof given.action === 'string' ? given.action : undefined
+}
+
 /** A session that plays one game after another. */
 export function createSession({ openInstance, systemPrompt, showAdmissible }: SessionOptions): Environment {
   const shown = ({ observation, admissible }: GameState) =>
-    showAdmissible ? `${observation}\nYou can: ${admissible.join(', ')}.` : observation
+    showAdmissible ? `${observation}${beforeAdmissible}${admissible.join(', ')}.` : observation
   const takeAction: AgentTool<Play> = textTool({
     name: toolName,
     description: 'Plays one command in the household and returns what happens.',

@@ -202,6 +202,16 @@ describe('warm start', () => {
     expect(actions).toBeLessThan(2)
   })
 
+  test('a chunk with a file of its own begins with the first of its demonstrations', async () => {
+    const lossOf = async (name: string, changes: Partial<WarmStartRequest>) => {
+      const request = warmStart({ ...changes, steps: 1, toCheckpointDir: at(name) })
+      return (await trainer.warmStart(request)).loss
+    }
+    const first = await lossOf('plan-0', {})
+    expect(await lossOf('plan-20', { firstStep: 20, planStart: 20 })).toBe(first)
+    expect(await lossOf('plan-21', { firstStep: 21 })).not.toBe(first)
+  })
+
   test('a warm start in one chunk and in three give the same weights and moments', async () => {
     const chunk = { steps: 20 }
     await trainer.warmStart(warmStart({ ...chunk, toCheckpointDir: at('a1') }))

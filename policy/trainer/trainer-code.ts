@@ -17,20 +17,28 @@ let known: Promise<string> | undefined
 
 /** A name for both; the code is read once per process. */
 export function trainerCode(): Promise<string> {
-  known ??= nameOfCode()
+  known ??= nameOfTraining()
   return known
 }
 
 /** The versions of dependencies are in `package.json`. */
-async function nameOfCode(): Promise<string> {
+async function nameOfTraining(): Promise<string> {
+  const code = await codeOf(rooms)
+  const processor = [cpus()[0]?.model ?? '', arch(), platform(), process.versions.v8]
+  return createHash('sha256')
+    .update(JSON.stringify([code, ...processor]))
+    .digest('hex')
+}
+
+/** A name for the code of folders, and for the versions of what it depends on. */
+export async function codeOf(folders: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(await readFile(join(packageRoot, 'package.json')))
-  for (const room of rooms) {
+  for (const room of folders) {
     const folder = join(import.meta.dirname, '..', '..', room)
     const files = (await readdir(folder, { recursive: true })).filter(isCode).sort()
     for (const file of files) hash.update(`\0${room}/${file}\0`).update(await readFile(join(folder, file)))
   }
-  const processor = [cpus()[0]?.model ?? '', arch(), platform(), process.versions.v8]
-  return hash.update(JSON.stringify(processor)).digest('hex')
+  return hash.digest('hex')
 }
 
 function isCode(file: string): boolean {

@@ -102,6 +102,8 @@ export interface WarmStartRequest {
   readonly firstStep: number
   /** Steps of this chunk. */
   readonly steps: number
+  /** The step that takes the first demonstrations of the file, where the chunk has one of its own; absent: 0. */
+  readonly planStart?: number | undefined
   /** Steps of the whole warm start, for the learning rate's course. */
   readonly totalSteps: number
   /** A step takes demonstrations until they hold this many tokens. */

@@ -26,15 +26,21 @@ export async function runWarmStart(
   onProgress: Progress,
 ): Promise<WarmStartStatistics> {
   const start = performance.now()
-  const { toCheckpointDir, version, firstStep, steps, optimizer } = request
+  const { toCheckpointDir, version, firstStep, steps, planStart = 0, optimizer } = request
   const finished = await finishedResult(toCheckpointDir, version, warmStartStatisticsSchema)
   if (finished !== undefined) return { ...finished, seconds: (performance.now() - start) / 1000 }
   const policy = await memory.take(request.fromCheckpointDir, 'supervised')
   const batch = await readTrainingBatch(request.demonstrationsFile, policy.architecture)
-  const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps)
+  const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps - planStart)
   const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
   for (let step = firstStep; step < firstStep + steps; step++) {
-    const { loss, actionTokens, tokens } = await imitate(graphs, policy, batch, plan[step] ?? [], request)
+    const { loss, actionTokens, tokens } = await imitate(
+      graphs,
+      policy,
+      batch,
+      plan[step - planStart] ?? [],
+      request,
+    )
     totals.gradientNorm = await policy.step(graphs, optimizer, learningRateAt(step, request))
     totals.loss += loss / steps
     totals.lastLoss = loss

@@ -1,0 +1,162 @@
+/**
+ * Corrections: what an expert says in episodes that the policy plays with it, so that its way on from the policy's own mistakes is
+ * imitated.
+ * Source: dataset aggregation (DAgger), arXiv 1011.0686. There the expert names its action in every state; here in those where it is
+ * its turn, so that an episode stays one sequence.
+ *
+ * Invariants
+ * - [CORRECTIONS-1] What the policy did and the expert would not have done there is played, not imitated.
+ * - [CORRECTIONS-2] The same configuration and checkpoint give the same corrections, in the same order.
+ * - An instance whose task has no adviser is demonstrated as it is without the policy.
+ */
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Adviser, Environment, InstanceId } from '../envs/environment.ts'
+import { seedOf, uniforms } from '../identity/identity.ts'
+import type { AssistantMessage } from '../messages/message.ts'
+import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
+import type { Engine } from '../policy/engines/engine.ts'
+import {
+  type DemonstratedEpisode,
+  type DemonstrationPlace,
+  demonstrate,
+  demonstratedAt,
+} from './demonstrations.ts'
+import type { OpenRun } from './open-runs.ts'
+
+/** Episodes in progress at once, so that the engine computes their turns together. */
+const atOnce = 32
+/** Each episode draws which share of its turns is the policy's: some stay near the expert's way, some far from it. */
+const shares = { least: 0.2, most: 0.9 }
+/** Near what it does when it is measured, which is what is to be corrected. */
+const temperature = 0.3
+
+/** A policy that plays. */
+export interface CorrectedPolicy {
+  readonly engine: Engine
+  readonly version: number
+  readonly chat: Chat
+}
+
+/**
+ * Plays an episode at each place, the policy and the expert in turns that are drawn.
+ * @param onProgress called after each episode
+ * @param signal ends it between two turns
+ */
+export async function collectCorrections(
+  run: OpenRun,
+  places: readonly DemonstrationPlace[],
+  policy: CorrectedPolicy,
+  onProgress: (done: number) => void,
+  signal: AbortSignal,
+): Promise<readonly DemonstratedEpisode[]> {
+  const episodes: (DemonstratedEpisode | undefined)[] = places.map(() => undefined)
+  const waiting = places.entries()
+  let done = 0
+  async function playOn(): Promise<void> {
+    for (const [at, place] of waiting) {
+      episodes[at] = await correct(run, place, policy, signal)
+      onProgress(++done)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, playOn))
+  return episodes.filter((episode) => episode !== undefined)
+}
+
+async function correct(
+  run: OpenRun,
+  place: DemonstrationPlace,
+  policy: CorrectedPolicy,
+  signal: AbortSignal,
+): Promise<DemonstratedEpisode | undefined> {
+  signal.throwIfAborted()
+  const found = await demonstratedAt(run, place)
+  const adviser = found?.task.advise?.()
+  if (found === undefined || adviser === undefined) return await demonstrate(run, place)
+  const environment = await found.task.create()
+  const key = `correction ${place.index} ${place.position}`
+  const play: Play = {
+    ...{ environment, adviser, policy, key, signal },
+    instance: found.instance,
+    seed: seedOf(run.config.seed, found.name, found.instance, 'corrections', place.position),
+    limits: { ...run.config.rollout, ...run.config.policy },
+    turnLimit: run.config.tasks[place.index]?.turnLimit ?? (await run.task(place.index)).definition.turnLimit,
+  }
+  try {
+    const steps = await playTogether(play)
+    return steps.some(({ mistake }) => mistake !== true) ? { tools: environment.tools, steps } : undefined
+  } finally {
+    policy.engine.release(key)
+    await environment.close()
+  }
+}
+
+interface Play {
+  readonly environment: Environment
+  readonly adviser: Adviser
+  readonly policy: CorrectedPolicy
+  readonly key: string
+  readonly instance: InstanceId
+  readonly seed: number
+  readonly turnLimit: number
+  readonly limits: { readonly maxTokensPerTurn: number; readonly contextLength: number }
+  readonly signal: AbortSignal
+}
+
+/** @returns what was played until the end, the turn limit, a full context, or until the expert sees no way on */
+async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
+  const { environment, adviser, policy, instance, seed, turnLimit, limits, signal } = play
+  const draw = uniforms(seed)
+  const share = shares.least + (shares.most - shares.least) * draw()
+  const steps: DemonstrationStep[] = []
+  const borders: number[] = []
+  let context = new Int32Array(0)
+  let seen = await environment.reset(instance)
+  adviser.see(seen)
+  for (let done = false; !done && steps.length < turnLimit; ) {
+    signal.throwIfAborted()
+    const advice = adviser.advise()
+    if (advice === undefined) return steps
+    const { messages } = seen
+    const tools = steps.length === 0 ? environment.tools : undefined
+    const prompt = joined(context, policy.chat.encodeTurn(context, messages, tools))
+    if (prompt.length + limits.maxTokensPerTurn > limits.contextLength) return steps
+    const isPolicys = draw() < share
+    const own = isPolicys ? await sampled(play, prompt, borders, steps.length) : undefined
+    const mistake = own !== undefined && !isDeepStrictEqual(own, advice)
+    const action = mistake ? own : advice
+    steps.push({ messages, action, mistake })
+    borders.push(prompt.length)
+    context = joined(prompt, policy.chat.encodeAssistant(action))
+    const after = await environment.step(action)
+    adviser.see(after, action)
+    seen = after
+    done = after.done
+  }
+  return steps
+}
+
+/** The policy's action; undefined where it cannot be read, which no environment hears of. */
+async function sampled(
+  { policy: { engine, version, chat }, key, seed, limits, signal }: Play,
+  context: Int32Array,
+  borders: readonly number[],
+  turn: number,
+): Promise<AssistantMessage | undefined> {
+  const request = {
+    ...{ cacheKey: key, context, borders: [...borders], version, temperature },
+    maxNewTokens: limits.maxTokensPerTurn,
+    stopTokens: chat.stopTokens,
+    seed: seedOf(seed, turn),
+  }
+  const { tokens } = await engine.sample(request, signal)
+  const { message, problems } = chat.parseAction(tokens)
+  return problems.length === 0 ? message : undefined
+}
+
+function joined(left: Int32Array, right: Int32Array): Int32Array<ArrayBuffer> {
+  const both = new Int32Array(left.length + right.length)
+  both.set(left)
+  both.set(right, left.length)
+  return both
+}
