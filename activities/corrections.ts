@@ -73,14 +73,16 @@ async function correct(
   const found = await demonstratedAt(run, place)
   const adviser = found?.task.advise?.()
   if (found === undefined || adviser === undefined) return await demonstrate(run, place)
+  const { config } = run
   const environment = await found.task.create()
   const key = `correction ${place.index} ${place.position}`
   const play: Play = {
     ...{ environment, adviser, policy, key, signal },
     instance: found.instance,
-    seed: seedOf(run.config.seed, found.name, found.instance, 'corrections', place.position),
-    limits: { ...run.config.rollout, ...run.config.policy },
-    turnLimit: run.config.tasks[place.index]?.turnLimit ?? (await run.task(place.index)).definition.turnLimit,
+    seed: seedOf(config.seed, found.name, found.instance, 'corrections', place.position),
+    maxTokensPerTurn: config.rollout.maxTokensPerTurn,
+    contextLength: config.policy.contextLength,
+    turnLimit: config.tasks[place.index]?.turnLimit ?? (await run.task(place.index)).definition.turnLimit,
   }
   try {
     const steps = await playTogether(play)
@@ -99,13 +101,14 @@ interface Play {
   readonly instance: InstanceId
   readonly seed: number
   readonly turnLimit: number
-  readonly limits: { readonly maxTokensPerTurn: number; readonly contextLength: number }
+  readonly maxTokensPerTurn: number
+  readonly contextLength: number
   readonly signal: AbortSignal
 }
 
 /** @returns what was played until the end, the turn limit, a full context, or until the expert sees no way on */
 async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
-  const { environment, adviser, policy, instance, seed, turnLimit, limits, signal } = play
+  const { environment, adviser, policy, instance, seed, turnLimit, signal } = play
   const draw = uniforms(seed)
   const share = shares.least + (shares.most - shares.least) * draw()
   const steps: DemonstrationStep[] = []
@@ -120,7 +123,7 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
     const prompt = joined(context, policy.chat.encodeTurn(context, messages, tools))
-    if (prompt.length + limits.maxTokensPerTurn > limits.contextLength) return steps
+    if (prompt.length + play.maxTokensPerTurn > play.contextLength) return steps
     const isPolicys = draw() < share
     const own = isPolicys ? await sampled(play, prompt, borders, steps.length) : undefined
     const mistake = own !== undefined && !isDeepStrictEqual(own, advice)
@@ -138,14 +141,14 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
 
 /** The policy's action; undefined where it cannot be read, which no environment hears of. */
 async function sampled(
-  { policy: { engine, version, chat }, key, seed, limits, signal }: Play,
+  { policy: { engine, version, chat }, key, seed, maxTokensPerTurn, signal }: Play,
   context: Int32Array,
   borders: readonly number[],
   turn: number,
 ): Promise<AssistantMessage | undefined> {
   const request = {
     ...{ cacheKey: key, context, borders: [...borders], version, temperature },
-    maxNewTokens: limits.maxTokensPerTurn,
+    maxNewTokens: maxTokensPerTurn,
     stopTokens: chat.stopTokens,
     seed: seedOf(seed, turn),
   }
