@@ -5,7 +5,9 @@
  * - It is a cache over the store: a context that is not here, or not at the asked turn, is read again.
  * - It is bounded; the least recently extended contexts go first.
  */
+
 import type { EpisodeId } from '../identity/identity.ts'
+import { grownContext } from '../policy/chat/grown-context.ts'
 import type { EpisodeContext } from '../storage/actions.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -30,12 +32,9 @@ export function createContexts(store: Pick<Store, 'actions'>): Contexts {
     },
 
     extend(episode, turn, context, action) {
-      const { length } = context.tokens
-      const tokens = new Int32Array(length + action.length)
-      tokens.set(context.tokens)
-      tokens.set(action, length)
+      const tokens = grownContext(context.tokens, action)
       known.delete(episode)
-      known.set(episode, { turns: turn + 1, tokens, borders: [...context.borders, length] })
+      known.set(episode, { turns: turn + 1, tokens, borders: [...context.borders, context.tokens.length] })
       for (const oldest of known.keys()) {
         if (known.size <= capacity) break
         known.delete(oldest)

@@ -15,6 +15,7 @@ import type { Adviser, Environment, InstanceId } from '../envs/environment.ts'
 import { seedOf, uniforms } from '../identity/identity.ts'
 import type { AssistantMessage } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
+import { grownContext } from '../policy/chat/grown-context.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import {
   type DemonstratedEpisode,
@@ -25,7 +26,7 @@ import {
 import type { OpenRun } from './open-runs.ts'
 
 /** Episodes in progress at once, so that the engine computes their turns together. */
-const atOnce = 32
+export const correctedAtOnce = 32
 /** Each episode draws which share of its turns is the policy's: some stay near the expert's way, some far from it. */
 const shares = { least: 0.2, most: 0.9 }
 /** Near what it does when it is measured, which is what is to be corrected. */
@@ -59,7 +60,7 @@ export async function collectCorrections(
       onProgress(++done)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, playOn))
+  await Promise.all(Array.from({ length: correctedAtOnce }, playOn))
   return episodes.filter((episode) => episode !== undefined)
 }
 
@@ -122,7 +123,7 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     if (advice === undefined) return steps
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
-    const prompt = joined(context, policy.chat.encodeTurn(context, messages, tools))
+    const prompt = grownContext(context, policy.chat.encodeTurn(context, messages, tools))
     if (prompt.length + play.maxTokensPerTurn > play.contextLength) return steps
     const isPolicys = draw() < share
     const own = isPolicys ? await sampled(play, prompt, borders, steps.length) : undefined
@@ -130,7 +131,7 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     const action = mistake ? own : advice
     steps.push({ messages, action, mistake })
     borders.push(prompt.length)
-    context = joined(prompt, policy.chat.encodeAssistant(action))
+    context = grownContext(prompt, policy.chat.encodeAssistant(action))
     const after = await environment.step(action)
     adviser.see(after, action)
     seen = after
@@ -155,11 +156,4 @@ async function sampled(
   const { tokens } = await engine.sample(request, signal)
   const { message, problems } = chat.parseAction(tokens)
   return problems.length === 0 ? message : undefined
-}
-
-function joined(left: Int32Array, right: Int32Array): Int32Array<ArrayBuffer> {
-  const both = new Int32Array(left.length + right.length)
-  both.set(left)
-  both.set(right, left.length)
-  return both
 }

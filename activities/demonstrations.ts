@@ -77,7 +77,7 @@ export async function placesOf(run: OpenRun, count: number): Promise<readonly De
   })
 }
 
-/** The instance at a place, and how often it was demonstrated before; undefined where the task has no expert or no such split. */
+/** The instance at a place, and how often it was demonstrated before; undefined where the task has no such split. */
 export async function demonstratedAt(run: OpenRun, { index, position }: DemonstrationPlace) {
   const { task } = await run.demonstrationTask(index)
   const { task: name, split: wanted = 'train' } = run.config.tasks[index] ?? {}

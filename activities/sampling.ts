@@ -13,6 +13,7 @@
 
 import { type EpisodeId, type RunId, yieldsToTraining } from '../identity/identity.ts'
 import { actionSummary } from '../messages/action-summary.ts'
+import { grownContext } from '../policy/chat/grown-context.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
@@ -70,9 +71,7 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
       if (before.length + prompt.length + request.maxTokens > config.policy.contextLength)
         return { kind: 'context_full' }
       const version = request.version === 'current' ? await currentVersion(run) : request.version
-      const context = new Int32Array(before.length + prompt.length)
-      context.set(before)
-      context.set(prompt, before.length)
+      const context = grownContext(before, prompt)
       const { signal, attempt } = callInProgress()
       const asked = {
         id: `${episode}/t${turn}-${attempt}`,

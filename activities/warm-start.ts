@@ -20,7 +20,7 @@ import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import { initializeAdapter } from '../policy/trainer/initial-adapter.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
-import { collectCorrections } from './corrections.ts'
+import { collectCorrections, correctedAtOnce } from './corrections.ts'
 import { collectDemonstrations, demonstrationBatch, placesOf } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 import type { OpenRun } from './open-runs.ts'
@@ -167,8 +167,8 @@ async function correctionsFile(
   const [from, to] = [firstPlaceOf(config, chunk), firstPlaceOf(config, chunk + 1)]
   const chat = await openChat(checkpointDir)
   const { threads, contextLength } = config.policy
-  const { createEmbeddedEngine, defaultMaxBatch } = await import('../policy/engines/embedded.ts')
-  const engine = await createEmbeddedEngine({ threads, contextLength, maxBatch: defaultMaxBatch })
+  const { createEmbeddedEngine } = await import('../policy/engines/embedded.ts')
+  const engine = await createEmbeddedEngine({ threads, contextLength, maxBatch: correctedAtOnce })
   try {
     await engine.load(0, checkpointDir)
     const places = (await placesOf(opened, to)).slice(from)

@@ -12,6 +12,7 @@ import { drawVersion } from '../../learning/cross-policy.ts'
 import { instanceOrder } from '../../learning/instance-order.ts'
 import type { Outcome } from '../../learning/outcome.ts'
 import { finalReward } from '../../learning/reward.ts'
+import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
 
@@ -59,7 +60,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     told = tools
     const maxNewTokens = config.rollout.maxTokensPerTurn
     if (context.length + prompt.length + maxNewTokens > config.policy.contextLength) return 'context_limit'
-    const before = joined(context, prompt)
+    const before = grownContext(context, prompt)
     const sampled = await serving.sample(run, {
       cacheKey: id,
       context: before,
@@ -72,7 +73,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     })
     const { message, problems } = chat.parseAction(sampled.tokens)
     borders.push(before.length)
-    context = joined(before, sampled.tokens)
+    context = grownContext(before, sampled.tokens)
     const step = answerToUnreadable(problems) ?? (await environment.step(message))
     const invalid = step.invalid === true
     turns.push({ prompt, sampled, invalid, problems: problems.length, paid: step.reward, state })
@@ -152,11 +153,4 @@ function trajectoryOf(
     cutOff: turns.filter(({ sampled }) => sampled.finish === 'length').length,
     messages: [],
   }
-}
-
-function joined(left: Int32Array, right: Int32Array): Int32Array<ArrayBuffer> {
-  const both = new Int32Array(left.length + right.length)
-  both.set(left)
-  both.set(right, left.length)
-  return both
 }

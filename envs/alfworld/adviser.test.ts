@@ -11,8 +11,7 @@ test.each([false, true])(
     for (let index = 0; index < 20; index++) {
       const instance = task.instanceAt('train', index)
       const adviser = task.advise?.()
-      let seen = await environment.reset(instance)
-      adviser?.see(seen)
+      adviser?.see(await environment.reset(instance))
       const actions: Demonstration['actions'][number][] = []
       for (let done = false; !done; ) {
         const action = adviser?.advise()
@@ -20,7 +19,6 @@ test.each([false, true])(
         const after = await environment.step(action)
         adviser?.see(after, action)
         actions.push(action)
-        seen = after
         done = after.done
       }
       expect(actions).toEqual((await task.demonstrate?.(instance))?.actions)

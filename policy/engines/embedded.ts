@@ -42,7 +42,7 @@ const defaultCacheBytes = 512 * 2 ** 20
 /** Several versions are loaded at once. */
 const defaultHeldByEach = 64 * 2 ** 20
 /** More than are in flight at once on any machine of today; more than that take turns. */
-export const defaultMaxBatch = 64
+const defaultMaxBatch = 64
 
 /** The engine in the policy worker. */
 export const embeddedEngine: EngineDefinition = {
