@@ -85,11 +85,11 @@ export function metricsPlace({ metricsPort: port, metricsHost: host }: MetricsFl
   return port === undefined ? undefined : { port, host, token: token === '' ? undefined : token }
 }
 
-/** A number above 0, e.g. 4e14. @throws InvalidArgumentError */
+/** A number above 0, e.g. 2e14. @throws InvalidArgumentError */
 export function positiveNumber(text: string): number {
   const number = Number(text)
   if (Number.isFinite(number) && number > 0) return number
-  throw new InvalidArgumentError('Use a number above 0, such as 2000 or 4e14.')
+  throw new InvalidArgumentError('Use a number above 0, such as 2000 or 2e14.')
 }
 
 /** A port. @throws InvalidArgumentError */

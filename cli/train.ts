@@ -96,7 +96,7 @@ Examples:
   $ perdure train --set training.updates=30 --set rollout.groupSize=16
   $ perdure train examples/alfworld.yaml --set tasks.0.data=/data/alfworld --dry-run
   $ perdure train examples/five-tasks.yaml --data /data
-  $ perdure train --dry-run --flops 4e14 --tokens-per-second 2000 --price 5`,
+  $ perdure train --dry-run --flops 2e14 --tokens-per-second 2000 --price 5`,
     )
     .action(async (file: string | undefined, options: TrainOptions) => {
       const given = file ?? defaultConfigFile

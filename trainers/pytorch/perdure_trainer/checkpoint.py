@@ -126,8 +126,9 @@ def read_model(folder: str, ranks: Ranks, options: ModelOptions) -> tuple[Policy
         model = Policy(shape, options.checkpoint_activations)
         if base is not None:
             adapt(model, AdapterShape.of(texts[_ADAPTER_CONFIG], os.path.join(folder, _ADAPTER_CONFIG)))
+    # Inputs stay as they are: positions are float32, and what is computed again in the backward pass would not be converted again.
     computing = MixedPrecisionPolicy(
-        param_dtype=None if options.dtype == torch.float32 else options.dtype, reduce_dtype=torch.float32
+        param_dtype=None if options.dtype == torch.float32 else options.dtype, reduce_dtype=torch.float32, cast_forward_inputs=False
     )
     for layer in model.model.layers:
         fully_shard(layer, mesh=ranks.mesh, mp_policy=computing)

@@ -48,6 +48,10 @@ class TensorFile:
             raise TrainerFault(fault, f"{path}: no safetensors file: {error}") from error
         self._data = 8 + length
 
+    @property
+    def names(self) -> list[str]:
+        return list(self._entries)
+
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 

@@ -1,17 +1,24 @@
-"""The parts of the trainer that need neither ranks nor a checkpoint. Numbers are worked out by hand."""
+"""The parts of the trainer that need no other rank. Numbers are worked out by hand."""
 
 import math
 import os
 import sys
 import tempfile
 import unittest
+from types import SimpleNamespace
 
 import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "bench"))
+
+from gpu import SMALL, draw_checkpoint  # noqa: E402
 
 from perdure_trainer.adamw import Moments, adamw_step  # noqa: E402
 from perdure_trainer.batch import Batch, divided, micro_batches  # noqa: E402
+from perdure_trainer.checkpoint import ModelOptions, read_model  # noqa: E402
 from perdure_trainer.draws import seed_of, shuffled, uniforms  # noqa: E402
 from perdure_trainer.faults import TrainerFault  # noqa: E402
 from perdure_trainer.objective import Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
@@ -125,6 +132,24 @@ class Batches(unittest.TestCase):
         # Spans of 5, 3 and 1: what is before the last counted token.
         self.assertEqual([tuple(micro.tokens.shape) for micro in micros], [(1, 5), (2, 3)])
         self.assertEqual([micro.sources.tolist() for micro in micros], [[2, 5], [12, 14]])
+
+
+class Models(unittest.TestCase):
+    def test_positions_stay_float32_in_a_model_that_computes_in_bfloat16_also_when_it_is_computed_again(self) -> None:
+        dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        seen = []
+        with tempfile.TemporaryDirectory() as folder:
+            start = os.path.join(folder, "0")
+            draw_checkpoint(start, SMALL, None, "cpu")
+            alone = SimpleNamespace(rank=0, count=1, device=torch.device("cpu"), mesh=init_device_mesh("cpu", (1,)))
+            model, _, _ = read_model(start, alone, ModelOptions(torch.bfloat16, True))
+            for layer in model.model.layers:
+                layer.self_attn.register_forward_pre_hook(lambda _, given: seen.append([each.dtype for each in given]))
+            rows = torch.arange(5)
+            model(torch.arange(6)[None], rows, rows + 1, 1.0, False)[0].sum().backward()
+        dist.destroy_process_group()
+        # Of each layer forward, and again backward.
+        self.assertEqual(seen, [[torch.bfloat16, torch.float32, torch.float32]] * 2 * SMALL["num_hidden_layers"])
 
 
 class Files(unittest.TestCase):
