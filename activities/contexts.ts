@@ -5,7 +5,6 @@
  * - It is a cache over the store: a context that is not here, or not at the asked turn, is read again.
  * - It is bounded; the least recently extended contexts go first.
  */
-
 import type { EpisodeId } from '../identity/identity.ts'
 import { grownContext } from '../policy/chat/grown-context.ts'
 import type { EpisodeContext } from '../storage/actions.ts'

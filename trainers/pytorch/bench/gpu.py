@@ -22,7 +22,6 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
 
 import torch
 
@@ -30,6 +29,7 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, _PACKAGE)
 
 from perdure_trainer.adapter import AdapterShape, adapt, is_of_adapter, name_in_file  # noqa: E402
+from perdure_trainer.checkpoint import manifest_text  # noqa: E402
 from perdure_trainer.decoder import Policy, Shape  # noqa: E402
 from perdure_trainer.tensor_file import Slot, TensorFile, write_tensors  # noqa: E402
 
@@ -86,8 +86,7 @@ def draw_checkpoint(folder: str, config: dict, lora: dict | None, device: str) -
     _write_checkpoint(base, config, "model.safetensors", [slot for of_adapter, slot in slots if not of_adapter], {}, {})
     if lora is None:
         return
-    with open(os.path.join(base, "manifest.json"), "rb") as file:
-        of_base = {"base": {"folder": "base", "sha256": hashlib.sha256(file.read()).hexdigest()}}
+    of_base = {"base": {"folder": "base", "sha256": hashlib.sha256(manifest_text(base).encode()).hexdigest()}}
     texts = {"adapter_config.json": json.dumps(lora)}
     own = [slot for of_adapter, slot in slots if of_adapter]
     _write_checkpoint(os.path.join(folder, "0"), config, "adapter_model.safetensors", own, texts, of_base)
@@ -106,8 +105,8 @@ def _write_checkpoint(folder: str, config: dict, weights: str, slots: list[Slot]
         json.dump({"format": "perdure-checkpoint-1", **of_base, "files": files}, file)
 
 
-def _draw_batch(path: str, vocabulary: int, lengths: list[int], turn: int) -> tuple[list[int], list[int]]:
-    """Episodes whose turns have `turn` tokens, a quarter of them sampled. Returns for each its tokens, and how many were sampled."""
+def _draw_batch(path: str, vocabulary: int, lengths: list[int], turn: int) -> int:
+    """Writes episodes whose turns have `turn` tokens, a quarter of them sampled. Returns how many were sampled."""
     torch.manual_seed(2)
     total = sum(lengths)
     place = torch.cat([torch.arange(length) for length in lengths])
@@ -124,21 +123,7 @@ def _draw_batch(path: str, vocabulary: int, lengths: list[int], turn: int) -> tu
     }
     slots = [Slot(name, each.dtype, tuple(each.shape), lambda each=each: each) for name, each in tensors.items()]
     write_tensors(path, slots, {"format": "perdure-update-batch-1"})
-    return lengths, [int(part.sum()) for part in mask.split(lengths)]
-
-
-@dataclass
-class _Told:
-    """What the trainer told of an update."""
-
-    result: dict
-    moments: list[float] = field(default_factory=list)  # seconds at which each micro-batch was done
-
-    @property
-    def gradient_seconds(self) -> float:
-        """From the first micro-batch to the last, for all of them."""
-        count = len(self.moments)
-        return (self.moments[-1] - self.moments[0]) * count / (count - 1)
+    return int(mask.sum())
 
 
 class _Trainer:
@@ -150,10 +135,11 @@ class _Trainer:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self._ask("hello", {"threads": os.cpu_count()})
 
-    def update(self, **params: object) -> _Told:
+    def update(self, **params: object) -> list[float]:
+        """Makes an update. Returns the seconds at which each micro-batch was done."""
         return self._ask("update", params)
 
-    def _ask(self, method: str, params: dict) -> _Told:
+    def _ask(self, method: str, params: dict) -> list[float]:
         process = self._process
         process.stdin.write(json.dumps({"id": 0, "method": method, "params": params}) + "\n")
         process.stdin.flush()
@@ -163,7 +149,7 @@ class _Trainer:
             if "progress" not in answer:
                 if "error" in answer:
                     raise RuntimeError(answer["error"]["message"])
-                return _Told(answer["result"], moments)
+                return moments
             moments.append(time.monotonic())
         raise RuntimeError(f"the trainer ended with {process.wait()}")
 
@@ -197,8 +183,7 @@ def _apart(mine: str, theirs: str) -> float:
 
 
 def _digest(folder: str) -> str:
-    with open(os.path.join(folder, "model.safetensors"), "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return json.loads(manifest_text(folder))["files"]["model.safetensors"]["sha256"]
 
 
 def measure_agreement(directory: str, device: str) -> list[dict]:
@@ -234,13 +219,13 @@ def measure_agreement(directory: str, device: str) -> list[dict]:
     return found
 
 
-def _operations(config: dict, lengths: list[int], sampled: list[int], is_adapter: bool) -> float:
+def _operations(config: dict, lengths: list[int], sampled: int, is_adapter: bool) -> float:
     """Floating-point operations of a gradient: forward, that of the inputs, and that of the weights where they are trained."""
     shape = Shape(config, "config")
     queries, keys = shape.heads * shape.head_dim, shape.key_value_heads * shape.head_dim
     layer = shape.width * (2 * queries + 2 * keys) + 3 * shape.width * shape.inner
     passes = 2 if is_adapter else 3
-    products = 2 * passes * (shape.layers * layer * sum(lengths) + shape.width * shape.vocabulary * sum(sampled))
+    products = 2 * passes * (shape.layers * layer * sum(lengths) + shape.width * shape.vocabulary * sampled)
     # Scores and their use, for the tokens before.
     attention = 3 * 2 * shape.layers * queries * sum(length * length for length in lengths)
     return products + attention
@@ -248,17 +233,16 @@ def _operations(config: dict, lengths: list[int], sampled: list[int], is_adapter
 
 def _peak(device: str) -> float:
     """Operations a second of a product in bfloat16."""
-    if device == "cpu":
-        return 1e11
-    left, right = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
+    side, wait = (8192, torch.cuda.synchronize) if device == "cuda" else (1024, lambda: None)
+    left, right = (torch.randn(side, side, device=device, dtype=torch.bfloat16) for _ in range(2))
     best = math.inf
     for _ in range(20):
-        torch.cuda.synchronize()
+        wait()
         since = time.perf_counter()
         left @ right
-        torch.cuda.synchronize()
+        wait()
         best = min(best, time.perf_counter() - since)
-    return 2 * 8192**3 / best
+    return 2 * side**3 / best
 
 
 class _Memory:
@@ -284,7 +268,7 @@ class _Memory:
 def measure_speed(directory: str, device: str, config: dict, lengths: list[int]) -> list[dict]:
     """Updates of one model: its adapter and all of its weights, in bfloat16, with activations kept and computed again."""
     batch = os.path.join(directory, "large.safetensors")
-    _, sampled = _draw_batch(batch, config["vocab_size"], lengths, 100)
+    sampled = _draw_batch(batch, config["vocab_size"], lengths, 100)
     root = os.path.join(directory, "large")
     draw_checkpoint(root, config, _LORA, device)
     if device == "cuda":
@@ -300,10 +284,12 @@ def measure_speed(directory: str, device: str, config: dict, lengths: list[int])
         folder = os.path.join(root, f"made-{number}")
         with _Memory() as memory, _Trainer("--device", device, "--dtype", "bfloat16", *flags) as trainer:
             since = time.monotonic()
-            told = trainer.update(**_request(folder, start, batch, _objective("clipped"), 16384))
+            moments = trainer.update(**_request(folder, start, batch, _objective("clipped"), 16384))
             whole = time.monotonic() - since
-        rate = _operations(config, lengths, sampled, is_adapter) / told.gradient_seconds
-        figures = {"tokens/s": sum(lengths) / told.gradient_seconds, "teraflops": rate / 1e12, "ratio": rate / peak}
+        # From the first micro-batch to the last, for all of them.
+        seconds = (moments[-1] - moments[0]) * len(moments) / (len(moments) - 1)
+        rate = _operations(config, lengths, sampled, is_adapter) / seconds
+        figures = {"tokens/s": sum(lengths) / seconds, "teraflops": rate / 1e12, "ratio": rate / peak}
         found.append({"name": name, **figures, "seconds with loading and writing": whole, "gigabytes": memory.most})
         print(json.dumps(found[-1]), file=sys.stderr)
     return [{"name": "limit", "teraflops": peak / 1e12}, *found]
