@@ -20,6 +20,7 @@ import { type GameSource, openGame } from './engine/game.ts'
 import { createSession } from './game-session.ts'
 import { openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'
+import { withRearranged } from './rearranged-library.ts'
 import { type HouseholdSettings, readSettings } from './settings.ts'
 
 export const alfworld: EnvironmentDefinition = {
@@ -45,7 +46,8 @@ async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<
       )
     return openTask(openHousehold(settings), householdDialect, settings)
   }
-  return openTask(await openDataset(dataDir), officialDialect, settings)
+  const games = withRearranged(await openDataset(dataDir), settings.rearranged)
+  return openTask(games, officialDialect, settings)
 }
 
 function openTask(

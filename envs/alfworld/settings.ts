@@ -44,6 +44,11 @@ const settingsSchema = z.strictObject({
     .describe(
       'Share of the things of each errand that only the generated games of the split `unseen` ask for. 0: there is no such split.',
     ),
+  rearranged: shareSetting
+    .default(0)
+    .describe(
+      'Share of the official games of the split `rearranged` whose homes are rearranged. That split repeats `train` without an end, each time in other homes. 0: there is no such split.',
+    ),
   showAdmissible: z.boolean().default(false).describe('Whether answers list the commands that work now.'),
   prompt: promptSetting,
   demonstrations: z
@@ -92,6 +97,7 @@ export interface HouseholdSettings {
   readonly objects: Range
   readonly tasks: readonly Errand[]
   readonly unseenGoals: number
+  readonly rearranged: number
   readonly showAdmissible: boolean
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'

@@ -37,6 +37,11 @@ export function parseExpression(text: string, what: string): readonly Expression
   return whole
 }
 
+/** The text that is read as this expression. */
+export function writeExpression(expression: Expression): string {
+  return typeof expression === 'string' ? expression : `(${expression.map(writeExpression).join(' ')})`
+}
+
 /** The expression as a word. @throws EnvironmentFault bad_data where it is a list or missing */
 export function wordOf(expression: Expression | undefined, what: string): string {
   if (typeof expression !== 'string') throw new EnvironmentFault('bad_data', `${what}: expected a word`)

@@ -9,7 +9,7 @@
 /** Names of all given ids. @param ids in ascending order */
 export function nameObjects(ids: readonly string[]): Map<string, string> {
   const left = new Map<string, number>()
-  const kinds = ids.map(kindOf)
+  const kinds = ids.map(kindOfId)
   for (const kind of kinds) if (kind !== undefined) left.set(kind, (left.get(kind) ?? 0) + 1)
   const names = new Map<string, string>()
   ids.forEach((id, at) => {
@@ -20,15 +20,16 @@ export function nameObjects(ids: readonly string[]): Map<string, string> {
     }
     const number = left.get(kind) ?? 0
     left.set(kind, number - 1)
-    names.set(id, `${readable(kind)} ${number}`)
+    names.set(id, `${kind} ${number}`)
   })
   return names
 }
 
-function kindOf(id: string): string | undefined {
+/** The kind in the name of an object, which it has in common with others. @example kindOfId('desk_bar__plus_01') // 'desk' */
+export function kindOfId(id: string): string | undefined {
   const end = id.indexOf('_bar_')
   if (end < 0) return undefined
-  return id.slice(0, end) + (id.includes('basin') ? 'basin' : '')
+  return readable(id.slice(0, end) + (id.includes('basin') ? 'basin' : ''))
 }
 
 function readable(text: string): string {
