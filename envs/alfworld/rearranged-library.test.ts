@@ -34,7 +34,7 @@ describe.skipIf(missing)(`rearranged official games${missing ? ` (skipped: ${mis
     expect(new Set([...gamesOf(0), ...gamesOf(1)]).size).toBe(2 * size)
   })
 
-  test('[REARRANGED-1] [REARRANGED-4] an id gives the same home each time, another round another one, the errand stays', async () => {
+  test('[REARRANGED-1] [ENDLESS-1] an id gives the same home each time, another round another one, the errand stays', async () => {
     const [one, other] = [await open(1), await open(1)]
     const size = one.splits.find(({ name }) => name === 'train')?.size ?? 0
     let different = 0

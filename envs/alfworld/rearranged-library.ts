@@ -3,7 +3,7 @@
  * the few of the folder by heart.
  *
  * Invariants
- * - [REARRANGED-4] An id that the split gives can be opened, and is the same game each time.
+ * - [ENDLESS-1] An id that the split gives can be opened, and is the same game each time.
  * - Each window of as many instances as `train` has is all of its games.
  * - The other splits are untouched.
  */
