@@ -18,6 +18,8 @@ import { rearranged } from './rearranged-home.ts'
 const original = 'train'
 /** The split that has them. */
 const endless = 'rearranged'
+/** Its ids: the game's without its split, and the round. */
+const ids = new RegExp(`^${endless}(/.+)/(?:0|-?[1-9]\\d{0,12})$`)
 
 /**
  * The library with a split more, `rearranged`, whose ids are `rearranged/<task>/<trial>/<round>`.
@@ -44,5 +46,3 @@ export function withRearranged(library: Library<GameSource>, share: number): Lib
     },
   }
 }
-
-const ids = /^rearranged(\/.+)\/(?:0|-?[1-9]\d{0,12})$/
