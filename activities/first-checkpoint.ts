@@ -83,5 +83,6 @@ async function fromScratch(
     tokenizer,
     chat: 'compact',
     seed,
+    copies: policy.initialization === 'copying',
   })
 }

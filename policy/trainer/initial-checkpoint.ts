@@ -8,6 +8,7 @@
 import type { ChatFormat } from '../chat/chat-format.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Architecture } from '../transformer/architecture.ts'
+import { copyingWeights } from '../transformer/copying-heads.ts'
 import { initialWeights } from '../transformer/initialization.ts'
 
 export interface InitialCheckpoint {
@@ -16,6 +17,8 @@ export interface InitialCheckpoint {
   readonly tokenizer: string
   readonly chat: ChatFormat
   readonly seed: number
+  /** Whether the first weights have heads that copy; random ones alone by default. */
+  readonly copies?: boolean
 }
 
 /**
@@ -24,10 +27,10 @@ export interface InitialCheckpoint {
  * @throws CheckpointFault
  */
 export function initializeCheckpoint(dir: string, initial: InitialCheckpoint): Promise<boolean> {
-  const { architecture, tokenizer, chat, seed } = initial
+  const { architecture, tokenizer, chat, seed, copies = false } = initial
   return publishCheckpoint(dir, {
     architecture,
-    weights: initialWeights(architecture, seed),
+    weights: (copies ? copyingWeights : initialWeights)(architecture, seed),
     tokenizer,
     state: { version: 0, step: 0, chat, facts: { kind: 'initial', seed } },
   })

@@ -9,7 +9,7 @@ import { seedOf, uniforms } from '../../identity/identity.ts'
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
 
 /** Standard deviation of embedding rows: small, so that tied logits start near uniform. */
-const embeddingDeviation = 0.02
+export const embeddingDeviation = 0.02
 
 /**
  * Seeded weights. Matrices have deviation 1/√in; the two that write into the residual stream are divided
