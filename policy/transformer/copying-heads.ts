@@ -44,8 +44,7 @@ export function copyingWeights(architecture: Architecture, seed: number): Map<st
     return { values, columns: elementCount(spec.shape.slice(1)) }
   }
   const embedding = matrix('model.embed_tokens.weight')
-  const constant = embeddingScale * embeddingDeviation * Math.sqrt(embedding.columns)
-  fillColumn(embedding, 0, constant)
+  beginWithConstant(embedding, embeddingScale * embeddingDeviation * Math.sqrt(embedding.columns))
   for (let layer = 0; layer < architecture.num_hidden_layers; layer++) {
     const of = (name: string): Matrix => matrix(`model.layers.${layer}.${name}.weight`)
     for (const name of readers) fillColumn(of(name), 0, 0)
@@ -116,6 +115,17 @@ function copy(architecture: Architecture, { values, output }: Attention): void {
       for (let channel = 1; channel < values.columns; channel++)
         output.values[channel * output.columns + head * headDim + place] =
           copied * (values.values[(read + place) * values.columns + channel] ?? 0)
+  }
+}
+
+/** Gives channel 0 of every row the constant, and the others together the same norm, so that normalized it is a constant too. */
+function beginWithConstant({ values, columns }: Matrix, constant: number): void {
+  for (let at = 0; at < values.length; at += columns) {
+    const row = values.subarray(at, at + columns)
+    row[0] = 0
+    const scale = constant / Math.hypot(...row)
+    for (const [channel, x] of row.entries()) row[channel] = scale * x
+    row[0] = constant
   }
 }
 
