@@ -3,9 +3,11 @@
  *
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
- * - Products of a split are asked for in turn, each time with other wishes.
+ * - Products of a split are asked for in turn, each time with other wishes, in an order that does not follow their ids: a few goals
+ *   show ids of all kinds.
  */
 import { seedOf } from '../../../identity/identity.ts'
+import { Draw } from '../../draw.ts'
 import { generatedLibrary } from '../../generated-instances.ts'
 import type { Difficulty } from '../../task-settings.ts'
 import { CatalogueBuilder } from '../data/catalogue.ts'
@@ -27,7 +29,11 @@ export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
     if (product === undefined) throw new RangeError(`the built-in shop has no product ${position}`)
     return { product, indexed: '', instructions: [] }
   }, level.window)
-  const ofSplit = Object.groupBy(products, (_, index) => splitOf(index))
+  const drawn = new Draw(seedOf(0, 'webshop', difficulty, 'order')).oneByOne(
+    [...products.entries()],
+    products.length,
+  )
+  const ofSplit = Object.groupBy(drawn, ([index]) => splitOf(index))
   const goals = generatedLibrary(
     'webshop',
     'goal',
@@ -45,8 +51,8 @@ export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
   }
 }
 
-function askedProduct(products: readonly Product[], index: number): Product {
-  const product = products[index % products.length]
+function askedProduct(products: readonly (readonly [number, Product])[], index: number): Product {
+  const [, product] = products[index % products.length] ?? []
   if (product === undefined) throw new RangeError('a split without products')
   return product
 }
