@@ -29,10 +29,7 @@ export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
     if (product === undefined) throw new RangeError(`the built-in shop has no product ${position}`)
     return { product, indexed: '', instructions: [] }
   }, level.window)
-  const drawn = new Draw(seedOf(0, 'webshop', difficulty, 'order')).oneByOne(
-    [...products.entries()],
-    products.length,
-  )
+  const drawn = new Draw(seedOf(0, 'webshop', difficulty, 'order')).shuffled([...products.entries()])
   const ofSplit = Object.groupBy(drawn, ([index]) => splitOf(index))
   const goals = generatedLibrary(
     'webshop',
