@@ -194,10 +194,10 @@ const policySchema = z.strictObject({
     .describe('Tokens of the tokenizer made from the environments’ text; all 256 bytes are among them.'),
   contextLength: whole(64, 1_048_576).default(1024).describe('Largest number of tokens of an episode.'),
   initialization: z
-    .enum(['copying', 'random'])
-    .default('copying')
+    .enum(['random', 'copying'])
+    .default('random')
     .describe(
-      'First weights: `copying` has heads that look at the token before and heads that raise the logit of the token that they look at, so that a policy learns from few demonstrations to repeat what it read; `random` has none.',
+      'First weights of a policy made from scratch: `copying` has heads that look at the token before and heads that raise the logit of the token that they look at, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
     ),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })
