@@ -36,7 +36,7 @@ interface Matrix {
  * @param seed 32 bits
  */
 export function copyingWeights(architecture: Architecture, seed: number): Map<string, Float32Array> {
-  const weights = scaledWeights(architecture, seed)
+  const weights = quieterWeights(architecture, seed)
   const matrix = (name: string): Matrix => {
     const spec = weightSpecs(architecture).find((each) => each.name === name)
     const values = weights.get(name)
@@ -77,13 +77,13 @@ interface Attention {
   readonly output: Matrix
 }
 
-function scaledWeights(architecture: Architecture, seed: number): Map<string, Float32Array> {
+function quieterWeights(architecture: Architecture, seed: number): Map<string, Float32Array> {
   const isWritten = (name: string): boolean => writers.some((writer) => name.endsWith(`${writer}.weight`))
   return new Map(
-    [...initialWeights(architecture, seed)].map(([name, values]) => {
-      if (name.endsWith('embed_tokens.weight')) return [name, values.map((x) => embeddingScale * x)]
-      return [name, isWritten(name) ? values.map((x) => writtenScale * x) : values]
-    }),
+    [...initialWeights(architecture, seed)].map(([name, values]) => [
+      name,
+      isWritten(name) ? values.map((x) => writtenScale * x) : values,
+    ]),
   )
 }
 

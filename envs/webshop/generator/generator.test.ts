@@ -44,6 +44,16 @@ describe.each(difficulties)('the built-in shop, %s', (difficulty) => {
     expect(new Set(all).size).toBe(all.length)
   })
 
+  test('a run of goals asks for products from all over the shop, whose numbers its ids carry', () => {
+    for (const first of [0, 500]) {
+      const numbers = Array.from({ length: 100 }, (_, index) =>
+        Number(library.open(library.instanceAt('train', first + index)).productId.slice(1)),
+      )
+      const quarters = new Set(numbers.map((number) => Math.floor((4 * number) / library.shop.size)))
+      expect(quarters).toEqual(new Set([0, 1, 2, 3]))
+    }
+  })
+
   test('no two products share an id', () => {
     const ids = Array.from({ length: library.shop.size }, (_, index) => generateProduct(difficulty, index).id)
     expect(new Set(ids).size).toBe(ids.length)
