@@ -36,19 +36,23 @@ interface Matrix {
  * @param seed 32 bits
  */
 export function copyingWeights(architecture: Architecture, seed: number): Map<string, Float32Array> {
-  const weights = quieterWeights(architecture, seed)
+  const weights = initialWeights(architecture, seed)
+  const widths = new Map(
+    weightSpecs(architecture).map(({ name, shape }) => [name, elementCount(shape.slice(1))]),
+  )
   const matrix = (name: string): Matrix => {
-    const spec = weightSpecs(architecture).find((each) => each.name === name)
     const values = weights.get(name)
-    if (spec === undefined || values === undefined) throw new RangeError(`${name} is no weight of the policy`)
-    return { values, columns: elementCount(spec.shape.slice(1)) }
+    const columns = widths.get(name)
+    if (values === undefined || columns === undefined)
+      throw new RangeError(`${name} is no weight of the policy`)
+    return { values, columns }
   }
   const embedding = matrix('model.embed_tokens.weight')
   beginWithConstant(embedding, embeddingScale * embeddingDeviation * Math.sqrt(embedding.columns))
   for (let layer = 0; layer < architecture.num_hidden_layers; layer++) {
     const of = (name: string): Matrix => matrix(`model.layers.${layer}.${name}.weight`)
     for (const name of readers) fillColumn(of(name), 0, 0)
-    for (const name of writers) fillRow(of(name), 0, 0)
+    for (const name of writers) quieten(of(name))
     const attention = {
       queries: of('self_attn.q_proj'),
       keys: of('self_attn.k_proj'),
@@ -75,16 +79,6 @@ interface Attention {
   readonly keys: Matrix
   readonly values: Matrix
   readonly output: Matrix
-}
-
-function quieterWeights(architecture: Architecture, seed: number): Map<string, Float32Array> {
-  const isWritten = (name: string): boolean => writers.some((writer) => name.endsWith(`${writer}.weight`))
-  return new Map(
-    [...initialWeights(architecture, seed)].map(([name, values]) => [
-      name,
-      isWritten(name) ? values.map((x) => writtenScale * x) : values,
-    ]),
-  )
 }
 
 /**
@@ -133,6 +127,7 @@ function fillColumn({ values, columns }: Matrix, column: number, value: number):
   for (let at = column; at < values.length; at += columns) values[at] = value
 }
 
-function fillRow({ values, columns }: Matrix, row: number, value: number): void {
-  values.fill(value, row * columns, (row + 1) * columns)
+/** Scales what a matrix writes, and leaves channel 0 as it is. */
+function quieten({ values, columns }: Matrix): void {
+  for (const [at, x] of values.entries()) values[at] = at < columns ? 0 : writtenScale * x
 }
