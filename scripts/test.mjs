@@ -5,6 +5,7 @@
  * - The last line is `N passed, N failed`: every test, and every check as one. What failed is named before it.
  * - The exit code is 0 exactly when nothing failed.
  * - A run that ends without a report counts as a failure.
+ * - A process of the tests that crashes in native code is told with the stacks of its threads.
  *
  * With arguments (`npm test -- learning`) only those tests run. `npm test -- --chaos` is what CI runs: the long
  * tests too (`*.long.test.ts`), and three faults of each kind after all the rest. `npm test -- --vllm` installs vLLM and
@@ -15,6 +16,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { leavingCores, tellCrashes } from './crash-trace.ts'
 import { sglangPython } from './sglang-environment.mjs'
 import { vllmPython } from './vllm-environment.mjs'
 
@@ -60,6 +62,7 @@ function runTests() {
     ])
     return readReport(report, status)
   } finally {
+    tellCrashes(root)
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -116,5 +119,5 @@ function runChecks() {
 }
 
 function run(command, args) {
-  return spawnSync(join(bin, command), args, { cwd: root, stdio: 'inherit', env }).status
+  return spawnSync(...leavingCores(join(bin, command), args), { cwd: root, stdio: 'inherit', env }).status
 }
