@@ -197,7 +197,7 @@ const policySchema = z.strictObject({
     .enum(['random', 'copying'])
     .default('random')
     .describe(
-      'First weights of a policy made from scratch: `copying` has heads that look at the token before and heads that raise the logit of the token that they look at, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
+      'First weights of a policy made from scratch: `copying` has heads that find what followed where the present token stood before and raise its logit, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
     ),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })

@@ -3,6 +3,7 @@ import { uniforms } from '../../identity/identity.ts'
 import type { Architecture } from './architecture.ts'
 import { copyingWeights } from './copying-heads.ts'
 import { initialWeights } from './initialization.ts'
+import { plainLogits } from './plain-decoder.testing.ts'
 import { smallArchitecture } from './small-architecture.testing.ts'
 
 /** Two query heads share each key and value head. */
@@ -107,7 +108,40 @@ describe('copyingWeights', () => {
       }
   })
 
-  test('[COPYING-3] the same architecture and seed give the same bytes, under the names and shapes of other first weights', () => {
+  test('[COPYING-3] where a text comes again, the first head of the second layer raises the logit of what followed most, mostly', () => {
+    const matching: Architecture = {
+      ...architecture,
+      hidden_size: 128,
+      num_hidden_layers: 2,
+      num_attention_heads: 2,
+      head_dim: 64,
+    }
+    const weights = copyingWeights(matching, 4)
+    const once = randomContext(6, 40)
+    const context = [...once, ...once]
+    const logitsOf = (isHeard: boolean): readonly Float64Array[] => {
+      const plain = new Map([...weights].map(([name, values]) => [name, Float64Array.from(values)]))
+      const output = plain.get('model.layers.1.self_attn.o_proj.weight')
+      const columns = 2 * matching.head_dim
+      for (let row = 0; row < matching.hidden_size && !isHeard; row++)
+        output?.fill(0, row * columns, row * columns + matching.head_dim)
+      return plainLogits(matching, plain, context)
+    }
+    const [without, withIt] = [logitsOf(false), logitsOf(true)]
+    const found = once.slice(1).filter((follower, at) => {
+      const position = once.length + at
+      const raised = withIt[position]?.map((logit, token) => logit - (without[position]?.[token] ?? 0))
+      return raised !== undefined && raised.indexOf(Math.max(...raised)) === follower
+    })
+    expect(found.length).toBeGreaterThan(once.length / 2)
+  })
+
+  test('[COPYING-3] a policy of one head, which has no room for all directions, has finite weights', () => {
+    const single = { ...architecture, num_attention_heads: 1, num_key_value_heads: 1, head_dim: 64 }
+    for (const values of copyingWeights(single, 4).values()) expect(values.every(Number.isFinite)).toBe(true)
+  })
+
+  test('[COPYING-4] the same architecture and seed give the same bytes, under the names and shapes of other first weights', () => {
     const weights = copyingWeights(architecture, 4)
     expect(copyingWeights(architecture, 4)).toEqual(weights)
     expect(copyingWeights(architecture, 5)).not.toEqual(weights)

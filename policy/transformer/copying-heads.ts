@@ -1,7 +1,8 @@
 /**
  * First weights of a policy that copies. What a small agent mostly has to do is to repeat a name that it has just read, and a decoder
  * finds out how late, all at once, after thousands of episodes. So the heads that do it stand in the first weights: one looks at the
- * token before, and half of those in later layers raise the logit of the token that they look at. Where they look is learnt.
+ * token before, one looks where that was the token at hand, and half of those in later layers raise the logit of the token that they
+ * look at: a text that was read once is gone on with. Where else they look is learnt.
  * Sources: Olsson et al. 2022 (arXiv 2209.11895), what such heads do in trained decoders; Trockman and Kolter 2023 (arXiv
  * 2305.09828), first weights that resemble trained ones.
  *
@@ -9,14 +10,15 @@
  * - [COPYING-1] The first head of the first layer attends to the token before, whatever the tokens are.
  * - [COPYING-2] Half the heads of each later layer write O·V·x with O = c·Vᵀ for the token x that they attend to; with a vocabulary
  *   that shares the embedding that raises the logit of x.
- * - [COPYING-3] The same architecture and seed give the same bytes, and the architecture is a plain decoder's: only numbers differ
+ * - [COPYING-3] The first head of the second layer, one of those, attends to what followed where the token at hand stood before.
+ * - [COPYING-4] The same architecture and seed give the same bytes, and the architecture is a plain decoder's: only numbers differ
  *   from those of `initialWeights`.
  */
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
 import { embeddingDeviation, initialWeights } from './initialization.ts'
 
 /** Embeddings are larger, and what layers write smaller, than in `initialWeights`: a token stays readable in later layers. */
-const embeddingScale = 5
+const embeddingScale = 8
 const writtenScale = 0.5
 
 /** Nats that a pair of rotated places adds to a score in phase, before it falls off by the cosine of its angle. */
@@ -24,6 +26,12 @@ const sharpness = 12
 
 /** c, what a copying head writes of what it reads. */
 const copied = 0.3
+
+/** What the first head writes of the token before, for the matching head alone. */
+const noted = 0.4
+
+/** Tokens over which tokens are matched: in pairs of places that turn less than a radian on the way. */
+const reach = 100
 
 /** A matrix [rows, columns], row-major. */
 interface Matrix {
@@ -48,20 +56,23 @@ export function copyingWeights(architecture: Architecture, seed: number): Map<st
     return { values, columns }
   }
   const embedding = matrix('model.embed_tokens.weight')
-  beginWithConstant(embedding, embeddingScale * embeddingDeviation * Math.sqrt(embedding.columns))
-  for (let layer = 0; layer < architecture.num_hidden_layers; layer++) {
+  beginWithConstant(embedding, constantOf(embedding.columns))
+  const attentions = Array.from({ length: architecture.num_hidden_layers }, (_, layer): Attention => {
     const of = (name: string): Matrix => matrix(`model.layers.${layer}.${name}.weight`)
     for (const name of readers) fillColumn(of(name), 0, 0)
     for (const name of writers) quieten(of(name))
-    const attention = {
+    return {
       queries: of('self_attn.q_proj'),
       keys: of('self_attn.k_proj'),
       values: of('self_attn.v_proj'),
       output: of('self_attn.o_proj'),
     }
-    if (layer === 0) lookBack(architecture, attention)
-    else copy(architecture, attention)
-  }
+  })
+  const [first, ...later] = attentions
+  const [second] = later
+  if (first !== undefined) lookBack(architecture, first)
+  if (first !== undefined && second !== undefined) match(architecture, first, second)
+  for (const attention of later) copy(architecture, attention)
   return weights
 }
 
@@ -101,6 +112,64 @@ function lookBack(
   }
 }
 
+/**
+ * The first head of the first layer notes the token before in as many directions as there are places that turn slowly. The first head
+ * of the second layer finds it: its keys are what was noted, its queries what would be noted of the token at hand.
+ */
+function match(
+  { head_dim: headDim, rope_theta: theta }: Architecture,
+  { values, output }: Attention,
+  { queries, keys }: Attention,
+): void {
+  const width = values.columns
+  const pairs = headDim / 2
+  const slowPairs = Array.from({ length: pairs }, (_, pair) => pair)
+    .filter((pair) => theta ** (-pair / pairs) < 1 / reach)
+    .slice(-Math.floor((width - 1) / 4)) // of four directions each, besides the constant
+  const slow = slowPairs.flatMap((pair) => [pair, pair + pairs])
+  const columnOf = (place: number): Float32Array =>
+    Float32Array.from({ length: width }, (_, channel) => output.values[channel * output.columns + place] ?? 0)
+  const directions = orthonormal([
+    ...slow.map((place) => values.values.slice(place * width, (place + 1) * width)),
+    ...slow.map(columnOf),
+  ])
+  const size = Math.sqrt((sharpness * Math.sqrt(headDim)) / productOfMatch(width, slow.length))
+  for (const { values: rows } of [values, queries]) rows.fill(0, 0, headDim * width)
+  for (const [at, place] of slow.entries())
+    for (let channel = 0; channel < width; channel++) {
+      const read = directions[at]?.[channel] ?? 0
+      const written = directions[slow.length + at]?.[channel] ?? 0
+      values.values[place * width + channel] = read
+      output.values[channel * output.columns + place] = noted * written
+      queries.values[place * width + channel] = size * read
+      keys.values[place * width + channel] = size * written
+    }
+}
+
+/** Directions at right angles (Gram and Schmidt): what is written in some is not read in others. */
+function orthonormal(vectors: readonly Float32Array[]): readonly Float32Array[] {
+  const done: Float32Array[] = []
+  for (const vector of vectors) {
+    for (const other of done) {
+      const shared = vector.reduce((sum, x, at) => sum + x * (other[at] ?? 0), 0)
+      for (const [at, x] of other.entries()) vector[at] = (vector[at] ?? 0) - shared * x
+    }
+    const length = Math.hypot(...vector)
+    done.push(vector.map((x) => x / length))
+  }
+  return done
+}
+
+/**
+ * What the second layer reads of a token, times what it reads of it where it was noted, in so many directions: a direction has half a
+ * channel's square of a normalized token, whose other half is the constant.
+ */
+function productOfMatch(width: number, directions: number): number {
+  const token = Math.SQRT2 * constantOf(width)
+  const sum = token ** 2 + (noted ** 2 * directions) / 2
+  return (Math.sqrt(width) * token * noted * directions) / (2 * sum)
+}
+
 function copy(architecture: Architecture, { values, output }: Attention): void {
   const { head_dim: headDim, num_attention_heads: heads, num_key_value_heads: keyValueHeads } = architecture
   for (let head = 0; head < Math.floor(heads / 2); head++) {
@@ -110,6 +179,11 @@ function copy(architecture: Architecture, { values, output }: Attention): void {
         output.values[channel * output.columns + head * headDim + place] =
           copied * (values.values[(read + place) * values.columns + channel] ?? 0)
   }
+}
+
+/** Channel 0 of an embedding. */
+function constantOf(width: number): number {
+  return embeddingScale * embeddingDeviation * Math.sqrt(width)
 }
 
 /** Gives channel 0 of every row the constant, and the others together the same norm, so that normalized it is a constant too. */
