@@ -16,6 +16,7 @@
  */
 import { type Architecture, elementCount, weightSpecs } from './architecture.ts'
 import { embeddingDeviation, initialWeights } from './initialization.ts'
+import { rotarySpeeds } from './rope.ts'
 
 /** Embeddings are larger, and what layers write smaller, than in `initialWeights`: a token stays readable in later layers. */
 const embeddingScale = 8
@@ -96,16 +97,13 @@ interface Attention {
  * The first head reads the constant alone. Its keys are turned one position ahead, so that query and key are in phase where the key
  * is that of the token before.
  */
-function lookBack(
-  { head_dim: headDim, rope_theta: theta }: Architecture,
-  { queries, keys }: Attention,
-): void {
+function lookBack(architecture: Architecture, { queries, keys }: Attention): void {
+  const { head_dim: headDim } = architecture
   const pairs = headDim / 2
   const constant = Math.sqrt(queries.columns / 2) // normalized: it has as much of a token's square as all else together
   const size = Math.sqrt(sharpness * Math.sqrt(headDim)) / constant
   for (const { values, columns } of [queries, keys]) values.fill(0, 0, headDim * columns)
-  for (let pair = 0; pair < pairs; pair++) {
-    const angle = theta ** (-pair / pairs)
+  for (const [pair, angle] of rotarySpeeds(architecture).entries()) {
     queries.values[pair * queries.columns] = size
     keys.values[pair * keys.columns] = size * Math.cos(angle)
     keys.values[(pair + pairs) * keys.columns] = size * Math.sin(angle)
@@ -117,14 +115,15 @@ function lookBack(
  * of the second layer finds it: its keys are what was noted, its queries what would be noted of the token at hand.
  */
 function match(
-  { head_dim: headDim, rope_theta: theta }: Architecture,
+  architecture: Architecture,
   { values, output }: Attention,
   { queries, keys }: Attention,
 ): void {
+  const { head_dim: headDim } = architecture
   const width = values.columns
   const pairs = headDim / 2
-  const slowPairs = Array.from({ length: pairs }, (_, pair) => pair)
-    .filter((pair) => theta ** (-pair / pairs) < 1 / reach)
+  const slowPairs = rotarySpeeds(architecture)
+    .flatMap((speed, pair) => (speed < 1 / reach ? [pair] : []))
     .slice(-Math.floor((width - 1) / 4)) // of four directions each, besides the constant
   const slow = slowPairs.flatMap((pair) => [pair, pair + pairs])
   const columnOf = (place: number): Float32Array =>
@@ -150,12 +149,13 @@ function match(
 function orthonormal(vectors: readonly Float32Array[]): readonly Float32Array[] {
   const done: Float32Array[] = []
   for (const vector of vectors) {
+    let rest = vector
     for (const other of done) {
-      const shared = vector.reduce((sum, x, at) => sum + x * (other[at] ?? 0), 0)
-      for (const [at, x] of other.entries()) vector[at] = (vector[at] ?? 0) - shared * x
+      const shared = rest.reduce((sum, x, at) => sum + x * (other[at] ?? 0), 0)
+      rest = rest.map((x, at) => x - shared * (other[at] ?? 0))
     }
-    const length = Math.hypot(...vector)
-    done.push(vector.map((x) => x / length))
+    const length = Math.hypot(...rest)
+    done.push(rest.map((x) => x / length))
   }
   return done
 }

@@ -15,16 +15,25 @@ export interface RotaryTables {
   readonly negativeSines: Float32Array
 }
 
+/** Radians by position of each pair, before a model scales them; the first pair is the fastest. @returns [headDim / 2] */
+export function rotarySpeeds({
+  head_dim,
+  rope_theta,
+}: Pick<Architecture, 'head_dim' | 'rope_theta'>): readonly number[] {
+  const half = head_dim / 2
+  return Array.from({ length: half }, (_, pair) => rope_theta ** (-pair / half))
+}
+
 /** Tables for positions 0 … positions − 1. */
 export function rotaryTables(
   architecture: Pick<Architecture, 'head_dim' | 'rope_theta' | 'rope_scaling'>,
   positions: number,
 ): RotaryTables {
-  const { head_dim, rope_theta, rope_scaling } = architecture
+  const { head_dim, rope_scaling } = architecture
   const half = head_dim / 2
   const cosines = new Float32Array(positions * half)
   const sines = new Float32Array(positions * half)
-  const unscaled = Array.from({ length: half }, (_, pair) => rope_theta ** (-pair / half))
+  const unscaled = rotarySpeeds(architecture)
   const speeds = rope_scaling === undefined ? unscaled : scaled(unscaled, architecture, rope_scaling)
   const size = rope_scaling?.rope_type === 'yarn' ? yarnSize(rope_scaling) : 1
   for (let position = 0; position < positions; position++) {
