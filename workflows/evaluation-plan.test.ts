@@ -35,3 +35,14 @@ test('it is started under that identity, and found by its run, task, suite and v
     { key: searchAttributes.version, value: 3 },
   ])
 })
+
+test('[EVALUATION-PLAN-1] five suites play about as many episodes at once as one', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const suites = names.map((name) => ({ name, task: 'kg', episodes: 20 }))
+  const several = resolveConfig({ tasks: [{ task: 'kg' }], evaluation: { suites } })
+  const atOnce = several.evaluation.suites.map(
+    (own) => evaluationPlan(run, several, { suite: own, version: 0 }).concurrency,
+  )
+  expect(evaluationPlan(run, config, { suite, version: 0 }).concurrency).toBe(64)
+  expect(atOnce).toEqual([13, 13, 13, 13, 13])
+})

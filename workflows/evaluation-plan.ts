@@ -4,6 +4,7 @@
  * Invariants
  * - The same checkpoint, suite and number of episodes give the same plan, hence the same identity.
  * - It is started under that identity, and found by its run, task, suite and version.
+ * - [EVALUATION-PLAN-1] However many suites a run has, their evaluations of a version play about as many episodes at once.
  */
 import type { RunConfig } from '../config/schema.ts'
 import { evaluationId, type RunId, workflowIdOf } from '../identity/identity.ts'
@@ -13,8 +14,11 @@ import type { Place } from './links.ts'
 import { type EpisodePlan, type EvaluationPlan, searchAttributes } from './messages.ts'
 import { evaluationPriority, workflowTaskTimeout } from './task-queues.ts'
 
-/** Episodes of an evaluation that are played at once: enough to fill the engine's batches. */
-const concurrency = 64
+/**
+ * Episodes that the evaluations of a version play at once, all suites together: enough to fill the engine's batches. With
+ * more, workflows wait for one another longer than a worker may hold what it took.
+ */
+const playedAtOnce = 64
 
 /**
  * How long a block of turns takes with local dispatch: long enough that what a workflow costs is small beside its
@@ -74,7 +78,7 @@ export function evaluationPlan(
     version,
     episodes,
     samples,
-    concurrency,
+    concurrency: Math.ceil(playedAtOnce / Math.max(1, config.evaluation.suites.length)),
     maxAttempts: config.rollout.maxAttempts,
     episode: {
       ...episodeRules(run, config, Math.max(0, taskIndex)),

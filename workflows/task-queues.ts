@@ -21,9 +21,9 @@ export function taskQueue(role: QueueRole, home: HomeName): string {
 
 /**
  * How long a dead worker keeps a workflow that it had a task of. A living one asks for more time at four fifths
- * of it, while an environment steps; one that is too late costs a replay.
+ * of it, while an environment steps. One that is too late costs a replay, so it is well above what a busy machine needs.
  */
-export const workflowTaskTimeout = '5 seconds'
+export const workflowTaskTimeout = '10 seconds'
 
 /** Priority of an evaluation with all its episodes and turns; the lowest, training has the one in the middle. */
 export const evaluationPriority = { priorityKey: 5 } as const
