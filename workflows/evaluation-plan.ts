@@ -53,7 +53,7 @@ export function episodeRules(
   }
 }
 
-/** @param asked.episodes, asked.samples other numbers than the suite's own make another evaluation */
+/** @param asked.suite one of the configuration's; asked.episodes, asked.samples other numbers than the suite's own make another evaluation */
 export function evaluationPlan(
   run: RunId,
   config: RunConfig,
@@ -78,7 +78,7 @@ export function evaluationPlan(
     version,
     episodes,
     samples,
-    concurrency: Math.ceil(playedAtOnce / Math.max(1, config.evaluation.suites.length)),
+    concurrency: Math.ceil(playedAtOnce / config.evaluation.suites.length),
     maxAttempts: config.rollout.maxAttempts,
     episode: {
       ...episodeRules(run, config, Math.max(0, taskIndex)),
