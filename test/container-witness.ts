@@ -2,8 +2,8 @@
  * Every container that an engine starts, with what it may do, as the engine and the kernel tell.
  *
  * Invariants
- * - None is missed: a container is looked up when the engine tells that it was made, and its first process when it
- *   was started; what could not be looked up in time is named.
+ * - A container and its first process are looked up when the engine tells that it was started. One that had ended
+ *   by then is left out, and nothing else is.
  */
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -19,7 +19,7 @@ export interface SeenContainer {
 }
 
 export interface ContainerWitness {
-  /** All that were started so far. */
+  /** All that were started so far and ran when they were looked at. */
   seen(): Promise<readonly SeenContainer[]>
   close(): void
 }
@@ -31,7 +31,7 @@ export async function witnessContainers(address: string): Promise<ContainerWitne
   const events = (await docker.getEvents({
     filters: { type: ['container'], event: ['start'] },
   })) as Readable
-  const found: Promise<SeenContainer>[] = []
+  const found: Promise<SeenContainer | undefined>[] = []
   let text = ''
   events.setEncoding('utf8')
   events.on('error', () => undefined)
@@ -41,19 +41,26 @@ export async function witnessContainers(address: string): Promise<ContainerWitne
     for (const line of lines) found.push(lookAt(docker, (JSON.parse(line) as { id: string }).id))
   })
   return {
-    seen: () => Promise.all(found),
+    seen: async () => (await Promise.all(found)).filter((container) => container !== undefined),
     close: () => events.destroy(),
   }
 }
 
-async function lookAt(docker: Docker, id: string): Promise<SeenContainer> {
-  const { HostConfig, State } = await docker.getContainer(id).inspect()
-  const fileOf = (name: string) => readFileSync(`/proc/${State.Pid}/${name}`, 'utf8')
-  return {
-    id,
-    settings: HostConfig,
-    status: fileOf('status'),
-    mounts: fileOf('mountinfo').split('\n').filter(Boolean),
+async function lookAt(docker: Docker, id: string): Promise<SeenContainer | undefined> {
+  try {
+    const { HostConfig, State } = await docker.getContainer(id).inspect()
+    const fileOf = (name: string) => readFileSync(`/proc/${State.Pid}/${name}`, 'utf8')
+    return {
+      id,
+      settings: HostConfig,
+      status: fileOf('status'),
+      mounts: fileOf('mountinfo').split('\n').filter(Boolean),
+    }
+  } catch (error) {
+    // The engine knows no such container, or the kernel no such process.
+    const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string }
+    if (statusCode === 404 || code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return undefined
+    throw error
   }
 }
 

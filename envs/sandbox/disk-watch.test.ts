@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../test/container-engine.ts'
+import { EnvironmentFault } from '../environment.ts'
 import { DiskGauge } from './disk-gauge.ts'
+import { createDiskWatch, diskLimit, type Watched } from './disk-watch.ts'
 import { openSandbox } from './open.ts'
 import type { ContainerSpec, Sandbox } from './sandbox.ts'
 
@@ -130,4 +132,51 @@ describe.skipIf(missing !== undefined)('what a container writes', () => {
     expect(Math.abs(names - before.ffree)).toBeLessThan(200)
     await gauge.close()
   }, 60_000)
+})
+
+describe('a count that fails', () => {
+  const gone = new EnvironmentFault('session_lost', 'pausing container c: it is not running')
+  const stopped = new EnvironmentFault('backend', 'starting a container: cannot start a stopped process')
+
+  /** What the watch did with a container of which the counts meet these faults, one after the other. */
+  async function watching(faults: readonly EnvironmentFault[]) {
+    let room = size
+    const watch = createDiskWatch({
+      read: async () => {
+        room -= 2 * limit
+        return { bytes: room, names }
+      },
+      close: async () => undefined,
+    })
+    const seen = { counts: 0, unwatched: [] as unknown[] }
+    const container: Watched = {
+      spec: { image: 'image', user: '0:0', diskBytes: limit, tmpfs: {} },
+      limit: diskLimit(limit),
+      still: false,
+      layer: async () => undefined,
+      async count(isOver) {
+        const fault = faults[seen.counts++]
+        if (fault !== undefined) throw fault
+        expect(isOver({ bytes: 0, names: 0 })).toBe(false)
+      },
+      cached: async () => 0,
+      async unwatched(fault) {
+        seen.unwatched.push(fault)
+      },
+    }
+    watch.begin(container)
+    // The first reading is what the second is compared with.
+    await watch.settle(container)
+    await watch.settle(container)
+    await watch.close()
+    return seen
+  }
+
+  test('is tried once more, and the container continues', async () => {
+    expect(await watching([stopped])).toEqual({ counts: 2, unwatched: [] })
+  })
+
+  test('and fails again leaves the container unwatched, for the reason of the second attempt', async () => {
+    expect(await watching([stopped, gone])).toEqual({ counts: 2, unwatched: [gone] })
+  })
 })

@@ -55,7 +55,7 @@ export interface DiskWatch {
   close(): Promise<void>
 }
 
-export function createDiskWatch(gauge: DiskGauge): DiskWatch {
+export function createDiskWatch(gauge: Pick<DiskGauge, 'read' | 'close'>): DiskWatch {
   const ledger = new DiskLedger<Watched>()
   const watched = new Set<Watched>()
   let running: Promise<void> | undefined
@@ -64,11 +64,16 @@ export function createDiskWatch(gauge: DiskGauge): DiskWatch {
   let closed = false
 
   async function count(container: Watched): Promise<void> {
+    const isOver = (use: DiskUse | undefined) => {
+      const over = use === undefined || ledger.count(container, use)
+      if (over) forget(container)
+      return over
+    }
     try {
-      await container.count((use) => {
-        const isOver = use === undefined || ledger.count(container, use)
-        if (isOver) forget(container)
-        return isOver
+      await container.count(isOver).catch((fault: unknown) => {
+        // One that ended just now takes the inspector with it: the second attempt is told that it is gone.
+        if (!watched.has(container)) throw fault
+        return container.count(isOver)
       })
     } catch (fault) {
       forget(container)

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { z } from 'zod'
+import { EnvironmentFault } from '../environment.ts'
 import { countDeadlineMs, countScript, type DiskUse, readCount } from './disk-count.ts'
 import { diskLimit, type Watched } from './disk-watch.ts'
 import type { Container, ContainerSpec, InspectorSpec } from './sandbox.ts'
@@ -34,6 +35,8 @@ export interface DiskOwner {
 const standstillMs = 5_000
 /** The connection ends a moment after the container. */
 const closingMs = 2_000
+/** And on a busy machine when the engine has had its turn, so that one it calls gone is waited for. */
+const goneMs = 30_000
 /** These show the files of an image as the same in each container. */
 const layered = /overlay|aufs|stargz/
 const inspected = z.object({
@@ -88,7 +91,11 @@ export function watchedDisk(owner: DiskOwner): Watched | undefined {
       return file ?? total_cache ?? 0
     },
     async unwatched(fault) {
-      const closed = await Promise.race([owner.whenClosed.then(() => true), delay(closingMs, false)])
+      const isGone = fault instanceof EnvironmentFault && fault.kind === 'session_lost'
+      const closed = await Promise.race([
+        owner.whenClosed.then(() => true),
+        delay(isGone ? goneMs : closingMs, false, { ref: false }),
+      ])
       if (!closed) owner.lose(fault)
     },
   }
