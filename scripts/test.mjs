@@ -2,7 +2,8 @@
  * `npm test`: all tests, then types, lint, imports between rooms, unused code and numbered invariants.
  *
  * Invariants
- * - The last line is `N passed, N failed`: every test, and every check as one. What failed is named before it.
+ * - The last line is `N passed, N failed`: every test, and every check as one. What failed is named before it, and
+ *   the files that took longest.
  * - The exit code is 0 exactly when nothing failed.
  * - A run that ends without a report counts as a failure.
  * - A process of the tests that crashes in native code is told with the stacks of its threads.
@@ -12,7 +13,7 @@
  * SGLang where they are missing (3.7 GB) and runs the tests that need them, or those that are named.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +22,7 @@ import { sglangPython } from './sglang-environment.mjs'
 import { vllmPython } from './vllm-environment.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const shownSlowest = 25
 const bin = join(root, 'node_modules', '.bin')
 const [isChaotic, withVllm] = ['--chaos', '--vllm'].map((flag) => process.argv.includes(flag))
 const named = process.argv.slice(2).filter((argument) => argument !== '--chaos' && argument !== '--vllm')
@@ -33,7 +35,8 @@ const env = {
 
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
-// Once more at the end, for readers who see only the end.
+// Here, for readers who see only the end.
+for (const line of tests.slowest) console.log(line)
 for (const failure of tests.failures) console.log(`✗ ${failure}`)
 const failed = tests.failed + checks.failed
 if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
@@ -51,16 +54,19 @@ function realServers() {
 function runTests() {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-test-'))
   const report = join(folder, 'report.json')
+  const times = join(folder, 'times.json')
+  env.PERDURE_FILE_TIMES = times
   try {
     const status = run('vitest', [
       'run',
       ...['--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+      `--reporter=${join(root, 'scripts', 'file-times.ts')}`,
       // A server of vLLM or SGLang keeps two cores busy by itself.
       ...(withVllm ? ['--no-file-parallelism'] : []),
       ...leftOut(),
       ...filters,
     ])
-    return readReport(report, status)
+    return { ...readReport(report, status), slowest: slowestOf(times) }
   } finally {
     tellCrashes(root)
     rmSync(folder, { recursive: true, force: true })
@@ -85,6 +91,16 @@ function readReport(report, status) {
   // An error outside of tests fails the run without a failed test.
   const failed = Math.max(failures.length, status === 0 ? 0 : 1)
   return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests, failures }
+}
+
+/** The files that took longest; none where few were run, or the run ended without its times. */
+function slowestOf(times) {
+  if (!existsSync(times)) return []
+  const files = JSON.parse(readFileSync(times, 'utf8')).map(([file, ms]) => [file, Math.round(ms / 1000)])
+  if (files.length <= shownSlowest) return []
+  const total = files.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const slowest = files.sort(([, left], [, right]) => right - left).slice(0, shownSlowest)
+  return [`${total} s in test files, of which`, ...slowest.map(([file, seconds]) => `  ${seconds} s ${file}`)]
 }
 
 function failuresOf({ name: file, status, message, assertionResults }) {
