@@ -8,6 +8,8 @@
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import Docker from 'dockerode'
+import { statusOf } from '../envs/sandbox/engine.ts'
+import { codeOf } from '../faults/system-error.ts'
 
 export interface SeenContainer {
   readonly id: string
@@ -58,8 +60,8 @@ async function lookAt(docker: Docker, id: string): Promise<SeenContainer | undef
     }
   } catch (error) {
     // The engine knows no such container, or the kernel no such process.
-    const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string }
-    if (statusCode === 404 || code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return undefined
+    if (statusOf(error) === 404 || ['ENOENT', 'ESRCH', 'EINVAL'].includes(codeOf(error) ?? ''))
+      return undefined
     throw error
   }
 }
