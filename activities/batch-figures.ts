@@ -62,6 +62,7 @@ export type CollectedFigures = Pick<
   | 'skipped'
   | 'comparedShare'
   | 'replayed'
+  | 'examples'
   | 'trees'
 > & { readonly worth: readonly OriginWorth[] }
 
@@ -69,7 +70,7 @@ export type CollectedFigures = Pick<
 export function figuresOf(
   groups: readonly CollectedGroup[],
   { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
-  replayed: readonly CollectedGroup[] = [],
+  { replayed, examples }: { readonly replayed: readonly CollectedGroup[]; readonly examples: number },
 ): CollectedFigures {
   const reward = new Map<string, number[]>()
   const shapedReward = new Map<string, number[]>()
@@ -108,8 +109,9 @@ export function figuresOf(
     comparedShare: comparedShare(groups),
     ...treeFigures(groups),
     ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
+    ...(examples === 0 ? {} : { examples }),
     groupsWithPreference,
-    signal: signalOf(groups, groupsWithPreference),
+    signal: { ...signalOf(groups, groupsWithPreference), ...(examples === 0 ? {} : { examples }) },
   }
 }
 
@@ -193,12 +195,12 @@ function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
   return [...worths.values()].sort((a, b) => (a.version ?? -1) - (b.version ?? -1))
 }
 
-function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
+export function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return isSuccess(episode.seal.outcome, episode.seal.reward)
 }
 
 /** Whether it began at the beginning. */
-function isWhole({ begun }: CollectedEpisode): boolean {
+export function isWhole({ begun }: CollectedEpisode): boolean {
   return begun === 0
 }
 

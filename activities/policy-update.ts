@@ -12,12 +12,14 @@
 import type { RunConfig } from '../config/schema.ts'
 import { type GroupId, type RunId, seedOf, uniforms } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
+import { mostExamples } from '../learning/imitation.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { teaches } from '../learning/refill.ts'
 import { drawnReplays, replayableSteps } from '../learning/replay.ts'
 import { settingsInForce } from '../learning/settings-in-force.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
+import { openChat } from '../policy/chat/chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
@@ -32,6 +34,7 @@ import {
 import type { Groups } from '../storage/groups.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
+import type { Hindsight } from './hindsight.ts'
 import type { OpenRun } from './open-runs.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { lossChoices } from './own-learning.ts'
@@ -102,12 +105,10 @@ export async function updatePolicy(
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)
-  const { batch, figures } = await collectBatch(
-    store,
-    ids,
-    rules,
-    await replayedGroups(request, rules, store),
-  )
+  const { batch, figures } = await collectBatch(store, ids, rules, {
+    replays: await replayedGroups(request, rules, store),
+    hindsight: await hindsightOf(opened, rules, { version: current, log: tools.log }),
+  })
   const { worth, ...collected } = figures
   const since = performance.now()
   const trained = await train(request, opened, batch, tools)
@@ -168,6 +169,25 @@ async function replayedGroups(
       if (result !== undefined && teaches(result.rewards, learning)) groups.push(id)
   const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
   return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
+}
+
+/** What examples are made with; undefined where there are none. */
+async function hindsightOf(
+  opened: OpenRun,
+  rules: BatchRules,
+  { version, log }: { readonly version: number; readonly log: (line: string) => void },
+): Promise<Hindsight | undefined> {
+  const most = mostExamples(rules)
+  if (most === 0) return undefined
+  const indices = new Map(opened.config.tasks.map((entry, index) => [entry.task, index]))
+  return {
+    most,
+    chat: await openChat(await goodCheckpoint(opened.directory.checkpointsDir, version, log)),
+    async taskOf(name) {
+      const index = indices.get(name)
+      return index === undefined ? undefined : (await opened.task(index)).task
+    },
+  }
 }
 
 /** The trainer's part, where there is something to learn from. */

@@ -243,13 +243,13 @@ it('replayed groups are learnt from by their weight, and count in no figure of w
   const learning = { ...rules.learning, replay: { share: 1, maxAge: 4, weight: 0.5 } }
   const replaying = { ...rules, learning }
   const deleted = groupId(run, 99)
-  const { batch, figures } = await collectBatch(store, [first], replaying, [second, deleted])
+  const { batch, figures } = await collectBatch(store, [first], replaying, { replays: [second, deleted] })
   expect(figures).toMatchObject({ replayed: 1, episodes: 2, tokens: 6, groupsWithPreference: 1 })
   // Four action tokens, and four of half the weight: 1/6 and 1/12; one token is read before each turn.
   const [own, other] = [Math.fround(1 / 6), Math.fround(1 / 12)]
   expect([...(batch?.weights ?? [])]).toEqual([0, own, own, 0, own, own, 0, other, other, 0, other, other])
   // What was played teaches nothing: neither does what came before.
-  expect((await collectBatch(store, [third], replaying, [second])).batch).toBeNull()
+  expect((await collectBatch(store, [third], replaying, { replays: [second] })).batch).toBeNull()
 })
 
 it('each task has its groups, its moments and its share of the gradient, and live weights of tasks hold', async () => {

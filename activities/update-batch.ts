@@ -4,6 +4,7 @@
  * Invariants
  * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
  * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
+ * - Examples stand behind the episodes, and are not among the figures of what was played.
  * - Groups without preference are left out of the tensors, not of the figures. So are those that were skipped, which follow
  *   from the groups alone: the same groups give the same bytes whatever order they ended in.
  */
@@ -27,10 +28,13 @@ import {
   type CollectedFigures,
   type CollectedGroup,
   figuresOf,
+  isWhole,
+  isWon,
   rewardIn,
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
+import { examplesOf, type Hindsight } from './hindsight.ts'
 import { advantageOf } from './own-learning.ts'
 
 export interface CollectedBatch {
@@ -48,6 +52,13 @@ export interface PlayedGroups {
 /** What of a run decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
+/** What an update learns from beside the groups that were played for it. */
+interface BesideGroups {
+  readonly replays?: readonly GroupId[]
+  /** Absent: no lost episode is an example. */
+  readonly hindsight?: Hindsight | undefined
+}
+
 /** A group before it is known which are trained on. */
 type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
@@ -56,7 +67,7 @@ export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
   rules: BatchRules,
-  replays: readonly GroupId[] = [],
+  { replays = [], hindsight }: BesideGroups = {},
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
@@ -69,6 +80,7 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
+  const examples = hindsight === undefined ? [] : await examplesOf(lostEpisodes(collected), hindsight)
   const plan = planBatch(
     learntFrom.map(({ task, compared, replayed }) => ({
       task,
@@ -82,6 +94,10 @@ export async function collectBatch(
       advantage: await advantageOf(rules.learning.advantage),
       taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
     },
+    examples.map(({ task, imitated }) => ({
+      task,
+      actionTokens: imitated.filter((one) => one === 1).length,
+    })),
   )
   const losses = chosenLosses(rules)
   const learnt = learntFrom.flatMap(({ task, compared }, index) => {
@@ -111,9 +127,19 @@ export async function collectBatch(
     batch:
       plan.actionTokens === 0
         ? null
-        : batchTensors(learnt, { isWeighted, isImitating, observationWeight, hasLosses: losses.length > 1 }),
-    figures: figuresOf(collected, plan, replayed),
+        : batchTensors(
+            learnt,
+            examples.map((example, index) => ({ ...example, weight: plan.exampleWeights[index] ?? 0 })),
+            { isWeighted, isImitating, observationWeight, hasLosses: losses.length > 1 },
+          ),
+    figures: figuresOf(collected, plan, { replayed, examples: examples.length }),
   }
+}
+
+/** The whole episodes that were played for the update and lost, also those of groups that are skipped. */
+function* lostEpisodes(groups: readonly CollectedGroup[]): Generator<Trajectory> {
+  for (const { episodes } of groups)
+    for (const played of episodes) if (isWhole(played) && !isWon(played)) yield played.trajectory
 }
 
 /** Groups that are replayed, those that retention has deleted left out. None are where what was played teaches nothing. */

@@ -6,7 +6,7 @@
  * - Each complaint stands at the key that a user would change, and says what would be allowed.
  */
 import { isAdvantageEstimator } from '../learning/advantage.ts'
-import { imitatesAlone } from '../learning/imitation.ts'
+import { imitates, imitatesAlone } from '../learning/imitation.ts'
 import { policyLosses } from '../learning/objective.ts'
 import { isPlayable, playableWords } from '../learning/task-mix.ts'
 import { engineNames, hasServers } from './engine-name.ts'
@@ -87,6 +87,12 @@ function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
       path: ['learning', 'stepGroups', 'weight'],
       value: learning.stepGroups.weight,
       message: '0 beside an advantage of your own, which may give each turn its own',
+    })
+  if (learning.imitation.hindsight > 0 && !imitates(learning))
+    found.push({
+      path: ['learning', 'imitation', 'hindsight'],
+      value: learning.imitation.hindsight,
+      message: '0 where nothing is imitated: set learning.imitation.coefficient above 0 too',
     })
   for (const [index, { objective }] of tasks.entries()) {
     if (objective === undefined) continue

@@ -73,6 +73,14 @@ const imitationSchema = z.strictObject({
     .describe(
       'Weight of the negative log-likelihood of the action tokens of won episodes, beside the policy loss (self-imitation); 0: none.',
     ),
+  hindsight: z
+    .number()
+    .min(0)
+    .max(8)
+    .default(0)
+    .describe(
+      'Lost episodes that reached another goal of their task, imitated as what wins that one, at most this many times `rollout.groupsPerUpdate` · `rollout.groupSize` (hindsight); 0: none. Only tasks that say what else was reached have any.',
+    ),
 })
 
 /** Advantages, objective and optimizer. */

@@ -61,15 +61,6 @@ describe('an update batch', () => {
       { weights: new Float32Array(5), imitation: new Float32Array([0, 0, 0, 1, 0]) },
       'episode 1 counts its first token',
     ],
-    [
-      'a token imitated that was read after the last action',
-      {
-        lossMask: new Uint8Array([0, 1, 0, 0, 1]),
-        weights: new Float32Array(5),
-        imitation: new Float32Array([0, 0, 1, 0, 0]),
-      },
-      'imitation[2] counts a token after the last that was sampled',
-    ],
     ['imitation without weights', { imitation: new Float32Array(5) }, 'imitation is given without weights'],
     [
       'an imitation below 0',

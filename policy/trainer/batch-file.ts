@@ -15,7 +15,6 @@ import {
   writeSafetensors,
 } from '../checkpoints/safetensors.ts'
 import type { UpdateBatch } from './batch.ts'
-import { spanOf } from './micro-batch.ts'
 
 /** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */
 export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
@@ -101,18 +100,6 @@ function checkEpisodes(file: string, batch: UpdateBatch): void {
       throw refused(file, `offsets[${e}] is ${offsets[e]}, below the one before (${begin})`)
     if (begin < (offsets[e] as number) && (lossMask[begin] !== 0 || (imitation?.[begin] ?? 0) !== 0))
       throw refused(file, `episode ${e - 1} counts its first token, which nothing conditions`)
-  }
-  checkImitated(file, batch)
-}
-
-/** Nothing is imitated behind what an episode's gradient is computed from. */
-function checkImitated(file: string, batch: UpdateBatch): void {
-  const { offsets, imitation } = batch
-  for (let e = 1; imitation !== undefined && e < offsets.length; e++) {
-    const { begin, length } = spanOf(batch, e - 1)
-    for (let i = begin + length + 1; i < (offsets[e] as number); i++)
-      if ((imitation[i] as number) > 0)
-        throw refused(file, `imitation[${i}] counts a token after the last that was sampled`)
   }
 }
 

@@ -109,6 +109,19 @@ describe.each([
   )
 })
 
+/** The batch, whose last episode no policy has sampled. */
+function withExample(batch: UpdateBatch): UpdateBatch {
+  const { offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
+  const begin = offsets.at(-2) as number
+  return {
+    ...batch,
+    lossMask: lossMask.slice().fill(0, begin),
+    behaviourLogprobs: behaviourLogprobs.slice().fill(0, begin),
+    versions: versions.slice().fill(-1, begin),
+    advantages: advantages.slice().fill(0, begin),
+  }
+}
+
 /** Σ weight · L − Σ imitation · logp, from the rule of one token. */
 function imitatingObjective(given: Case, weights: PlainWeights, objective: ObjectiveSettings): number {
   const { architecture, batch } = given
@@ -129,18 +142,21 @@ function imitatingObjective(given: Case, weights: PlainWeights, objective: Objec
 test.each([
   ['imitation', []],
   ['imitation and of what was read', [1, 3]],
+  ['imitation of an example too, of which nothing was sampled', 'example'],
 ] as const)(
   'the gradient of %s beside a policy loss, or alone, agrees with finite differences in every weight, to 1e-4',
   async (_, read) => {
     const given = caseOf(tied)
-    const { lossMask } = given.batch
+    const batch = read === 'example' ? withExample(given.batch) : given.batch
+    const { lossMask } = batch
     const where = (value: (i: number) => number) =>
       Float32Array.from(lossMask, (counts, i) => (counts === 1 ? value(i) : 0))
     // Some tokens are of the policy loss, some imitated, some both.
     const imitation = where((i) => [0.02, 0, 0.01][i % 3] as number)
-    for (const place of read) imitation[place] = 0.05
+    const places = read === 'example' ? [batch.tokens.length - 3, batch.tokens.length - 1] : read
+    for (const place of places) imitation[place] = 0.05
     for (const weights of [where((i) => [0.04, 0.03, 0][i % 3] as number), where(() => 0)]) {
-      const of = { ...given, batch: { ...given.batch, weights, imitation } }
+      const of = { ...given, batch: { ...batch, weights, imitation } }
       const { gradients, statistics } = await graphGradient(graphs, of, policy)
       expect(statistics.loss).toBeCloseTo(imitatingObjective(of, of.plain, policy), 4)
       const next = uniforms(17)

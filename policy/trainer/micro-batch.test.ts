@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { timeMultiple } from '../transformer/forward.ts'
-import { microBatches, runTokens } from './micro-batch.ts'
+import { type MicroBatch, microBatches, runTokens, sampledRows } from './micro-batch.ts'
 
 /** Episodes as masks; the first token never counts. */
 const masks = fc.array(
@@ -95,6 +95,20 @@ describe('microBatches', () => {
   test('what was read is counted where it is imitated', () => {
     const batch = { ...batchOf([[0, 0, 0, 1, 0, 1]]), imitation: Float32Array.of(0, 0, 0.5, 0, 0, 0) }
     expect(microBatches(batch, 64)[0]?.sources).toEqual(Int32Array.of(2, 3, 5))
+  })
+
+  test('an episode of which nothing was sampled is counted up to the last token that is imitated', () => {
+    const batch = {
+      ...batchOf([
+        [0, 0, 0, 0],
+        [0, 0, 0],
+      ]),
+      imitation: Float32Array.of(0, 0, 0.5, 0, 0, 0, 0),
+    }
+    const [micro, ...others] = microBatches(batch, 64)
+    expect(others).toEqual([])
+    expect(micro).toMatchObject({ batch: 1, sources: Int32Array.of(2) })
+    expect(sampledRows(batch, micro as MicroBatch)).toEqual([])
   })
 
   test('a chosen part of the episodes gives a part of the tokens', () => {

@@ -41,7 +41,7 @@ interface Span {
  * Cuts a batch into micro-batches.
  * @param tokenLimit tokens of one micro-batch, padding included; a longer episode is alone
  * @param episodes which episodes; all when left out
- * @param counted `learnt`: what was sampled, and what was read where it is imitated; `all`: every token up to the last action's end
+ * @param counted `learnt`: what was sampled, and what else is imitated; `all`: every token up to the last of those
  *   but the first
  */
 export function microBatches(
@@ -83,7 +83,7 @@ function cheapestSizes(times: readonly number[], tokenLimit: number): readonly n
   return sizes
 }
 
-/** The rows of a micro-batch that were sampled, each with its place in the batch; the others were read. */
+/** The rows of a micro-batch that were sampled, each with its place in the batch; the others are imitated alone. */
 export function sampledRows(
   { lossMask }: Pick<UpdateBatch, 'lossMask'>,
   { sources }: Pick<MicroBatch, 'sources'>,
@@ -91,12 +91,23 @@ export function sampledRows(
   return [...sources.entries()].filter(([, source]) => lossMask[source] === 1)
 }
 
-/** Tokens that an episode's gradient is computed from: all before its last counted token. */
-export function spanOf(batch: Pick<UpdateBatch, 'offsets' | 'lossMask'>, episode: number): Span {
+/** Tokens that an episode's gradient is computed from: all before the last that it teaches. */
+export function spanOf(
+  batch: Pick<UpdateBatch, 'offsets' | 'lossMask' | 'imitation'>,
+  episode: number,
+): Span {
   const begin = batch.offsets[episode] as number
   let last = (batch.offsets[episode + 1] as number) - 1
-  while (last > begin && batch.lossMask[last] === 0) last--
+  while (last > begin && !isLearnt(batch, last)) last--
   return { begin, length: Math.max(0, last - begin) }
+}
+
+/** Whether a token was sampled, or is imitated. */
+function isLearnt(
+  { lossMask, imitation }: Pick<UpdateBatch, 'lossMask' | 'imitation'>,
+  source: number,
+): boolean {
+  return lossMask[source] === 1 || (imitation?.[source] ?? 0) > 0
 }
 
 function layOut(
@@ -108,13 +119,11 @@ function layOut(
   const tokens = new BigInt64Array(spans.length * time)
   const rows: number[] = []
   const sources: number[] = []
-  const isLearnt = (source: number): boolean =>
-    batch.lossMask[source] === 1 || (batch.imitation?.[source] ?? 0) > 0
   for (const [index, { begin, length }] of spans.entries()) {
     for (let position = 0; position < length; position++) {
       const source = begin + position
       tokens[index * time + position] = BigInt(batch.tokens[source] as number)
-      if (counted === 'all' || isLearnt(source + 1)) {
+      if (counted === 'all' || isLearnt(batch, source + 1)) {
         rows.push(index * time + position)
         sources.push(source + 1)
       }

@@ -37,6 +37,17 @@ it('imitation keeps its proportion to the policy loss, and minibatches count wha
   expect([...(second?.imitation ?? [])]).toEqual([0, 0, 0])
 })
 
+it('an episode that is imitated and was not sampled is in one minibatch of each pass', () => {
+  const given = batchOf([3, 3, 1])
+  const batch = {
+    ...given,
+    lossMask: Uint8Array.of(0, 1, 1, 0, 0, 0, 0),
+    imitation: Float32Array.from([0, 0, 0, 0, 0, 0.5, 0]),
+  }
+  for (const pass of divided(batch, { minibatches: 2, passes: 2, seed: 1 }))
+    expect(pass.map(({ tokens }) => tokens[0]).toSorted()).toEqual([0, 3])
+})
+
 const lengthsOf = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 })
 
 it('one minibatch and one pass are the batch itself', () => {

@@ -2,7 +2,7 @@
  * Minibatches: the parts of a batch of which each gets an optimizer step of its own.
  *
  * Invariants
- * - [MINIBATCH-1] In each pass every episode with a counted token is in exactly one minibatch; their sizes differ by one
+ * - [MINIBATCH-1] In each pass every episode that teaches a token is in exactly one minibatch; their sizes differ by one
  *   episode at most.
  * - [MINIBATCH-2] A minibatch is a batch: what its tokens count adds up to what those of the whole count, which is 1 without
  *   imitation, in the proportions of the whole.
@@ -11,6 +11,7 @@
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import { shuffled } from '../../learning/shuffled.ts'
 import type { ProximalBatch } from './batch.ts'
+import { spanOf } from './micro-batch.ts'
 
 /** How a batch is divided. */
 export interface Division {
@@ -25,7 +26,7 @@ export interface Division {
 /** The minibatches of all passes, in their order. @returns [passes][minibatches] */
 export function divided(batch: ProximalBatch, { minibatches, passes, seed }: Division): ProximalBatch[][] {
   const episodes = Array.from({ length: batch.offsets.length - 1 }, (_, episode) => episode).filter(
-    (episode) => batch.lossMask.subarray(batch.offsets[episode], batch.offsets[episode + 1]).includes(1),
+    (episode) => spanOf(batch, episode).length > 0,
   )
   const parts = Math.max(1, Math.min(minibatches, episodes.length))
   return Array.from({ length: passes }, (_, pass) => {

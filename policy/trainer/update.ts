@@ -102,7 +102,7 @@ function statisticsOf(steps: readonly Statistics[], ofPass: number): Statistics 
   if (only !== undefined && steps.length === 1) return only
   const pass = steps.slice(0, ofPass)
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-  const seen = sum(steps.map(({ actionTokens }) => actionTokens))
+  const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
   const mean = (figureOf: (step: Statistics) => number) =>
     sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
   return {
@@ -159,7 +159,7 @@ export async function batchGradient(
 ): Promise<Omit<Statistics, 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
   const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
-  if (actionTokens === 0)
+  if (micros.length === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
   const origins = new Origins(batch)
@@ -184,7 +184,8 @@ export async function batchGradient(
     if (objective.kind === 'policy') origins.add(micro, result)
     if (figures !== undefined) addFigures(figures, batch, micro, result)
   }
-  const mean = (sum: number): number => sum / actionTokens
+  // Of examples alone nothing was sampled.
+  const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
   return {
     loss: totals.loss,
     kl: mean(totals.kl),

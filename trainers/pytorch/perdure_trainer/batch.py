@@ -2,7 +2,7 @@
 
 Invariants
 - What is read keeps the rules of the contract, or it is refused as `bad_batch`.
-- Every episode with a counted token is in exactly one minibatch of a pass, and whole in one micro-batch.
+- Every episode that teaches a token is in exactly one minibatch of a pass, and whole in one micro-batch.
 - Micro-batches follow from lengths and order alone, so that every rank cuts alike.
 """
 
@@ -34,7 +34,7 @@ class Batch:
 
     @property
     def learnt(self) -> torch.Tensor:
-        """Tokens that were sampled, and those that were read and are imitated, bool [N]."""
+        """Tokens that were sampled, and the others that are imitated, bool [N]."""
         return self.counted | (self.imitation > 0)
 
     @property
@@ -95,27 +95,23 @@ def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, voc
         raise TrainerFault("bad_batch", f"{path}: offsets must rise from 0 to {count}")
     if any(begin < end and bool(counted[begin] or imitation[begin] > 0) for begin, end in zip(offsets, offsets[1:], strict=False)):
         raise TrainerFault("bad_batch", f"{path}: an episode counts its first token, which nothing conditions")
-    for begin, end in zip(offsets, offsets[1:], strict=False):
-        last = _last_counted(counted, begin, end)
-        if bool((imitation[begin if last is None else last + 1 : end] > 0).any()):
-            raise TrainerFault("bad_batch", f"{path}: imitation counts a token after the last that was sampled")
     if count and (int(tokens.min()) < 0 or int(tokens.max()) >= vocabulary):
         raise TrainerFault("bad_batch", f"{path}: a token is outside the vocabulary of {vocabulary}")
     if not (bool(behaviour.isfinite().all()) and bool(advantages.isfinite().all())):
         raise TrainerFault("bad_batch", f"{path}: a logprob or an advantage is not finite")
-    if not bool(counted.any()):
+    if not bool((counted | (imitation > 0)).any()):
         raise TrainerFault("bad_batch", f"{path}: no token counts, so there is nothing to learn from")
 
 
-def _last_counted(counted: torch.Tensor, begin: int, end: int) -> int | None:
-    """Where the last token that was sampled is in the batch; None for an episode without one."""
-    places = counted[begin:end].nonzero()
+def _last_learnt(learnt: torch.Tensor, begin: int, end: int) -> int | None:
+    """Where the last token that an episode teaches is in the batch; None for an episode without one."""
+    places = learnt[begin:end].nonzero()
     return begin + int(places[-1]) if len(places) else None
 
 
 def divided(batch: Batch, minibatches: int, passes: int, seed: int) -> list[list[Batch]]:
     """The minibatches of all passes, in their order: [passes][minibatches]."""
-    useful = [index for index, (begin, end) in enumerate(batch.episodes) if bool(batch.counted[begin:end].any())]
+    useful = [index for index, (begin, end) in enumerate(batch.episodes) if bool(batch.learnt[begin:end].any())]
     parts = max(1, min(minibatches, len(useful)))
     result = []
     for number in range(passes):
@@ -151,9 +147,9 @@ def micro_batches(batch: Batch, token_limit: int) -> list[MicroBatch]:
     """Cuts a minibatch: episodes by falling length, as many at once as the limit allows."""
     spans = []
     for begin, end in batch.episodes:
-        last = _last_counted(batch.counted, begin, end)
+        last = _last_learnt(batch.learnt, begin, end)
         if last is not None:
-            spans.append((begin, last - begin))  # tokens fed: all before the last counted one
+            spans.append((begin, last - begin))  # tokens fed: all before the last that is learnt
     spans.sort(key=lambda span: -span[1])
     micros = []
     first = 0

@@ -167,17 +167,18 @@ class Updates:
     def _means(self, sums: dict, origins: dict, batch: Batch) -> dict:
         """Adds up what the ranks have, in their order."""
         every = self._ranks.gathered((sums, {key: torch.cat(parts) for key, parts in origins.items()}))
-        totals = {key: sum(each[key] for each, _ in every) for key in sums}
+        totals = {key: sum(found[key] for found, _ in every) for key in sums}
         action_tokens = batch.action_tokens
+        each = max(1, action_tokens)
         merged = {}
         for key in sorted({key for _, parts in every for key in parts}):
             merged[key] = torch.cat([parts[key] for _, parts in every if key in parts])
         return {
             "loss": totals["loss"],
-            "kl": totals["kl"] / action_tokens,
-            "referenceKl": totals["referenceKl"] / action_tokens,
-            "entropy": totals["entropy"] / action_tokens,
-            "clipFraction": totals["clipped"] / action_tokens,
+            "kl": totals["kl"] / each,
+            "referenceKl": totals["referenceKl"] / each,
+            "entropy": totals["entropy"] / each,
+            "clipFraction": totals["clipped"] / each,
             "actionTokens": action_tokens,
             "tokens": batch.fed_tokens,
             "origins": [{"version": version, "stale": stale, **ratio_sums(ratios)} for (version, stale), ratios in merged.items()],
@@ -235,7 +236,7 @@ def _statistics_of(steps: list[dict], of_pass: int) -> dict:
     if len(steps) == 1:
         return steps[0]
     first = steps[:of_pass]
-    seen = sum(step["actionTokens"] for step in steps)
+    seen = max(1, sum(step["actionTokens"] for step in steps))
     means = {
         key: sum(step[key] * step["actionTokens"] for step in steps) / seen
         for key in ("loss", "kl", "referenceKl", "entropy", "clipFraction")
