@@ -32,9 +32,10 @@ import {
   type UpdateStatistics,
 } from '../policy/trainer/trainer.ts'
 import type { Groups } from '../storage/groups.ts'
+import type { Trajectory } from '../storage/trajectory.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
-import type { Hindsight } from './hindsight.ts'
+import { examplesOf } from './hindsight.ts'
 import type { OpenRun } from './open-runs.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { lossChoices } from './own-learning.ts'
@@ -107,7 +108,7 @@ export async function updatePolicy(
   const rules = rulesOf(opened, request)
   const { batch, figures } = await collectBatch(store, ids, rules, {
     replays: await replayedGroups(request, rules, store),
-    hindsight: await hindsightOf(opened, rules, { version: current, log: tools.log }),
+    examplesIn: await hindsightOf(opened, rules, { version: current, log: tools.log }),
   })
   const { worth, ...collected } = figures
   const since = performance.now()
@@ -171,23 +172,21 @@ async function replayedGroups(
   return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
 }
 
-/** What examples are made with; undefined where there are none. */
+/** What lost episodes are examples of; undefined where none is learnt from. */
 async function hindsightOf(
   opened: OpenRun,
   rules: BatchRules,
   { version, log }: { readonly version: number; readonly log: (line: string) => void },
-): Promise<Hindsight | undefined> {
+): Promise<((lost: Iterable<Trajectory>) => ReturnType<typeof examplesOf>) | undefined> {
   const most = mostExamples(rules)
   if (most === 0) return undefined
   const indices = new Map(opened.config.tasks.map((entry, index) => [entry.task, index]))
-  return {
-    most,
-    chat: await openChat(await goodCheckpoint(opened.directory.checkpointsDir, version, log)),
-    async taskOf(name) {
-      const index = indices.get(name)
-      return index === undefined ? undefined : (await opened.task(index)).task
-    },
+  const chat = await openChat(await goodCheckpoint(opened.directory.checkpointsDir, version, log))
+  async function taskOf(name: string) {
+    const index = indices.get(name)
+    return index === undefined ? undefined : (await opened.task(index)).task
   }
+  return (lost) => examplesOf(lost, { most, chat, taskOf })
 }
 
 /** The trainer's part, where there is something to learn from. */

@@ -126,6 +126,39 @@ it('stale_share is the share of turns, not of tokens, that a version older than 
   expect((await collectBatch(store, ids, rules)).figures.staleShare).toBeCloseTo(0.4, 12)
 })
 
+it('examples of lost episodes stand behind the episodes, imitated and not sampled, those of skipped groups too', async () => {
+  const learning = { taskNormalization: 'none', imitation: { coefficient: 0.5, hindsight: 1 } } as const
+  const lost = { reward: -0.2, paid: 0, turns: [[0, 1]] } as const
+  const won = { reward: 1, paid: 1, turns: [[0, 2]] } as const
+  const { store, ids } = storeOf([
+    { task: 'db', version: 0, episodes: [won, lost] },
+    { task: 'db', version: 0, episodes: [lost, lost] },
+  ])
+  const imitating = configSchema.parse({ seed: 7, learning, rollout: { groupsPerUpdate: 1 } })
+  const { batch, figures } = await collectBatch(store, ids, imitating, {
+    async examplesIn(given) {
+      expect([...given].map(({ episode }) => episode.id)).toEqual([
+        episodeId(ids[0] as GroupId, 1, 1),
+        episodeId(ids[1] as GroupId, 0, 1),
+        episodeId(ids[1] as GroupId, 1, 1),
+      ])
+      const [tokens, imitated] = [Int32Array.of(4, 5, 6, 7), Uint8Array.of(0, 1, 0, 1)]
+      return [{ task: 'db', tokens, imitated }]
+    },
+  })
+  // Of one group, which is full: read, 2 sampled; read, 1 sampled; the example. 0.5 over the 2 that were won and 2 of the example.
+  expect([...(batch?.offsets ?? [])]).toEqual([0, 3, 5, 9])
+  expect([...(batch?.tokens ?? [])].slice(5)).toEqual([4, 5, 6, 7])
+  expect([...(batch?.lossMask ?? [])]).toEqual([0, 1, 1, 0, 1, 0, 0, 0, 0])
+  expect([...(batch?.imitation ?? [])]).toEqual([0, 0.125, 0.125, 0, 0, 0, 0.125, 0, 0.125])
+  expect([...(batch?.versions ?? [])].slice(5)).toEqual([-1, -1, -1, -1])
+  expect([figures.examples, figures.signal?.examples, figures.skipped?.groups, figures.episodes]).toEqual([
+    1, 1, 1, 4,
+  ])
+  const without = await collectBatch(store, ids, imitating)
+  expect([without.figures.examples, without.batch?.offsets.length]).toEqual([undefined, 3])
+})
+
 it('what was read counts as the weight says, together, up to the last action of each episode in the batch', async () => {
   // Read before a last action, but the first token of an episode: one token of the first episode, none of the second.
   const episodes = [

@@ -34,7 +34,7 @@ import {
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
-import { examplesOf, type Hindsight } from './hindsight.ts'
+import type { EpisodeExample } from './hindsight.ts'
 import { advantageOf } from './own-learning.ts'
 
 export interface CollectedBatch {
@@ -55,8 +55,8 @@ export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPo
 /** What an update learns from beside the groups that were played for it. */
 interface BesideGroups {
   readonly replays?: readonly GroupId[]
-  /** Absent: no lost episode is an example. */
-  readonly hindsight?: Hindsight | undefined
+  /** What lost episodes are examples of, in their order; absent: of nothing. */
+  readonly examplesIn?: ((lost: Iterable<Trajectory>) => Promise<readonly EpisodeExample[]>) | undefined
 }
 
 /** A group before it is known which are trained on. */
@@ -67,7 +67,7 @@ export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
   rules: BatchRules,
-  { replays = [], hindsight }: BesideGroups = {},
+  { replays = [], examplesIn }: BesideGroups = {},
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
@@ -80,7 +80,7 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const examples = hindsight === undefined ? [] : await examplesOf(lostEpisodes(collected), hindsight)
+  const examples = (await examplesIn?.(lostEpisodes(collected))) ?? []
   const plan = planBatch(
     learntFrom.map(({ task, compared, replayed }) => ({
       task,

@@ -163,6 +163,13 @@ export const checkedCases: readonly CheckedCase[] = [
     }),
   },
   {
+    name: 'an example that no policy sampled, in a step of its own',
+    changes: ({ toCheckpointDir }) => ({
+      batchFile: join(toCheckpointDir, '..', 'example-batch'),
+      division: { minibatches: 7, passes: 1, seed: 7 },
+    }),
+  },
+  {
     name: 'an adapter',
     changes: ({ toCheckpointDir }) => ({ fromCheckpointDir: join(toCheckpointDir, '..', 'adapted') }),
   },
@@ -231,6 +238,13 @@ export async function fixtureIn(folder: string, embedded: Trainer): Promise<Trai
       ]
       return counts === 0 && i > begin && batch.lossMask.lastIndexOf(1, end - 1) > i ? 0.004 : 0
     }),
+  })
+  // The episode without a counted token, up to its last one.
+  await writeUpdateBatch(at('example-batch'), {
+    ...batch,
+    imitation: Float32Array.from(batch.lossMask, (_, i) =>
+      episodeAt(batch.offsets, i) === 2 && i > (batch.offsets[2] ?? 0) ? 0.01 : 0,
+    ),
   })
   await writeUpdateBatch(at('tasks-batch'), {
     ...batch,
