@@ -87,7 +87,8 @@ export const householdDialect: Dialect = {
   likely: (kind) => (isKeyOf(things, kind) ? things[kind].places : kind === lamp.name ? lamp.places : []),
 }
 
-function isKeyOf<Table extends object>(table: Table, key: string): key is keyof Table & string {
+/** Whether a word is one of a table's. */
+export function isKeyOf<Table extends object>(table: Table, key: string): key is keyof Table & string {
   return Object.hasOwn(table, key)
 }
 

@@ -9,11 +9,11 @@
  */
 import type { InstanceId } from '../../environment.ts'
 import type { Library } from '../../library.ts'
-import { kindOf } from '../dialect.ts'
+import { isKeyOf, kindOf } from '../dialect.ts'
 import { type Game, type GameSource, openGame } from '../engine/game.ts'
 import { type Errand, errands } from '../settings.ts'
 import { type Goal, taskLine, withGoal } from './problem.ts'
-import { type FurnitureKind, furniture, type ThingKind, things } from './words.ts'
+import { furniture, things } from './words.ts'
 
 /** A goal, and how many of the commands it took. */
 export interface ReachedGoal {
@@ -100,17 +100,13 @@ function goalsOf(wanted: readonly Errand[], thing: string, place: string): Goal[
 
 /** The goal of three words; undefined where one of them is not a word of a goal. */
 function goalOf([errand = '', thing = '', place = '']: readonly string[]): Goal | undefined {
-  return isErrand(errand) && isKindIn(things, thing) && isKindIn(furniture, place)
-    ? { errand, thing: thing satisfies ThingKind, destination: place satisfies FurnitureKind }
+  return isErrand(errand) && isKeyOf(things, thing) && isKeyOf(furniture, place)
+    ? { errand, thing, destination: place }
     : undefined
 }
 
 function isErrand(word: string): word is Errand {
   return (errands as readonly string[]).includes(word)
-}
-
-function isKindIn<Table extends object>(table: Table, kind: string): kind is keyof Table & string {
-  return Object.hasOwn(table, kind)
 }
 
 function sourceFor({ problem, ...source }: GameSource, id: InstanceId, goal: Goal): GameSource {
