@@ -20,6 +20,7 @@ const names = [
   'train',
   'orchestration',
   'learning',
+  'curve',
   'async',
   'soak',
   'long-run',
@@ -31,14 +32,17 @@ const names = [
 ]
 const known = names.filter((name) => existsSync(fileOf(name)))
 
-/** What benchmarks take: counts and texts by name; those that are not here take nothing. */
-const options: Readonly<Record<string, Readonly<Record<string, 'count' | 'text'>>>> = {
+type OptionKind = 'count' | 'text' | 'texts'
+
+/** What benchmarks take: counts and texts by name, `texts` as often as one likes; those that are not here take nothing. */
+const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text' },
   'long-run': { episodes: 'count', readings: 'text' },
   async: { updates: 'count', skip: 'count', staleness: 'count' },
+  curve: { set: 'texts', from: 'text', seed: 'count', updates: 'count', every: 'count', games: 'count' },
   learning: { updates: 'count', skip: 'count', turns: 'count', demonstrations: 'count', from: 'text' },
 }
-type Given = Readonly<Record<string, number | string>>
+type Given = Readonly<Record<string, number | string | readonly string[]>>
 
 // What is measured is done, whatever was done before on this machine.
 process.env.PERDURE_NO_CACHE = '1'
@@ -61,12 +65,16 @@ if (!known.includes(name) || given === undefined) {
 /** @returns undefined where they cannot be understood */
 function optionsFrom(
   args: readonly string[],
-  taken: Readonly<Record<string, 'count' | 'text'>>,
+  taken: Readonly<Record<string, OptionKind>>,
 ): Given | undefined {
   try {
-    const types = Object.keys(taken).map((each) => [each, { type: 'string' as const }])
+    const types = Object.entries(taken).map(([each, kind]) => [
+      each,
+      { type: 'string' as const, multiple: kind === 'texts' },
+    ])
     const { values } = parseArgs({ args: [...args], options: Object.fromEntries(types) })
     const entries = Object.entries(values).map(([each, text]) => {
+      if (Array.isArray(text)) return [each, text.map(String)] as const
       const value = taken[each] === 'count' ? Number(text) : String(text)
       if (typeof value === 'number' && !(Number.isInteger(value) && value >= 0))
         throw new RangeError(`--${each} ${text} is no count`)

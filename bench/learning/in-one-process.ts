@@ -2,16 +2,17 @@
  * The work of a training run in one process, without Temporal and without a store: what durability is compared with.
  *
  * Invariants
- * - Groups are admitted and consumed by the rules of the run without refill, so that playing and training overlap as there.
+ * - Groups are admitted, skipped and consumed by the rules of the run, so that playing and training overlap as there.
  * - Engine, environment and update are the code that a run executes; what was played stays in memory.
  */
 import { rewardOf } from '../../activities/failure.ts'
 import type { OpenRun, OpenRuns } from '../../activities/open-runs.ts'
 import { updatePolicy } from '../../activities/policy-update.ts'
-import { createServing } from '../../activities/serving.ts'
+import { createServing, type Serving } from '../../activities/serving.ts'
 import { episodeId, type GroupId, groupId, type RunId } from '../../identity/identity.ts'
 import { admissible, nextBatch } from '../../learning/admission.ts'
 import { firstPool, poolAt, refreshPool } from '../../learning/cross-policy.ts'
+import { mostSkipped, teaches } from '../../learning/refill.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { playEpisode } from './played-episode.ts'
@@ -25,6 +26,18 @@ interface Training {
   /** Updates after which it ends. */
   readonly until: number
   readonly log: (line: string) => void
+  /** Told after each update, which the next one waits for. */
+  readonly onUpdate?: (update: MadeUpdate) => Promise<void>
+}
+
+/** An update, and what plays its policy. */
+export interface MadeUpdate {
+  readonly step: number
+  readonly version: number
+  readonly serving: Serving
+  readonly success: Readonly<Record<string, number>>
+  /** Groups that were played for it, those that were skipped among them. */
+  readonly groups: number
 }
 
 interface AdmittedGroup {
@@ -34,7 +47,7 @@ interface AdmittedGroup {
 
 /** Trains from the run's version 0, which must be there, and returns after the last update. */
 export async function trainInOneProcess(training: Training): Promise<void> {
-  const { opened, runs, createEngine, trainer, until, log } = training
+  const { opened, runs, createEngine, trainer, until, log, onUpdate } = training
   const { run, config } = opened
   const serving = createServing({ runs, createEngine, log })
   const played = playedGroupsInMemory()
@@ -42,6 +55,7 @@ export async function trainInOneProcess(training: Training): Promise<void> {
   const bound = { groupsPerUpdate, maxStaleness, groupsInFlight }
   const inFlight = new Map<number, AdmittedGroup>()
   let ready: AdmittedGroup[] = []
+  let skipped: AdmittedGroup[] = []
   let pool: readonly number[] = firstPool(config.crossPolicy)
   let [version, step, admitted] = [0, 0, 0]
   let changed = change()
@@ -65,7 +79,10 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     } as const
     played.add({ id, run, ...group, task, instance, created: 0, status: 'complete', result }, trajectories)
     inFlight.delete(group.number)
-    ready.push(group)
+    const isSkipped =
+      !teaches(result.rewards, config.learning) && skipped.length < mostSkipped(config.rollout)
+    if (isSkipped) skipped.push(group)
+    else ready.push(group)
     changed.resolve()
   }
 
@@ -90,10 +107,13 @@ export async function trainInOneProcess(training: Training): Promise<void> {
   }
 
   async function update(batch: readonly AdmittedGroup[]): Promise<void> {
-    const groups = batch.map((group) => ({ group: groupId(run, group.number), version: group.version }))
-    const request = { run, step: step + 1, version, groups, learning: {}, waitedSeconds: 0 }
+    const idOf = (group: AdmittedGroup): GroupId => groupId(run, group.number)
+    const groups = batch.map((group) => ({ group: idOf(group), version: group.version }))
+    const beside = skipped.map(idOf)
+    skipped = []
+    const request = { run, step: step + 1, version, groups, skipped: beside, learning: {}, waitedSeconds: 0 }
     const tools = { store: played.store, trainerOf: () => trainer, onProgress: () => undefined, log }
-    const { version: next } = await updatePolicy(request, opened, tools)
+    const { version: next, success } = await updatePolicy(request, opened, tools)
     step += 1
     const before = version
     pool = refreshPool(pool, { before, current: next }, config.crossPolicy)
@@ -101,7 +121,9 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     version = next
     // A turn that is being sampled may still be one of the version before.
     await serving.keepOnly(run, [...pool, before, next])
-    played.drop(groups.map(({ group }): GroupId => group))
+    const consumed = [...groups.map(({ group }) => group), ...beside]
+    played.drop(consumed)
+    await onUpdate?.({ step, version, serving, success, groups: consumed.length })
   }
 
   try {

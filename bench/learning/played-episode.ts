@@ -12,6 +12,7 @@ import { drawVersion } from '../../learning/cross-policy.ts'
 import { instanceOrder } from '../../learning/instance-order.ts'
 import type { Outcome } from '../../learning/outcome.ts'
 import { finalReward } from '../../learning/reward.ts'
+import type { Message } from '../../messages/message.ts'
 import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
@@ -23,6 +24,8 @@ export interface Playing {
   /** The newest version when a turn is sampled. */
   readonly version: () => number
   readonly pool: readonly number[]
+  /** Plays greedily in this split of the first task, not to train. */
+  readonly measuredIn?: string
 }
 
 interface Turn {
@@ -34,23 +37,26 @@ interface Turn {
   readonly state: string | undefined
 }
 
-/** Plays the instance at a position of the first task's split. */
+/** Plays the instance at a position of the first task's split, or of the one that is measured. */
 export async function playEpisode(id: EpisodeId, position: number, playing: Playing): Promise<Trajectory> {
-  const { opened, serving, version, pool } = playing
+  const { opened, serving, version, pool, measuredIn } = playing
   const { run, config } = opened
   const { definition, task } = await opened.task(0)
   const entry = config.tasks[0]
-  const split = task.splits.find(({ name }) => name === entry?.split) ?? task.splits[0]
+  const wanted = measuredIn ?? entry?.split
+  const split = task.splits.find(({ name }) => name === wanted) ?? task.splits[0]
   if (split === undefined) throw new RangeError(`${definition.name} has no splits`)
   const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
   const chat = await serving.chat(run)
   const draw = uniforms(seedOfWork(config.seed, id, 'versions'))
+  const temperature = measuredIn === undefined ? config.rollout.temperature : 0
   const rule = { staleShare: config.crossPolicy.staleShare, pool }
   const environment = await task.create()
   const turns: Turn[] = []
   let [paid, invalidInARow, told] = [0, 0, '']
   let context = new Int32Array(0)
   const borders: number[] = []
+  const actions: Message[] = []
   let { messages, state } = await environment.reset(instance)
 
   async function playTurn(): Promise<Outcome | null> {
@@ -67,11 +73,12 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
       borders: [...borders],
       version: Number.isFinite(drawn) ? drawn : version(),
       maxNewTokens,
-      temperature: config.rollout.temperature,
+      temperature,
       stopTokens: chat.stopTokens,
       seed: seedOfWork(config.seed, id, turns.length),
     })
     const { message, problems } = chat.parseAction(sampled.tokens)
+    actions.push(message)
     borders.push(before.length)
     context = grownContext(before, sampled.tokens)
     const step = answerToUnreadable(problems) ?? (await environment.step(message))
@@ -90,7 +97,8 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     while (outcome === null)
       outcome = turns.length < (entry?.turnLimit ?? definition.turnLimit) ? await playTurn() : 'turn_limit'
     const reward = finalReward(outcome, paid, config.learning.notCompletedPenalty)
-    return trajectoryOf(id, { task: definition.name, instance, outcome, paid, reward }, turns)
+    const ending = { task: definition.name, instance, outcome, paid, reward }
+    return { ...trajectoryOf(id, ending, turns), messages: actions }
   } finally {
     await environment.close()
     serving.release(run, id)
@@ -107,7 +115,7 @@ function trajectoryOf(
     readonly reward: number | null
   },
   turns: readonly Turn[],
-): Trajectory {
+): Omit<Trajectory, 'messages'> {
   const { task, instance, outcome, paid, reward } = ending
   const time = turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.tokens.length, 0)
   const tokens = new Int32Array(time)
@@ -151,6 +159,5 @@ function trajectoryOf(
     paid,
     unusable: turns.filter(({ invalid }) => invalid).length,
     cutOff: turns.filter(({ sampled }) => sampled.finish === 'length').length,
-    messages: [],
   }
 }

@@ -1,0 +1,131 @@
+/**
+ * What a run learns, in one process without Temporal and without a store: the success of the household games over updates, for
+ * settings that are only tried.
+ *
+ * Invariants
+ * - Engine, environment, update and the rules of overlapping are those of a run. Figures are of one seed: two tries differ by some
+ *   three points where nothing else does.
+ * - What is measured is played greedily, and is not learnt from.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEngine } from '../activities/engines.ts'
+import { createServing, type Serving } from '../activities/serving.ts'
+import { prepareWarmStart } from '../activities/warm-start.ts'
+import { loadConfig } from '../config/loader.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { episodeId, groupId } from '../identity/identity.ts'
+import { isSuccess } from '../learning/reward.ts'
+import { packageRoot } from '../machine/package-root.ts'
+import { createTrainer } from '../policy/trainer/embedded.ts'
+import type { Figure } from './figure.ts'
+import { trainInOneProcess } from './learning/in-one-process.ts'
+import { type OpenedRun, openRun, warmStart } from './learning/opened-run.ts'
+import { playEpisode } from './learning/played-episode.ts'
+
+/** Other settings than the default run's as `key=value`, the checkpoint to start from, and when how many games are played. */
+export interface Options {
+  readonly set?: readonly string[]
+  readonly from?: string
+  readonly seed?: number
+  readonly updates?: number
+  /** Updates between two measurements. */
+  readonly every?: number
+  /** Of each suite. */
+  readonly games?: number
+}
+
+/** Measured games that are played at once. */
+const gamesAtOnce = 64
+
+/** Groups of measured games begin here: no training run has as many. */
+const firstMeasuredGroup = 1_000_000
+
+interface Measurement {
+  readonly run: OpenedRun
+  readonly serving: Serving
+  readonly version: number
+  readonly games: number
+}
+
+/** Trains and measures; a line of progress for every update. */
+export async function bench({ updates = 20, every = 10, games = 300, ...given }: Options): Promise<Figure[]> {
+  if (updates < 1 || every < 1 || games < 1)
+    throw new RangeError('--updates, --every and --games are at least 1')
+  const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
+  const trainer = createTrainer({ threads: 1 })
+  const log = (line: string) => console.error(line)
+  const figures: Figure[] = []
+  try {
+    const config = await startedConfig(directory, updates, given)
+    await using run = await openRun(join(directory, 'run'), config)
+    await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
+    const createEngine = (settings: RunConfig, id: OpenedRun['opened']['run']) =>
+      openEngine(settings, id, () => undefined)
+    const measure = async (serving: Serving, version: number) =>
+      figures.push(...(await measured({ run, serving, version, games })))
+    const first = createServing({ runs: run.runs, createEngine, log })
+    try {
+      await first.prepare(run.opened.run, 0)
+      await measure(first, 0)
+    } finally {
+      await first.closeAll()
+    }
+    await trainInOneProcess({
+      ...run,
+      createEngine,
+      trainer,
+      until: updates,
+      log,
+      async onUpdate({ step, version, serving, success, groups }) {
+        log(`update ${step}: ${groups} groups, training success ${JSON.stringify(success)}`)
+        if (step % every === 0 || step === updates) await measure(serving, version)
+      },
+    })
+    return figures
+  } finally {
+    await trainer.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** The default run with these settings, from a warm start that none of the settings of learning changes. */
+async function startedConfig(
+  directory: string,
+  updates: number,
+  { set = [], from, seed = 1 }: Pick<Options, 'set' | 'from' | 'seed'>,
+): Promise<RunConfig> {
+  const file = join(packageRoot, 'examples', 'household.yaml')
+  const config = loadConfig({
+    file,
+    set: ['policy.threads=1', `seed=${seed}`, `training.updates=${updates}`, ...set],
+  })
+  return {
+    ...config,
+    policy: { ...config.policy, from: from ?? (await warmStart(join(directory, 'warm-start'), config)) },
+    warmStart: { ...config.warmStart, demonstrations: 0 },
+  }
+}
+
+/** Success of each suite of the configuration. */
+async function measured({ run, serving, version, games }: Measurement): Promise<readonly Figure[]> {
+  const { opened } = run
+  const figures: Figure[] = []
+  for (const [index, { name, split }] of opened.config.evaluation.suites.entries()) {
+    let [next, won] = [0, 0]
+    const playOn = async (): Promise<void> => {
+      while (next < games) {
+        const position = next++
+        const group = groupId(opened.run, firstMeasuredGroup * (index + 1) + position)
+        const playing = { opened, serving, version: () => version, pool: [], measuredIn: split }
+        const { episode } = await playEpisode(episodeId(group, version, 1), position, playing)
+        if (isSuccess(episode.seal.outcome, episode.seal.reward)) won += 1
+      }
+    }
+    await Promise.all(Array.from({ length: gamesAtOnce }, playOn))
+    console.error(`version ${version}: ${won} of ${games} games of ${name} won`)
+    figures.push({ name: `${name}_after_${version}`, value: won / games, unit: 'success' })
+  }
+  return figures
+}
