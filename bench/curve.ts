@@ -11,7 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEngine } from '../activities/engines.ts'
-import { createServing, type Serving } from '../activities/serving.ts'
+import type { Serving } from '../activities/serving.ts'
 import { prepareWarmStart } from '../activities/warm-start.ts'
 import { loadConfig } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
@@ -55,7 +55,6 @@ export async function bench({ updates = 20, every = 10, games = 300, ...given }:
     throw new RangeError('--updates, --every and --games are at least 1')
   const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
   const trainer = createTrainer({ threads: 1 })
-  const log = (line: string) => console.error(line)
   const figures: Figure[] = []
   try {
     const config = await startedConfig(directory, updates, given)
@@ -63,24 +62,15 @@ export async function bench({ updates = 20, every = 10, games = 300, ...given }:
     await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
     const createEngine = (settings: RunConfig, id: OpenedRun['opened']['run']) =>
       openEngine(settings, id, () => undefined)
-    const measure = async (serving: Serving, version: number) =>
-      figures.push(...(await measured({ run, serving, version, games })))
-    const first = createServing({ runs: run.runs, createEngine, log })
-    try {
-      await first.prepare(run.opened.run, 0)
-      await measure(first, 0)
-    } finally {
-      await first.closeAll()
-    }
     await trainInOneProcess({
       ...run,
       createEngine,
       trainer,
       until: updates,
-      log,
-      async onUpdate({ step, version, serving, success, groups }) {
-        log(`update ${step}: ${groups} groups, training success ${JSON.stringify(success)}`)
-        if (step % every === 0 || step === updates) await measure(serving, version)
+      log: (line) => console.error(line),
+      async onVersion({ step, version, serving }) {
+        if (step % every === 0 || step === updates)
+          figures.push(...(await measured({ run, serving, version, games })))
       },
     })
     return figures

@@ -26,18 +26,16 @@ interface Training {
   /** Updates after which it ends. */
   readonly until: number
   readonly log: (line: string) => void
-  /** Told after each update, which the next one waits for. */
-  readonly onUpdate?: (update: MadeUpdate) => Promise<void>
+  /** Told before the first update and after each one; the next waits for it. */
+  readonly onVersion?: (published: PublishedVersion) => Promise<void>
 }
 
-/** An update, and what plays its policy. */
-export interface MadeUpdate {
+/** A version, and what plays it. */
+export interface PublishedVersion {
+  /** Updates until then. */
   readonly step: number
   readonly version: number
   readonly serving: Serving
-  readonly success: Readonly<Record<string, number>>
-  /** Groups that were played for it, those that were skipped among them. */
-  readonly groups: number
 }
 
 interface AdmittedGroup {
@@ -47,7 +45,7 @@ interface AdmittedGroup {
 
 /** Trains from the run's version 0, which must be there, and returns after the last update. */
 export async function trainInOneProcess(training: Training): Promise<void> {
-  const { opened, runs, createEngine, trainer, until, log, onUpdate } = training
+  const { opened, runs, createEngine, trainer, until, log, onVersion } = training
   const { run, config } = opened
   const serving = createServing({ runs, createEngine, log })
   const played = playedGroupsInMemory()
@@ -113,7 +111,7 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     skipped = []
     const request = { run, step: step + 1, version, groups, skipped: beside, learning: {}, waitedSeconds: 0 }
     const tools = { store: played.store, trainerOf: () => trainer, onProgress: () => undefined, log }
-    const { version: next, success } = await updatePolicy(request, opened, tools)
+    const { version: next } = await updatePolicy(request, opened, tools)
     step += 1
     const before = version
     pool = refreshPool(pool, { before, current: next }, config.crossPolicy)
@@ -121,13 +119,14 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     version = next
     // A turn that is being sampled may still be one of the version before.
     await serving.keepOnly(run, [...pool, before, next])
-    const consumed = [...groups.map(({ group }) => group), ...beside]
-    played.drop(consumed)
-    await onUpdate?.({ step, version, serving, success, groups: consumed.length })
+    played.drop([...groups.map(({ group }) => group), ...beside])
+    log(`update ${step}: ${groups.length} groups, ${beside.length} more were skipped`)
+    await onVersion?.({ step, version, serving })
   }
 
   try {
     await serving.prepare(run, 0)
+    await onVersion?.({ step, version, serving })
     while (step < until) {
       admit()
       const batch = takeBatch()
