@@ -19,7 +19,9 @@ function evaluationsOf(run: string) {
 
 describe('the example guess-number', () => {
   it('learns by reinforcement what imitation did not teach it: at least 80 % of unseen games', async () => {
-    const training = await startPerdure(home, ...example, '--run', 'guess').ended
+    // Half of its updates are enough.
+    const set = ['--set', 'training.updates=15']
+    const training = await startPerdure(home, ...example, '--run', 'guess', ...set).ended
     expect(training.code).toBe(0)
     expect(training.stdout).not.toContain('The policy never changed')
     const [before, after] = evaluationsOf('guess').map(({ success }) => success)
@@ -31,13 +33,24 @@ describe('the example guess-number', () => {
 
 describe('the example smoke', () => {
   it('learns by reinforcement at least 15 points more than imitation taught it, beyond what chance explains', async () => {
-    const training = await startPerdure(home, 'train', 'examples/smoke.yaml', '--run', 'smoke').ended
+    // An update waits for groups that begin one after another.
+    const set = ['--set', 'rollout.groupsInFlight=4']
+    const training = await startPerdure(home, 'train', 'examples/smoke.yaml', '--run', 'smoke', ...set).ended
     expect(training.code).toBe(0)
     const [before, after] = evaluationsOf('smoke')
     expect(before?.version).toBe(0)
     expect(after?.success).toBeGreaterThanOrEqual((before?.success ?? 1) + 0.15)
     expect(after?.success).toBeGreaterThan(Number(before?.high ?? 1)) // the end of its 95 % interval
   }, 900_000)
+
+  it('tells where its time went: most of that between two updates was waited, trained or published', () => {
+    const updates = readMetrics(homeAt(home).run(runId('smoke')).metricsFile).filter(isUpdateMetrics)
+    const [first, last] = [updates[0], updates.at(-1)].map((update) => Date.parse(String(update?.time)))
+    const told = updates.slice(1).map(({ seconds }) => seconds.wait + seconds.train + seconds.publish)
+    const share = told.reduce((sum, each) => sum + each, 0) / ((Number(last) - Number(first)) / 1000)
+    expect(share).toBeGreaterThan(0.7)
+    expect(share).toBeLessThan(1.1)
+  })
 })
 
 describe('a run whose updates have nothing to learn from', () => {

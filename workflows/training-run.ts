@@ -64,13 +64,16 @@ async function train(state: TrainingState): Promise<void> {
   await takeOverChildren(state)
   await warmStart(state)
   await settleMadeUpdate(state)
+  let waitedSeconds = 0
   while (state.step < state.config.training.updates && !state.stopRequested) {
     await continueWhenLong(state)
     await rollBack(state)
     await holdOff(state)
     await admitGroups(state)
-    const waitedSeconds = await waitForBatch(state)
-    if (mayUpdate(state)) await updatePolicy(state, waitedSeconds)
+    waitedSeconds += await waitForBatch(state)
+    if (!mayUpdate(state)) continue
+    await updatePolicy(state, waitedSeconds)
+    waitedSeconds = 0
   }
   await finish(state)
 }
