@@ -1,12 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const long = ['**/*.long.test.ts']
+const processes = ['test/**/*.test.ts']
+const elsewhere = ['node_modules', 'dist', 'examples']
+
 export default defineConfig({
   // What environments outside of this package import is the code under test, as it is for the command line.
   resolve: { alias: { perdure: fileURLToPath(new URL('index.ts', import.meta.url)) } },
   test: {
-    include: ['**/*.test.ts'],
-    exclude: ['node_modules', 'dist', 'examples'],
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,
@@ -15,5 +17,20 @@ export default defineConfig({
     setupFiles: ['test/own-ports.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // They run in the order of their names: no long file is left alone at the end.
+    projects: [
+      { extends: true, test: { name: 'long', include: long, exclude: elsewhere } },
+      { extends: true, test: { name: 'processes', include: processes, exclude: [...elsewhere, ...long] } },
+      {
+        extends: true,
+        test: {
+          name: 'rooms',
+          include: ['**/*.test.ts'],
+          exclude: [...elsewhere, ...long, ...processes],
+          // What these files import is most of it the same, and is read once for all of them.
+          isolate: false,
+        },
+      },
+    ],
   },
 })
