@@ -120,7 +120,7 @@ async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools
     firstStep,
     steps: Math.floor((settings.totalSteps * (chunk + 1)) / chunks) - firstStep,
   }
-  await tools.trainerOf(config.policy).warmStart(request, tools.onProgress)
+  await tools.trainerOf(config.policy).warmStart(request, tools.onProgress, tools.signal)
   if (isLast) await cache?.keep(key, target)
   return { found: false }
 }

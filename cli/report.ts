@@ -36,7 +36,7 @@ export function reportCommand(): Command {
     [
       'report first --out first-report',
       'report first --out first-report --groups 32',
-      'report first --out first-report --groups 0 --episodes first/e-held_out-v20-1/s0/a1',
+      'report first --out first-report --groups 0 --episodes first/e-held_out-v14-1/s0/a1',
     ],
   ).action(async (run: string, options: ReportFlags) => {
     const terminal = openTerminal(options)

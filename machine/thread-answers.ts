@@ -4,6 +4,7 @@
  * Invariants
  * - Messages are taken between turns of the event loop; it says when it is ready for them.
  * - Every call that awaits an answer gets one; what a handler throws is answered as a fault.
+ * - A handler is told when its answer is not wanted any more, and may end early.
  */
 import { parentPort } from 'node:worker_threads'
 import {
@@ -20,6 +21,7 @@ export type Handlers<Thread extends Methods<Thread>> = {
   readonly [Method in keyof Thread]: (
     request: Thread[Method]['request'],
     onProgress: (progress: Thread[Method]['progress']) => void,
+    signal: AbortSignal,
   ) => Thread[Method]['reply'] | Promise<Thread[Method]['reply']>
 }
 
@@ -56,21 +58,26 @@ export function serveCalls<Thread extends Methods<Thread>>(
   faultOf: (thrown: unknown) => unknown = (thrown) => thrown,
 ): void {
   let last = Promise.resolve()
+  const unanswered = new Map<number, AbortController>()
   const answer = hearCalls<Thread>({
     onCall: (call) => {
-      last = last.then(() => perform(call))
+      const giveUp = new AbortController()
+      if (call.id !== undefined) unanswered.set(call.id, giveUp)
+      last = last.then(() => perform(call, giveUp.signal))
     },
-    // What is asked of such a thread is not given up.
-    onCancel: () => undefined,
+    onCancel: (id) => unanswered.get(id)?.abort(),
   })
 
-  async function perform({ id, method, request }: Call<Thread>): Promise<void> {
+  async function perform({ id, method, request }: Call<Thread>, signal: AbortSignal): Promise<void> {
     const post = (one: Answer) => id !== undefined && answer([one])
     const own = { id: id ?? 0 }
+    const onProgress = (progress: Thread[typeof method]['progress']) => post({ ...own, progress })
     try {
-      post({ ...own, reply: await handlers[method](request, (progress) => post({ ...own, progress })) })
+      post({ ...own, reply: await handlers[method](request, onProgress, signal) })
     } catch (thrown) {
       post({ ...own, fault: faultFields(faultOf(thrown)) })
+    } finally {
+      unanswered.delete(own.id)
     }
   }
 }

@@ -118,6 +118,7 @@ export class ThreadCalls<Thread extends Methods<Thread>> {
     { transfer, signal, onProgress }: CallOptions<Thread[Method]['progress']> = {},
   ): Promise<Thread[Method]['reply']> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss)
+    if (signal?.aborted === true) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId
       const abort = (): void => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -238,6 +239,20 @@ describe('warm start', () => {
     const [whole, cut] = [await bytesOf(at('warm')), await bytesOf(at('a3'))]
     expect(cut['model.safetensors']).toBe(whole['model.safetensors'])
     expect(cut['optimizer.safetensors']).toBe(whole['optimizer.safetensors'])
+  })
+
+  test('one that is given up ends between two steps, publishes nothing and leaves the trainer to others', async () => {
+    const givingUp = new AbortController()
+    const steps = 100_000 // hours
+    const request = warmStart({ steps, totalSteps: steps, toCheckpointDir: at('given-up') })
+    const giveUpAtTwo = (done: number) => {
+      if (done === 2) givingUp.abort(new Error('stopped'))
+    }
+    const given = trainer.warmStart(request, giveUpAtTwo, givingUp.signal)
+    await expect(given).rejects.toThrow('stopped')
+    const next = await trainer.warmStart(warmStart({ steps: 2, toCheckpointDir: at('next') }))
+    expect(next.loss).toBeGreaterThan(0)
+    expect(existsSync(at('given-up'))).toBe(false)
   })
 })
 

@@ -50,8 +50,8 @@ class EmbeddedTrainer implements Trainer {
     return this.#call('update', request, onProgress)
   }
 
-  warmStart(request: WarmStartRequest, onProgress?: Progress) {
-    return this.#call('warmStart', request, onProgress)
+  warmStart(request: WarmStartRequest, onProgress?: Progress, signal?: AbortSignal) {
+    return this.#call('warmStart', request, onProgress, signal)
   }
 
   logprobs(request: LogprobsRequest) {
@@ -71,10 +71,12 @@ class EmbeddedTrainer implements Trainer {
     method: Method,
     request: TrainingMethods[Method]['request'],
     onProgress: Progress | undefined,
+    signal?: AbortSignal,
   ): Promise<TrainingMethods[Method]['reply']> {
     if (this.#closed) return Promise.reject(new TrainerFault('crashed', 'the trainer is closed'))
     if (this.#thread === undefined || this.#thread.calls.isLost) this.#thread = this.#start()
     return this.#thread.calls.call(method, request, {
+      signal,
       onProgress: (counts: TrainingMethods[Method]['progress']) => onProgress?.(counts[0], counts[1]),
     })
   }

@@ -109,16 +109,20 @@ class ExaminedTrainer implements Trainer {
     })
   }
 
-  warmStart(request: WarmStartRequest, onProgress?: Progress): Promise<WarmStartStatistics> {
+  warmStart(
+    request: WarmStartRequest,
+    onProgress?: Progress,
+    signal?: AbortSignal,
+  ): Promise<WarmStartStatistics> {
     return this.#inTurn(async () => {
       const since = performance.now()
       const { toCheckpointDir, version } = request
       const found = await finishedResult(toCheckpointDir, version, warmStartStatisticsSchema)
       if (found !== undefined) return { ...found, seconds: (performance.now() - since) / 1000 }
-      const started = await this.#ready()
-      if (!started.methods.includes('warmStart')) return this.#embedded.warmStart(request, onProgress)
+      const started = await this.#ready(signal)
+      if (!started.methods.includes('warmStart')) return this.#embedded.warmStart(request, onProgress, signal)
       return this.#examined(request, started, warmStartStatisticsSchema, (params) =>
-        started.ask({ method: 'warmStart', params }, warmStartResultSchema, { onProgress }),
+        started.ask({ method: 'warmStart', params }, warmStartResultSchema, { onProgress, signal }),
       )
     })
   }

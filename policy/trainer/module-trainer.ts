@@ -156,7 +156,7 @@ class OpenedModule implements StartedTrainer {
   async #do(work: TrainerWork, told: Asking['onProgress'], signal: AbortSignal): Promise<unknown> {
     return work.method === 'update'
       ? await this.#own.update(work.params, told, signal)
-      : await this.#own.warmStart?.(work.params, told)
+      : await this.#own.warmStart?.(work.params, told, signal)
   }
 
   /** Progress that does not advance is nothing new. */

@@ -25,7 +25,8 @@ endWhenAsked()
 serveCalls<TrainingMethods>(
   {
     update: (request, onProgress) => runUpdate(context, request, (...counts) => onProgress(counts)),
-    warmStart: (request, onProgress) => runWarmStart(context, request, (...counts) => onProgress(counts)),
+    warmStart: (request, onProgress, signal) =>
+      runWarmStart(context, request, (...counts) => onProgress(counts), signal),
     logprobs: (request) => evaluateLogprobs(context, request),
   },
   (thrown) => new TrainerFault(kindOf(thrown), textOf(thrown)),

@@ -152,10 +152,14 @@ export interface Trainer {
     onProgress?: (done: number, total: number) => void,
     signal?: AbortSignal,
   ): Promise<UpdateStatistics>
-  /** Many supervised optimizer steps, one checkpoint; progress counts steps. */
+  /**
+   * Many supervised optimizer steps, one checkpoint; progress counts steps.
+   * @param signal ends it between two steps, and a trainer in another process at once; nothing is published then
+   */
   warmStart(
     request: WarmStartRequest,
     onProgress?: (done: number, total: number) => void,
+    signal?: AbortSignal,
   ): Promise<WarmStartStatistics>
   /** @returns [N] natural logarithms, 0 where the mask is 0 */
   logprobs(request: LogprobsRequest): Promise<Float32Array>

@@ -19,11 +19,15 @@ import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
 import type { Progress, TrainerContext } from './update.ts'
 
-/** Runs a chunk of a warm start, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
+/**
+ * Runs a chunk of a warm start, or finds its result.
+ * @throws TrainerFault, CheckpointFault, RuntimeFault; the reason of the signal, which ends it between two steps
+ */
 export async function runWarmStart(
   { graphs, memory }: TrainerContext,
   request: WarmStartRequest,
   onProgress: Progress,
+  signal: AbortSignal,
 ): Promise<WarmStartStatistics> {
   const start = performance.now()
   const { toCheckpointDir, version, firstStep, steps, planStart = 0, optimizer } = request
@@ -34,6 +38,7 @@ export async function runWarmStart(
   const plan = stepPlan(batch, request.batchTokens, request.seed, firstStep + steps - planStart)
   const totals = { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0 }
   for (let step = firstStep; step < firstStep + steps; step++) {
+    signal.throwIfAborted()
     const { loss, actionTokens, tokens } = await imitate(
       graphs,
       policy,
