@@ -87,6 +87,13 @@ it('keeps what was ordered since, and what is evaluated by hand', async () => {
   expect(versionsLeft()).toEqual([0, 2, 4, 6, 8, 9])
 })
 
+it('keeps the warm start of a run that was stopped in it', async () => {
+  await store.runs.publish(run, { version: null, state: { ...idle, version: 0 } })
+  await clean()
+  expect(existsSync(join(directory.checkpointsDir, 'warm-0'))).toBe(true)
+  expect(readdirSync(directory.batchesDir)).toContain('demonstrations.safetensors')
+})
+
 it('removes no checkpoint where the state or the mark of the promoted version cannot be read', async () => {
   await publish({ version: 'nine' })
   await clean()

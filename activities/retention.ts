@@ -6,6 +6,7 @@
  * - Each removal is whole or has not happened: a checkpoint leaves its name at once, the trajectories of a group go in
  *   one transaction. Removing what is gone changes nothing.
  * - A state or a mark that cannot be read is no permission: then no checkpoint goes.
+ * - A run that ended before its first version was published keeps its warm start: it is resumed from there.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -75,7 +76,7 @@ export async function holdingsOf(
   const { found: evaluations } = await store.evaluations.findings(run)
   return {
     done: stored?.status === 'done',
-    version: needs?.version ?? stored?.version ?? null,
+    version: options.needs?.version ?? published(stored, needs),
     checkpoints: await Promise.all(
       versions.map(async (version) => ({ version, bytes: await bytesAt(directory.checkpointDir(version)) })),
     ),
@@ -87,6 +88,11 @@ export async function holdingsOf(
     step: (await store.updates.latest(run))?.step ?? 0,
     trajectories: trajectories ? await store.holdings.trajectories(run) : [],
   }
+}
+
+/** The version that the state was written with; a run without a published one has a state all the same, where it has ended. */
+function published(stored: { readonly version?: number } | undefined, last: Needs | undefined): number | null {
+  return stored?.version === undefined ? null : (last?.version ?? stored.version)
 }
 
 const count = z.int().min(0)

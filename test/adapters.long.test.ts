@@ -28,6 +28,8 @@ let store: Store
 let episodes: readonly (readonly StoredAction[])[]
 
 const set = [
+  'policy.initialization=random', // weights that copy are larger, and what they compute rounds otherwise by more
+  'warmStart.epochs=12',
   'policy.lora.rank=4',
   'policy.lora.alpha=8',
   'policy.lora.targets=[q_proj, v_proj, up_proj, down_proj]',
@@ -67,15 +69,15 @@ afterAll(async () => {
   removeHome(home)
 })
 
-/** How far the logprobs of all tokens are from those that the versions of their turns give them. */
+/** How far the turns' logprobs are from those that a version gives them: by turn in the mean, and by token. */
 interface Differences {
-  readonly mean: number
-  readonly largest: number
+  readonly largestOfTurn: number
+  readonly largestOfToken: number
 }
 
 /** @param by which version, by turn */
 async function differences(by: (turn: StoredAction) => number): Promise<Differences> {
-  const apart: number[] = []
+  let found: Differences = { largestOfTurn: 0, largestOfToken: 0 }
   for (let version = 0; version <= updates; version++)
     for (const turns of episodes) {
       if (!turns.some((turn) => by(turn) === version)) continue
@@ -92,23 +94,28 @@ async function differences(by: (turn: StoredAction) => number): Promise<Differen
         const at = begin + turn.prompt.length
         begin = at + turn.tokens.length
         if (by(turn) !== version) continue
-        for (const [i, logprob] of turn.logprobs.entries())
-          apart.push(Math.abs(logprob - (logprobs[at + i] ?? Number.NaN)))
+        const apart = [...turn.logprobs].map((logprob, i) =>
+          Math.abs(logprob - (logprobs[at + i] ?? Number.NaN)),
+        )
+        const mean = apart.reduce((sum, each) => sum + each, 0) / apart.length
+        found = {
+          largestOfTurn: Math.max(found.largestOfTurn, mean),
+          largestOfToken: Math.max(found.largestOfToken, ...apart),
+        }
       }
     }
-  return { mean: apart.reduce((sum, each) => sum + each, 0) / apart.length, largest: Math.max(...apart) }
+  return found
 }
 
 it('turns of one episode come from three versions, and the logprobs of each turn are those of its version', async () => {
   const versions = episodes.map((turns) => new Set(turns.map(({ version }) => version)))
   expect(Math.max(...versions.map(({ size }) => size))).toBeGreaterThanOrEqual(3)
-  const own = await differences(({ version }) => version)
-  // As far as engine and trainer ever are.
-  expect(own.mean).toBeLessThan(1e-5)
-  expect(own.largest).toBeLessThan(1e-4)
+  const { largestOfTurn, largestOfToken } = await differences(({ version }) => version)
+  expect(largestOfTurn).toBeLessThan(1e-5)
+  expect(largestOfToken).toBeLessThan(1e-4) // as far as engine and trainer ever are
   // Those of the version before differ by far more.
   const other = await differences(({ version }) => (version === 0 ? 1 : version - 1))
-  expect(other.mean).toBeGreaterThan(1e-3)
+  expect(other.largestOfTurn).toBeGreaterThan(1e-2)
 }, 60_000)
 
 it('its versions are adapters beside one base, and each differs from the one before', async () => {
