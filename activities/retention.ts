@@ -91,7 +91,10 @@ export async function holdingsOf(
 }
 
 /** The version that the state was written with; a run without a published one has a state all the same, where it has ended. */
-function published(stored: { readonly version?: number } | undefined, last: Needs | undefined): number | null {
+function published(
+  stored: { readonly version?: number } | undefined,
+  last: Needs | undefined,
+): number | null {
   return stored?.version === undefined ? null : (last?.version ?? stored.version)
 }
 
