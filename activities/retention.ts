@@ -90,7 +90,7 @@ export async function holdingsOf(
   }
 }
 
-/** The version that the state was written with; a run without a published one has a state all the same, where it has ended. */
+/** The published version; null where there is none yet, though a run that ended in its warm start has written a state. */
 function published(
   stored: { readonly version?: number } | undefined,
   last: Needs | undefined,
