@@ -76,7 +76,7 @@ export async function holdingsOf(
   const { found: evaluations } = await store.evaluations.findings(run)
   return {
     done: stored?.status === 'done',
-    version: options.needs?.version ?? published(stored, needs),
+    version: options.needs?.version ?? stored?.version ?? null,
     checkpoints: await Promise.all(
       versions.map(async (version) => ({ version, bytes: await bytesAt(directory.checkpointDir(version)) })),
     ),
@@ -88,14 +88,6 @@ export async function holdingsOf(
     step: (await store.updates.latest(run))?.step ?? 0,
     trajectories: trajectories ? await store.holdings.trajectories(run) : [],
   }
-}
-
-/** The published version; null where there is none yet, though a run that ended in its warm start has written a state. */
-function published(
-  stored: { readonly version?: number } | undefined,
-  last: Needs | undefined,
-): number | null {
-  return stored?.version === undefined ? null : (last?.version ?? stored.version)
 }
 
 const count = z.int().min(0)
@@ -110,11 +102,10 @@ const stateSchema = z.object({
 })
 
 /** From the state of the last publication; undefined where there is none that can be read. */
-async function lastNeeds(run: RunId, store: Store): Promise<Needs | undefined> {
+async function lastNeeds(run: RunId, store: Store): Promise<Omit<Needs, 'version'> | undefined> {
   const parsed = stateSchema.safeParse(await store.runs.state(run))
   if (!parsed.success) return undefined
-  const { version, pinned } = parsed.data
-  return { version, inUse: versionsInUse(parsed.data), pinned }
+  return { inUse: versionsInUse(parsed.data), pinned: parsed.data.pinned }
 }
 
 /** Orders since the last publication: versions to keep, and to go back to. */
