@@ -27,7 +27,16 @@ let dashboard: Dashboard
 
 beforeAll(async () => {
   // Refilled, so that every update has groups with a preference and therefore a batch.
-  const settings = ['training.keepCheckpoints=9', 'rollout.refill=8', 'learning.stepGroups.weight=1']
+  const settings = [
+    'training.keepCheckpoints=9',
+    'rollout.refill=8',
+    'learning.stepGroups.weight=1',
+    // So taught, some of its tokens have their episode's advantage alone, others one of their turn.
+    'policy.initialization=random',
+    'warmStart.epochs=24',
+    'warmStart.batchTokens=1024',
+    'warmStart.learningRate=0.005',
+  ]
   const set = settings.flatMap((each) => ['--set', each])
   const words = ['train', 'test/whole-pipeline.yaml', '--run', run, ...set]
   const { code, stderr } = await startPerdure(home, ...words).ended
@@ -253,8 +262,7 @@ it.skipIf(absent !== undefined)(
     const { drawn } = await drawnTokens()
     const [own, others] = [drawn.filter(hasOwnAdvantage), drawn.filter((token) => !hasOwnAdvantage(token))]
     const looked = [...own.slice(0, 8), ...others.slice(0, 4)]
-    // In some runs each turn stands beside another in the same state, and no token has its episode's advantage alone.
-    expect(looked.length).toBeGreaterThanOrEqual(8)
+    expect(looked.length).toBeGreaterThan(8)
     const browser = await startBrowser()
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
