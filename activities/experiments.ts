@@ -11,16 +11,27 @@ import type { ExperimentStatement } from '../config/experiment.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { ExperimentName, RunId } from '../identity/identity.ts'
 import type { RunStatus } from '../learning/run-phase.ts'
+import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { ExperimentRun, ExperimentRunEnding } from '../workflows/messages.ts'
+import type { StoredCourse } from '../workflows/run-state.ts'
 import { endingOf } from './children.ts'
 import { failing } from './failure.ts'
+import { storedCourse } from './stored-course.ts'
 
 const lookEveryMs = 1_000
 /** A run that is resumed is `running` a moment before it has an execution. */
 const lostAfterLooks = 15
 const longestWaitMs = 30 * 60_000
+
+/** A run as its workflow begins with it. */
+export interface BegunRun {
+  readonly status: RunStatus
+  readonly created: number
+  readonly config?: RunConfig
+  readonly goesOn?: { readonly course: StoredCourse; readonly trail: readonly AuditEntry[] }
+}
 
 export type ExperimentActivities = ReturnType<typeof createExperimentActivities>
 
@@ -36,13 +47,16 @@ export function createExperimentActivities({ store }: { readonly store: Store })
 
     /**
      * Stores a run, unless it is there.
-     * @returns what its workflow begins with; the configuration only where it has not begun yet
+     * @param request.again a run that has ended without being done, or lost its execution, goes on
+     * @returns what its workflow begins with: the configuration only where it has not begun yet, its course only where it
+     *   goes on
      */
     async beginRun(request: {
       readonly experiment: ExperimentName
       readonly run: ExperimentRun
-    }): Promise<{ readonly status: RunStatus; readonly created: number; readonly config?: RunConfig }> {
-      const { experiment, run: wanted } = request
+      readonly again?: { readonly workflowId: string }
+    }): Promise<BegunRun> {
+      const { experiment, run: wanted, again } = request
       const stored = await store.experiments.get(experiment)
       const statement = stored?.statement as ExperimentStatement | undefined
       const arm = statement?.arms.find((each) => each.arm === wanted.arm)
@@ -58,7 +72,16 @@ export function createExperimentActivities({ store }: { readonly store: Store })
         throw new StorageFault('missing', `run ${wanted.run} vanished while it was begun`)
       const { status, created } = record
       const hasBegun = (await store.runs.state(wanted.run)) !== undefined
-      return { status, created, ...(hasBegun ? {} : { config }) }
+      // Asked of the server: an attempt whose answer was lost has made it `running` without an execution.
+      const goesOn =
+        again !== undefined &&
+        status !== 'done' &&
+        (await endingOf(Context.current().client, again.workflowId)) !== undefined
+      if (!goesOn) return { status, created, ...(hasBegun ? {} : { config }) }
+      await store.runs.setStatus(wanted.run, 'running')
+      const course = await storedCourse(store, wanted.run)
+      const trail = await store.audit.list(wanted.run)
+      return { status: 'running', created, ...(course === undefined ? {} : { goesOn: { course, trail } }) }
     },
 
     /** Waits until a run has its warm start, or has ended. @returns whether it has; false after a while */

@@ -5,8 +5,8 @@
  * Invariants
  * - [EXPERIMENT-START-1] The statement is stored before the first run begins, and what is stored is what runs: another
  *   statement under the same name is refused.
- * - [EXPERIMENT-START-2] Beginning an experiment that has begun continues it: runs that failed or were stopped are resumed,
- *   those that are done stay as they are.
+ * - [EXPERIMENT-START-2] Beginning an experiment that has begun continues it: runs that failed or were stopped go on when their turn
+ *   comes, those that are done stay as they are.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ExperimentStatement } from '../config/experiment.ts'
@@ -32,6 +32,7 @@ import {
   type RunProgress,
 } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
+import { refuseFormerExecution } from './former-execution.ts'
 import { resultOf, type SessionParts, throughRestarts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
@@ -80,7 +81,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
       const { statement, isNew } = await insertStatement({ store, home }, name, given)
       const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return { isNew }
-      for (const { run } of runs) await resumeUnfinished(parts, run)
+      for (const { run } of runs) await lookAfter(parts, run)
       const dashboardUrl = statement.arms[0]?.config.orchestration.dashboardUrl
       const plan: ExperimentPlan = {
         experiment: name,
@@ -249,10 +250,18 @@ async function areAllDone(store: Store, runs: readonly ExperimentRun[]): Promise
   return records.every((record) => record?.status === 'done')
 }
 
-/** A run that has begun and is not done goes on, if its workflow has ended. */
-async function resumeUnfinished({ store, resume, log }: ExperimentParts, run: RunId): Promise<void> {
+/**
+ * A run in progress looks around at once; what has ended without being done is left to the experiment, which has it go on when its
+ * turn comes.
+ * @throws SessionFault `refused` where the run still has an execution under another name of the home
+ */
+async function lookAfter(parts: ExperimentParts, run: RunId): Promise<void> {
+  const { store, describe, resume, log } = parts
   const record = await store.runs.get(run)
   if (record === undefined || record.status === 'done') return
-  if (record.status !== 'running') log(`run ${run} had ${record.status}; it continues`)
-  await resume(run)
+  if ((await describe(run))?.status.name === 'RUNNING') return resume(run)
+  await refuseFormerExecution(parts, record)
+  log(
+    `run ${run} ${record.status === 'running' ? 'has lost its workflow' : `had ${record.status}`}; it continues`,
+  )
 }

@@ -20,12 +20,12 @@ import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
+import { changedState, stateToRestartFrom, stateToResumeFrom } from '../workflows/run-state.ts'
 import { isWarm, type TrainingState } from '../workflows/training-state.ts'
 import { forgetWarmStart } from '../workflows/transitions/phase.ts'
 import { checkEngine } from './engine-check.ts'
 import { checkLearning } from './learning-check.ts'
 import type { SessionParts } from './run-calls.ts'
-import { changedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 /** A change that can be made. */

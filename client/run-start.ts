@@ -9,8 +9,13 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
 import { type RunId, runId, workflowIdOf } from '../identity/identity.ts'
-import type { Relaunch } from '../workers/restart.ts'
 import { lookAround } from '../workflows/messages.ts'
+import {
+  type Relaunch,
+  relaunchedState,
+  stateToRestartFrom,
+  stateToResumeFrom,
+} from '../workflows/run-state.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
 import { trainingStart } from '../workflows/training-start.ts'
@@ -19,7 +24,6 @@ import { refuseFormerExecution } from './former-execution.ts'
 import { insertRun } from './new-run.ts'
 import type { SessionParts } from './run-calls.ts'
 import { type RunChange, resumeChanged } from './run-change.ts'
-import { relaunchedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
 import { runExists, SessionFault } from './session-fault.ts'
 
 export interface RunLaunch {

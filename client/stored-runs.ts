@@ -1,14 +1,16 @@
 /**
  * Runs as the store of a session knows them; it asks no server.
  */
+import { storedCourse } from '../activities/stored-course.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import { inSuiteOrder } from '../config/suite-order.ts'
 import { type RunId, runId } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import type { Store } from '../storage/store.ts'
 import type { RunProgress } from '../workflows/messages.ts'
+import { storedState } from '../workflows/run-state.ts'
 import { progressOf } from '../workflows/training-progress.ts'
-import { currentState, initialState, type TrainingState } from '../workflows/training-state.ts'
+import { currentState, type TrainingState } from '../workflows/training-state.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
 
@@ -28,25 +30,25 @@ export interface StoredRuns {
 }
 
 export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'store'>): StoredRuns {
+  function throwUnknown(run: string): never {
+    throw new SessionFault(
+      'unknown_run',
+      `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`,
+    )
+  }
+
   async function known(run: string): Promise<KnownRun> {
     const id = runId(run)
     const record = await store.runs.get(id)
-    if (record === undefined)
-      throw new SessionFault(
-        'unknown_run',
-        `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`,
-      )
+    if (record === undefined) return throwUnknown(run)
     return { id, record, config: configSchema.parse(record.config) }
   }
 
   return {
     known,
     async lastState(run) {
-      const { id, record, config } = await known(run)
-      const stored = (await store.runs.state(id)) as TrainingState | undefined
-      const state = currentState(stored ?? initialState(id, config, record.created))
-      const next = await store.updates.get(id, state.step + 1)
-      return { ...state, made: next?.step ?? null }
+      const course = await storedCourse(store, runId(run))
+      return course === undefined ? throwUnknown(run) : storedState(course)
     },
     async running() {
       const runs = await store.runs.list()

@@ -269,6 +269,31 @@ describe('an experiment of which a run is stopped', () => {
     expect((await store.experiments.get(experimentName('one-by-one')))?.ended).toBeGreaterThan(0)
   }, 120_000)
 
+  // [EXPERIMENT-2]
+  it('has those that were stopped go on one at a time too', async () => {
+    const stated = tinyExperiment('halted')
+    const runs = runsOf('halted')
+    const halted = runs.slice(0, 2)
+    const gates = halted.map(() => createGate())
+    held = gates[0]
+    await session.beginExperiment(stated, { parallel: 1 })
+    for (const [at, run] of halted.entries()) {
+      await eventually(`run ${run} to be held`, () => (held === undefined ? true : undefined))
+      await session.stop(run)
+      held = gates[at + 1]
+      gates[at]?.open()
+    }
+    const endings = await session.experimentResult('halted')
+    expect(endings.map(({ status }) => status)).toEqual(['stopped', 'stopped', 'done', 'done'])
+    await session.beginExperiment(stated, { parallel: 1 })
+    await eventually('all runs to be done', async () => {
+      const found = await statuses('halted')
+      expect(found.filter((status) => status === 'running').length).toBeLessThanOrEqual(1)
+      return found.every((status) => status === 'done') || undefined
+    })
+    for (const [at, run] of halted.entries()) expect(await store.updates.list(run)).toHaveLength(1 + (at % 2))
+  }, 120_000)
+
   it('is watched run by run', async () => {
     const courses = await session.experimentCourse('one-by-one')
     expect(courses).toEqual(

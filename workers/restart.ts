@@ -13,6 +13,7 @@ import { parseWorkflowId, type RunId, runId } from '../identity/identity.ts'
 import { isNotFound } from '../temporal/call-status.ts'
 import { describedExecution } from '../temporal/histories.ts'
 import { searchAttributes } from '../workflows/messages.ts'
+import type { Relaunch } from '../workflows/run-state.ts'
 import type { RecordedExecution } from './replay.ts'
 
 const atOnce = 16
@@ -23,14 +24,6 @@ const withinMs = 3_600_000
 /** Numbers of Temporal's API. */
 const allowDuplicate = 1
 const terminateExisting = 3
-
-/** Why a run is given up for a new execution of it. */
-export interface Relaunch {
-  /** In words, for the audit trail. */
-  readonly reason: string
-  /** Whether it waits for a person then. */
-  readonly paused: boolean
-}
 
 export interface RestartOptions {
   readonly client: Client

@@ -4,10 +4,11 @@
  * Invariants
  * - [EXPERIMENT-1] Every run of the plan is begun once, under its identity, however often the experiment is started or
  *   continues as new; what the store has of it counts.
- * - [EXPERIMENT-2] At most `parallel` runs are in progress, but for those that were when it was told to do with fewer, or were
- *   resumed from outside.
+ * - [EXPERIMENT-2] At most `parallel` runs are in progress, those that go on included, but for those that were when it was told to do
+ *   with fewer, or were resumed from outside.
  * - [EXPERIMENT-3] Of runs with the same warm start one makes it; the others begin when it is there to be found.
- * - A run that fails or is stopped ends itself alone. It is taken in again when the experiment is continued.
+ * - A run that fails or is stopped ends itself alone. When the experiment is continued it waits for its turn, and goes on from what
+ *   the store has of it.
  * - Runs outlive the experiment: one that is cancelled leaves them as they are.
  */
 import {
@@ -22,6 +23,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow'
+import type { BegunRun } from '../activities/experiments.ts'
 import type { RunId } from '../identity/identity.ts'
 import { startOnce } from './child-watch.ts'
 import { experimentActivities } from './dispatch.ts'
@@ -34,9 +36,10 @@ import {
   type ExperimentRunEnding,
 } from './messages.ts'
 import { here, idHere } from './place.ts'
+import { stateToResumeFrom, storedState } from './run-state.ts'
 import { trainingRun } from './training-run.ts'
 import { trainingStart } from './training-start.ts'
-import { initialState } from './training-state.ts'
+import { initialState, type TrainingState } from './training-state.ts'
 
 /** Where the runs of an experiment stand. */
 interface Course {
@@ -47,6 +50,8 @@ interface Course {
   /** Runs whose warm start is not there yet. */
   readonly warming: Map<RunId, number>
   readonly ended: Map<RunId, ExperimentRunEnding['status']>
+  /** Runs that go on when their turn comes, though they may have ended. */
+  readonly again: Set<RunId>
 }
 
 /** Does the runs of an experiment. @returns how each of them ended, in the order of the plan */
@@ -58,6 +63,7 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
     active: new Map(),
     warming: new Map(),
     ended: new Map(),
+    again: new Set(plan.again),
   }
   setHandler(continueExperiment, ({ parallel }) => {
     course.parallel = parallel
@@ -80,25 +86,27 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
   return plan.runs.map(({ run }) => ({ run, status: course.ended.get(run) ?? 'lost' }))
 }
 
-/** What the store knows of the runs: those in progress are watched first, those that have ended are left. */
+/** What the store knows of the runs: those in progress are watched first, those that have ended are left or go on. */
 async function takeInKnown(course: Course): Promise<void> {
   const { runs } = course.plan
   const { known } = await experimentActivities.findRuns({ runs: runs.map(({ run }) => run) })
   for (const each of runs) {
     const status = known[each.run]
-    if (status === undefined) course.waiting.push(each)
-    else if (status === 'running') enter(course, each)
+    if (status === undefined || status === 'done') course.again.delete(each.run)
+    if (status === 'running') enter(course, each)
+    else if (status === undefined || course.again.has(each.run)) course.waiting.push(each)
     else course.ended.set(each.run, status)
   }
 }
 
-/** Runs that have ended without being done may have been resumed. */
-function takeInAgain(course: Course): void {
-  for (const each of course.plan.runs) {
-    const status = course.ended.get(each.run)
-    if (status === undefined || status === 'done') continue
-    course.ended.delete(each.run)
-    course.waiting.push(each)
+/** What has ended without being done is to go on; of a run that no activity has looked for yet its activity says so. */
+function takeInAgain({ plan, active, ended, waiting, again }: Course): void {
+  for (const each of plan.runs) {
+    const { run } = each
+    const status = ended.get(run)
+    if (active.has(run) || status === 'done') continue
+    again.add(run)
+    if (ended.delete(run)) waiting.push(each)
   }
 }
 
@@ -136,17 +144,28 @@ async function train(course: Course, each: ExperimentRun): Promise<void> {
 async function endingOfRun(course: Course, each: ExperimentRun): Promise<ExperimentRunEnding['status']> {
   const { experiment: name } = course.plan
   const { run } = each
-  const { config, created, status } = await experimentActivities.beginRun({ experiment: name, run: each })
-  if (status !== 'running') return status
-  if (config !== undefined)
+  const again = course.again.delete(run) ? { again: { workflowId: idHere(run) } } : {}
+  const begun = await experimentActivities.beginRun({ experiment: name, run: each, ...again })
+  if (begun.status !== 'running') return begun.status
+  const state = firstStateOf(run, begun)
+  if (state !== undefined)
     await startOnce(() =>
       startChild(trainingRun, {
-        ...trainingStart(initialState(run, config, created), here()),
+        ...trainingStart(state, here()),
         parentClosePolicy: ParentClosePolicy.ABANDON,
       }),
     )
   const [ending] = await Promise.all([awaitEnd(run), awaitWarmStart(course, run)])
   return ending
+}
+
+/** What an execution of a run begins with; undefined where it has one. */
+function firstStateOf(run: RunId, { config, created, goesOn }: BegunRun): TrainingState | undefined {
+  if (goesOn !== undefined) {
+    const { course, trail } = goesOn
+    return stateToResumeFrom(storedState(course), course.config, trail)
+  }
+  return config && initialState(run, config, created)
 }
 
 async function awaitEnd(run: RunId): Promise<ExperimentRunEnding['status']> {
@@ -162,12 +181,12 @@ async function awaitWarmStart(course: Course, run: RunId): Promise<void> {
 }
 
 /** In a new execution, on the newest build of the workflows. */
-async function continueInNewExecution({ plan, parallel }: Course): Promise<never> {
+async function continueInNewExecution({ plan, parallel, again }: Course): Promise<never> {
   await condition(allHandlersFinished)
   const continueAsNew = makeContinueAsNewFunc<typeof experiment>({
     initialVersioningBehavior: 'AUTO_UPGRADE',
   })
-  return continueAsNew({ ...plan, parallel })
+  return continueAsNew({ ...plan, parallel, again: [...again] })
 }
 
 /** What a person reads of it in the Temporal UI. */

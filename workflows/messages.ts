@@ -283,6 +283,8 @@ export interface ExperimentPlan {
   readonly parallel: number
   /** Where `perdure ui` serves the page of the home; absent where that is not known, and in plans of earlier releases. */
   readonly dashboardUrl?: string
+  /** Runs that have ended without being done and are to go on. */
+  readonly again?: readonly RunId[]
 }
 
 /** How a run of an experiment ended; `lost` is one whose execution was ended from outside. */
@@ -291,7 +293,7 @@ export interface ExperimentRunEnding {
   readonly status: 'done' | 'stopped' | 'failed' | 'lost'
 }
 
-/** An experiment is continued: runs that have ended without being done are looked at again. */
+/** An experiment is continued: runs that have ended without being done go on when their turn comes. */
 export const continueExperiment = defineSignal<[{ readonly parallel: number }]>('continueExperiment')
 
 /** A group ended; the sender repeats it until the run has it. */

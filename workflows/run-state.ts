@@ -8,18 +8,43 @@
  * - A restart is in the audit trail under a number of its own, and changes nothing of what was ordered.
  * - Evaluations that were started after it was stored are heard of in the new execution.
  */
+import type { AuditEntry } from '../activities/audit.ts'
 import type { ConfigChange } from '../config/changes.ts'
 import type { RunConfig } from '../config/schema.ts'
+import type { RunId } from '../identity/identity.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
-import type { AuditEntry } from '../storage/audit.ts'
-import type { Relaunch } from '../workers/restart.ts'
-import { applySettings } from '../workflows/live-settings.ts'
-import { currentState, isWarm, type TrainingState } from '../workflows/training-state.ts'
-import { enterEvaluation } from '../workflows/transitions/evaluations.ts'
-import { awaitEffect, knowOrder, numberOrder } from '../workflows/transitions/orders.ts'
-import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from '../workflows/transitions/phase.ts'
-import { changeConfiguration } from '../workflows/transitions/settings.ts'
-import { askForRollBack, pin } from '../workflows/transitions/versions.ts'
+import { applySettings } from './live-settings.ts'
+import { currentState, initialState, isWarm, type TrainingState } from './training-state.ts'
+import { enterEvaluation } from './transitions/evaluations.ts'
+import { awaitEffect, knowOrder, numberOrder } from './transitions/orders.ts'
+import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transitions/phase.ts'
+import { changeConfiguration } from './transitions/settings.ts'
+import { askForRollBack, pin } from './transitions/versions.ts'
+
+/** What the store has of a run. */
+export interface StoredCourse {
+  readonly run: RunId
+  readonly config: RunConfig
+  /** Milliseconds since the epoch. */
+  readonly created: number
+  /** As it was last stored; absent where nothing was published. */
+  readonly state?: TrainingState
+  /** Step of an update that was made since; null where none was. */
+  readonly made: number | null
+}
+
+/** Why a run is given up for a new execution of it. */
+export interface Relaunch {
+  /** In words, for the audit trail. */
+  readonly reason: string
+  /** Whether it waits for a person then. */
+  readonly paused: boolean
+}
+
+/** What a run last stored of itself, or what it begins with, and the update that it made since. */
+export function storedState({ run, config, created, state, made }: StoredCourse): TrainingState {
+  return { ...currentState(state ?? initialState(run, config, created)), made }
+}
 
 /**
  * Of an execution that ended: a resume is a request to continue.
@@ -44,7 +69,7 @@ export function stateToRestartFrom(
   config: RunConfig,
   trail: readonly AuditEntry[],
 ): TrainingState {
-  const next = structuredClone({ ...currentState(state), config })
+  const next = copyOf({ ...currentState(state), config })
   const firstUnknown = next.orders
   interrupt(next, unheardEvaluations(next))
   for (const entry of trail) if (entry.number >= firstUnknown) takeAgain(next, entry)
@@ -60,7 +85,7 @@ export function changedState(
   { config, changes }: { readonly config: RunConfig; readonly changes: readonly ConfigChange[] },
   of: { readonly by: string; readonly time: number },
 ): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
-  const next = structuredClone(state)
+  const next = copyOf(state)
   changeConfiguration(next, config, new Set(changes.map(({ key }) => key)))
   const entries = changes.map(({ key, from, to }) => ({
     number: numberOrder(next),
@@ -85,7 +110,7 @@ export function relaunchedState(
   { reason, paused }: Relaunch,
   time: number,
 ): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
-  const next = structuredClone(state)
+  const next = copyOf(state)
   const { phase: from, version } = next
   const entryOf = (what: string, to: AuditEntry['to'], why: string): AuditEntry => ({
     number: numberOrder(next),
@@ -133,4 +158,9 @@ function takeAgain(state: TrainingState, entry: AuditEntry): void {
   else if (what === 'checkpoint' && typeof to === 'number') pin(state, to)
   else if (what === 'evaluate' && typeof to === 'string') enterEvaluation(state, { suite: to, version })
   else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
+}
+
+/** It is plain JSON [STATE-1], and workflows have no `structuredClone`. */
+function copyOf(state: TrainingState): TrainingState {
+  return JSON.parse(JSON.stringify(state))
 }

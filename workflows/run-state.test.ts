@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
-import { initialState, type TrainingState } from '../workflows/training-state.ts'
 import { relaunchedState, stateToRestartFrom, stateToResumeFrom } from './run-state.ts'
+import { initialState, type TrainingState } from './training-state.ts'
 
 const run = runId('state')
 const config = configSchema.parse({
