@@ -45,6 +45,13 @@ test('time left is the rest of the updates at their mean length', () => {
   expect(meter.observe(at(4, 0), 45_000).secondsLeft).toBe(115)
 })
 
+test('the first update of a run is not taken for the pace of the others', () => {
+  const meter = new PaceMeter()
+  meter.observe(at(0, 0), 0)
+  expect(meter.observe(at(1, 0), 90_000).secondsLeft).toBeUndefined()
+  expect(meter.observe(at(2, 0), 100_000).secondsLeft).toBe(80)
+})
+
 test('nothing is said of the time left before an update ended, or outside of training', () => {
   const meter = new PaceMeter()
   meter.observe(at(0, 0), 0)

@@ -2,7 +2,8 @@
  * Pace of a run as it is watched: tokens per second and the time that is left.
  *
  * Invariants
- * - Says nothing before it has seen enough: no rate from one observation, no time left before an update ended.
+ * - Says nothing before it has seen enough: no rate from one observation, no time left before an update ended. A run's
+ *   first update tells nothing of the others: it waits for all of its groups, beside the first evaluation.
  * - Only looks at what it was shown; the clock comes in as an argument.
  */
 import type { RunProgress } from '../client/training-session.ts'
@@ -32,8 +33,9 @@ export class PaceMeter {
   observe(progress: RunProgress, now: number): Pace {
     this.#sightings.push({ at: now, tokens: progress.tokens })
     this.#sightings = this.#sightings.filter(({ at }) => at >= now - windowSeconds * 1000)
-    if (progress.phase === 'training' && this.#updates.at(-1)?.step !== progress.step) {
-      this.#updates.push({ at: now, step: progress.step })
+    const { phase, step } = progress
+    if (phase === 'training' && step > 0 && this.#updates.at(-1)?.step !== step) {
+      this.#updates.push({ at: now, step })
       if (this.#updates.length > windowUpdates + 1) this.#updates.shift()
     }
     return { tokensPerSecond: this.#tokensPerSecond(now), secondsLeft: this.#secondsLeft(progress, now) }
