@@ -30,6 +30,7 @@ export interface BegunRun {
   readonly status: RunStatus
   readonly created: number
   readonly config?: RunConfig
+  /** What the store has of its course, and the orders that its state does not know. */
   readonly goesOn?: { readonly course: StoredCourse; readonly trail: readonly AuditEntry[] }
 }
 
@@ -68,20 +69,15 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       const config = configSchema.parse({ ...arm.config, seed: wanted.seed })
       await store.runs.insert({ id: wanted.run, config, created: Date.now() })
       const record = await store.runs.get(wanted.run)
-      if (record === undefined)
-        throw new StorageFault('missing', `run ${wanted.run} vanished while it was begun`)
+      if (record === undefined) throw vanished(wanted.run)
       const { status, created } = record
-      const hasBegun = (await store.runs.state(wanted.run)) !== undefined
       // Asked of the server: an attempt whose answer was lost has made it `running` without an execution.
-      const goesOn =
-        again !== undefined &&
-        status !== 'done' &&
-        (await endingOf(Context.current().client, again.workflowId)) !== undefined
-      if (!goesOn) return { status, created, ...(hasBegun ? {} : { config }) }
-      await store.runs.setStatus(wanted.run, 'running')
-      const course = await storedCourse(store, wanted.run)
-      const trail = await store.audit.list(wanted.run)
-      return { status: 'running', created, ...(course === undefined ? {} : { goesOn: { course, trail } }) }
+      const hasEnded = async (workflowId: string) =>
+        (await endingOf(Context.current().client, workflowId)) !== undefined
+      if (again !== undefined && status !== 'done' && (await hasEnded(again.workflowId)))
+        return { status: 'running', created, goesOn: await goingOn(store, wanted.run) }
+      const hasBegun = (await store.runs.state(wanted.run)) !== undefined
+      return { status, created, ...(hasBegun ? {} : { config }) }
     },
 
     /** Waits until a run has its warm start, or has ended. @returns whether it has; false after a while */
@@ -118,6 +114,19 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       await store.experiments.setEnded(request.experiment, request.hasEnded ? Date.now() : undefined)
     },
   })
+}
+
+/** What a run that has ended goes on from; from here on it is running. */
+async function goingOn(store: Store, run: RunId): Promise<NonNullable<BegunRun['goesOn']>> {
+  await store.runs.setStatus(run, 'running')
+  const course = await storedCourse(store, run)
+  if (course === undefined) throw vanished(run)
+  const orders = course.state?.orders ?? 0
+  return { course, trail: (await store.audit.list(run)).filter(({ number }) => number >= orders) }
+}
+
+function vanished(run: RunId): StorageFault {
+  return new StorageFault('missing', `run ${run} vanished while it was begun`)
 }
 
 /** Looks until there is something to see; undefined after a while, or where the worker stops. */
