@@ -99,12 +99,12 @@ async function takeInKnown(course: Course): Promise<void> {
   }
 }
 
-/** What has ended without being done is to go on; of a run that no activity has looked for yet its activity says so. */
+/** What has ended without being done is to go on; runs that are not known yet are told apart once they are. */
 function takeInAgain({ plan, active, ended, waiting, again }: Course): void {
   for (const each of plan.runs) {
     const { run } = each
     const status = ended.get(run)
-    if (active.has(run) || status === 'done') continue
+    if (active.has(run) || waiting.includes(each) || status === 'done') continue
     again.add(run)
     if (ended.delete(run)) waiting.push(each)
   }
