@@ -99,7 +99,7 @@ async function takeInKnown(course: Course): Promise<void> {
   }
 }
 
-/** What has ended without being done is to go on; runs that are not known yet are told apart once they are. */
+/** What has ended without being done is to go on; runs that the store has not been asked for yet are judged once it has. */
 function takeInAgain({ plan, active, ended, waiting, again }: Course): void {
   for (const each of plan.runs) {
     const { run } = each
