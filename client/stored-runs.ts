@@ -30,17 +30,13 @@ export interface StoredRuns {
 }
 
 export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'store'>): StoredRuns {
-  function throwUnknown(run: string): never {
-    throw new SessionFault(
-      'unknown_run',
-      `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`,
-    )
-  }
+  const unknownRun = (run: string) =>
+    new SessionFault('unknown_run', `${home.dir} has no run "${run}"; \`perdure runs\` lists those it has`)
 
   async function known(run: string): Promise<KnownRun> {
     const id = runId(run)
     const record = await store.runs.get(id)
-    if (record === undefined) return throwUnknown(run)
+    if (record === undefined) throw unknownRun(run)
     return { id, record, config: configSchema.parse(record.config) }
   }
 
@@ -48,7 +44,8 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
     known,
     async lastState(run) {
       const course = await storedCourse(store, runId(run))
-      return course === undefined ? throwUnknown(run) : storedState(course)
+      if (course === undefined) throw unknownRun(run)
+      return storedState(course)
     },
     async running() {
       const runs = await store.runs.list()
