@@ -269,6 +269,10 @@ describe.concurrent('reports', { timeout: 60_000 }, () => {
       '--dry-run',
       '--set',
       'training.updates=5',
+      '--set',
+      'rollout.groupSize=8',
+      '--set',
+      'rollout.groupsPerUpdate=16',
       '--home',
       'dry',
     )

@@ -36,6 +36,12 @@ test('episodes are updates × groups × group size, and staleness bounds those i
   expect(plan.skippedEpisodes).toBe(0)
 })
 
+test('no more episodes are in flight than may be played at once', () => {
+  const inFlight = (set: string[]) => planOf(loadConfig({ set: [...settings, ...set] }), facts).episodesInFlight
+  expect(inFlight(['rollout.groupsInFlight=5'])).toBe(20) // 5 × 4
+  expect(inFlight(['rollout.groupsInFlight=7'])).toBe(24) // (1 + 1) × 3 × 4
+})
+
 test('a suite is evaluated before the first update, every so many updates, and after the last', () => {
   const rounds = (set: string[]) => planOf(loadConfig({ set: [...settings, ...set] }), facts).evaluations
   expect(rounds([])).toBe(4) // after 0, 4, 8, 10

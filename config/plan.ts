@@ -5,6 +5,7 @@
  * - Pure arithmetic; each figure is a bound or an exact count, and says which in its comment.
  * - Every figure of memory follows from the shapes, 4 bytes a number; 2 where the trainer is told to compute in bfloat16.
  */
+import { admissible } from '../learning/admission.ts'
 import { mostSkipped } from '../learning/refill.ts'
 import type { RunConfig } from './schema.ts'
 
@@ -60,6 +61,7 @@ export interface RunPlan {
   readonly episodes: number
   /** Episodes that are played beside them because groups teach nothing, those that play on from lost ones too: an upper bound. */
   readonly skippedEpisodes: number
+  /** Episodes of training in flight at once: an upper bound. */
   readonly episodesInFlight: number
   readonly demonstrations: number
   readonly evaluations: number
@@ -109,7 +111,9 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const groups = training.updates * rollout.groupsPerUpdate
   const episodes = groups * rollout.groupSize
   const skippedEpisodes = training.updates * skippedInUpdate(rollout)
-  const episodesInFlight = (rollout.maxStaleness + 1) * rollout.groupsPerUpdate * rollout.groupSize
+  const bound = { ...rollout, groupsInFlight: rollout.groupsInFlight ?? null }
+  const nothingPlayed = { outstanding: 0, inFlight: 0, updatesLeft: Number.POSITIVE_INFINITY }
+  const episodesInFlight = admissible(bound, nothingPlayed) * rollout.groupSize
   const rounds = evaluationRounds(training.updates, evaluation.every)
   const evaluationEpisodes = rounds * evaluation.suites.reduce((sum, suite) => sum + suite.episodes, 0)
   const sampledPerEpisode = meanSampledTokens(config, facts)
