@@ -37,7 +37,8 @@ test('episodes are updates × groups × group size, and staleness bounds those i
 })
 
 test('no more episodes are in flight than may be played at once', () => {
-  const inFlight = (set: string[]) => planOf(loadConfig({ set: [...settings, ...set] }), facts).episodesInFlight
+  const inFlight = (set: string[]) =>
+    planOf(loadConfig({ set: [...settings, ...set] }), facts).episodesInFlight
   expect(inFlight(['rollout.groupsInFlight=5'])).toBe(20) // 5 × 4
   expect(inFlight(['rollout.groupsInFlight=7'])).toBe(24) // (1 + 1) × 3 × 4
 })
