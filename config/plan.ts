@@ -40,7 +40,7 @@ export interface PlanRates {
 interface MemoryPlan {
   /** Weights of the versions that are sampled from. */
   readonly policy: number
-  /** Keys and values of all episodes in flight at full length: an upper bound. */
+  /** Keys and values of all episodes of training in flight at full length: an upper bound. */
   readonly keyValueCache: number
   /** Weights, sums of gradients, both moments and the reference while an update runs. */
   readonly training: number
@@ -111,9 +111,8 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const groups = training.updates * rollout.groupsPerUpdate
   const episodes = groups * rollout.groupSize
   const skippedEpisodes = training.updates * skippedInUpdate(rollout)
-  const bound = { ...rollout, groupsInFlight: rollout.groupsInFlight ?? null }
   const nothingPlayed = { outstanding: 0, inFlight: 0, updatesLeft: Number.POSITIVE_INFINITY }
-  const episodesInFlight = admissible(bound, nothingPlayed) * rollout.groupSize
+  const episodesInFlight = admissible(rollout, nothingPlayed) * rollout.groupSize
   const rounds = evaluationRounds(training.updates, evaluation.every)
   const evaluationEpisodes = rounds * evaluation.suites.reduce((sum, suite) => sum + suite.episodes, 0)
   const sampledPerEpisode = meanSampledTokens(config, facts)

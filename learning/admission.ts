@@ -15,7 +15,7 @@ export interface StalenessBound {
   /** η, versions that a group may be behind at its update. */
   readonly maxStaleness: number
   /** Groups that may be in flight at once; null or undefined: as many as staleness allows. */
-  readonly groupsInFlight?: number | null
+  readonly groupsInFlight?: number | null | undefined
 }
 
 /**

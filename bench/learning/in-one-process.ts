@@ -49,8 +49,7 @@ export async function trainInOneProcess(training: Training): Promise<void> {
   const { run, config } = opened
   const serving = createServing({ runs, createEngine, log })
   const played = playedGroupsInMemory()
-  const { groupsPerUpdate, maxStaleness, groupsInFlight = null } = config.rollout
-  const bound = { groupsPerUpdate, maxStaleness, groupsInFlight }
+  const bound = config.rollout
   const inFlight = new Map<number, AdmittedGroup>()
   let ready: AdmittedGroup[] = []
   let skipped: AdmittedGroup[] = []
