@@ -1,5 +1,5 @@
 /** The page in a browser beside a run that trains and after it has ended: every view, every link, orders and a branch. */
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressOf } from '../dashboard/contract/addresses.ts'
 import { type Answers, episodesRoute } from '../dashboard/contract/routes.ts'
@@ -66,17 +66,39 @@ function kindOf(address: string): string {
   return address.replaceAll(/\d+/g, 'N').replaceAll(/%3A|%2F/g, '/')
 }
 
+/** Tells once the page has asked for nothing while it was drawn anew, and waits for no answer: all is there that its address shows. */
+function restOf(page: Page): () => Promise<true | undefined> {
+  const awaited = new Set<Request>()
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.resourceType() !== 'fetch') return
+    asked += 1
+    awaited.add(request)
+  })
+  page.on('requestfinished', (request) => awaited.delete(request))
+  page.on('requestfailed', (request) => awaited.delete(request))
+  return async () => {
+    const before = asked
+    // What is drawn asks after the frame in which it is.
+    await page.evaluate(`new Promise((drawn) =>
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn)))
+    )`)
+    return asked === before && awaited.size === 0 ? true : undefined
+  }
+}
+
 /** Addresses that one of each kind of link leads to, and what the page says there. */
 async function followed(): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   const kinds = new Set<string>()
   const waiting = ['#/']
   await at('#/', async (page) => {
+    const rest = restOf(page)
     for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
       await page.goto(url + address)
+      await eventually(`all that ${address} shows`, rest)
       // A page that says why it shows nothing is named with its words, not waited for.
       await page.locator('main h1, main [role=alert]').first().waitFor()
-      await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined)
       found.set(address, (await page.locator('main').textContent()) ?? '')
       expect(await page.getByRole('alert').allInnerTexts(), address).toEqual([])
       const links = await page
