@@ -8,7 +8,7 @@
  */
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { ComparedEpisode } from './batch-figures.ts'
-import type { EpisodeExample } from './hindsight.ts'
+import type { EpisodeExample } from './episode-example.ts'
 
 /** An episode as it is learnt from. */
 export interface LearntEpisode extends ComparedEpisode {

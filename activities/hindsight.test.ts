@@ -11,7 +11,8 @@ import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
 import type { SealedEpisode } from '../storage/episode.ts'
 import type { SampledTurn, Trajectory } from '../storage/trajectory.ts'
-import { type EpisodeExample, examplesOf } from './hindsight.ts'
+import type { EpisodeExample } from './episode-example.ts'
+import { examplesOf } from './hindsight.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })

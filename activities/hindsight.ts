@@ -13,15 +13,7 @@ import { isFullReward } from '../learning/reward.ts'
 import type { AssistantMessage, Message } from '../messages/message.ts'
 import type { Chat } from '../policy/chat/chat.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
-
-/** What a lost episode did that wins another instance. */
-export interface EpisodeExample {
-  readonly task: string
-  /** [time] */
-  readonly tokens: Int32Array
-  /** [time] 1 where the token is imitated. */
-  readonly imitated: Uint8Array
-}
+import type { EpisodeExample } from './episode-example.ts'
 
 /** What examples are made with. */
 export interface Hindsight {

@@ -159,6 +159,34 @@ it('examples of lost episodes stand behind the episodes, imitated and not sample
   expect([without.figures.examples, without.batch?.offsets.length]).toEqual([undefined, 3])
 })
 
+it('what all episodes of a skipped group won is imitated behind the others, so many of each group and no two alike [WON-BY-ALL-1] [WON-BY-ALL-2]', async () => {
+  const imitation = { coefficient: 0.5, wonByAll: 2 }
+  const learning = { taskNormalization: 'none', imitation } as const
+  const lost = { reward: -0.2, paid: 0, turns: [[0, 1]] } as const
+  const wonIn = (tokens: number): Played => ({ reward: 1, paid: 1, turns: [[0, tokens]] })
+  const { store, ids } = storeOf([
+    { task: 'db', version: 0, episodes: [wonIn(2), lost] },
+    { task: 'db', version: 0, episodes: [lost, lost] },
+    { task: 'db', version: 0, episodes: [wonIn(3), wonIn(3), wonIn(5), wonIn(7)] },
+    { task: 'db', version: 0, episodes: [wonIn(1), wonIn(1)] },
+  ])
+  const imitating = configSchema.parse({ seed: 7, learning, rollout: { groupsPerUpdate: 1 } })
+  const { batch, figures } = await collectBatch(store, ids, imitating)
+  // The group with a preference: read, 2 sampled; read, 1 sampled. Then those of 3 and 5 tokens, and one of the two of 1.
+  expect([...(batch?.offsets ?? [])]).toEqual([0, 3, 5, 9, 15, 17])
+  expect([...(batch?.lossMask ?? [])].slice(5)).toEqual(Array.from({ length: 12 }, () => 0))
+  // 0.5 over the 2 tokens that were won there and the 3 + 5 + 1 of the examples.
+  const [share, read] = [0.5 / 11, 0]
+  for (const [place, one] of [read, share, share, read, 0, read, share, share, share, read, share].entries())
+    expect(batch?.imitation?.[place]).toBeCloseTo(one, 7)
+  expect([figures.examples, figures.skipped?.groups, figures.groupsWithPreference]).toEqual([3, 3, 1])
+  const without = configSchema.parse({
+    ...imitating,
+    learning: { ...learning, imitation: { coefficient: 0.5 } },
+  })
+  expect((await collectBatch(store, ids, without)).batch?.offsets.length).toBe(3)
+})
+
 it('what was read counts as the weight says, together, up to the last action of each episode in the batch', async () => {
   // Read before a last action, but the first token of an episode: one token of the first episode, none of the second.
   const episodes = [

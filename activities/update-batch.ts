@@ -34,8 +34,9 @@ import {
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
-import type { EpisodeExample } from './hindsight.ts'
+import type { EpisodeExample } from './episode-example.ts'
 import { advantageOf } from './own-learning.ts'
+import { wonByAll } from './won-by-all.ts'
 
 export interface CollectedBatch {
   /** Null where no group carries a preference: there is nothing to learn from. */
@@ -80,7 +81,10 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const examples = (await examplesIn?.(lostEpisodes(collected))) ?? []
+  const examples = [
+    ...wonByAll(collected, rules.learning.imitation.wonByAll),
+    ...((await examplesIn?.(lostEpisodes(collected))) ?? []),
+  ]
   const plan = planBatch(
     learntFrom.map(({ task, compared, replayed }) => ({
       task,

@@ -88,12 +88,13 @@ function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
       value: learning.stepGroups.weight,
       message: '0 beside an advantage of your own, which may give each turn its own',
     })
-  if (learning.imitation.hindsight > 0 && !imitates(learning))
-    found.push({
-      path: ['learning', 'imitation', 'hindsight'],
-      value: learning.imitation.hindsight,
-      message: '0 where nothing is imitated: set learning.imitation.coefficient above 0 too',
-    })
+  for (const key of ['hindsight', 'wonByAll'] as const)
+    if (learning.imitation[key] > 0 && !imitates(learning))
+      found.push({
+        path: ['learning', 'imitation', key],
+        value: learning.imitation[key],
+        message: '0 where nothing is imitated: set learning.imitation.coefficient above 0 too',
+      })
   for (const [index, { objective }] of tasks.entries()) {
     if (objective === undefined) continue
     const complain = (message: string) =>
