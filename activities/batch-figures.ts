@@ -66,11 +66,20 @@ export type CollectedFigures = Pick<
   | 'trees'
 > & { readonly worth: readonly OriginWorth[] }
 
+/** What an update learns from beside the groups that it trains on. */
+interface LearntBeside {
+  readonly replayed: readonly CollectedGroup[]
+  /** Lost episodes that are imitated as what wins another goal. */
+  readonly examples: number
+  /** Episodes of skipped groups that are imitated. */
+  readonly imitated: number
+}
+
 /** The figures of groups and of what was planned of them. */
 export function figuresOf(
   groups: readonly CollectedGroup[],
   { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
-  { replayed, examples }: { readonly replayed: readonly CollectedGroup[]; readonly examples: number },
+  { replayed, examples, imitated }: LearntBeside,
 ): CollectedFigures {
   const reward = new Map<string, number[]>()
   const shapedReward = new Map<string, number[]>()
@@ -104,7 +113,10 @@ export function figuresOf(
       groups.filter(({ skipped }) => !skipped),
       tasks,
     ),
-    skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
+    skipped: {
+      ...skippedFigures(groups.filter(({ skipped }) => skipped)),
+      ...(imitated === 0 ? {} : { imitated }),
+    },
     worth: worthOf(groups),
     comparedShare: comparedShare(groups),
     ...treeFigures(groups),

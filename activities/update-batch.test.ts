@@ -179,7 +179,11 @@ it('what all episodes of a skipped group won is imitated behind the others, so m
   const [share, read] = [0.5 / 11, 0]
   for (const [place, one] of [read, share, share, read, 0, read, share, share, share, read, share].entries())
     expect(batch?.imitation?.[place]).toBeCloseTo(one, 7)
-  expect([figures.examples, figures.skipped?.groups, figures.groupsWithPreference]).toEqual([3, 3, 1])
+  expect([figures.skipped?.imitated, figures.skipped?.groups, figures.groupsWithPreference]).toEqual([
+    3, 3, 1,
+  ])
+  // Examples are of lost episodes: a run whose groups are all won has nothing more to learn, and that is told.
+  expect([figures.examples, figures.signal?.examples]).toEqual([undefined, undefined])
   const without = configSchema.parse({
     ...imitating,
     learning: { ...learning, imitation: { coefficient: 0.5 } },

@@ -81,10 +81,9 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const examples = [
-    ...wonByAll(collected, rules.learning.imitation.wonByAll),
-    ...((await examplesIn?.(lostEpisodes(collected))) ?? []),
-  ]
+  const won = wonByAll(collected, rules.learning.imitation.wonByAll)
+  const lost = (await examplesIn?.(lostEpisodes(collected))) ?? []
+  const examples = [...won, ...lost]
   const plan = planBatch(
     learntFrom.map(({ task, compared, replayed }) => ({
       task,
@@ -136,7 +135,7 @@ export async function collectBatch(
             examples.map((example, index) => ({ ...example, weight: plan.exampleWeights[index] ?? 0 })),
             { isWeighted, isImitating, observationWeight, hasLosses: losses.length > 1 },
           ),
-    figures: figuresOf(collected, plan, { replayed, examples: examples.length }),
+    figures: figuresOf(collected, plan, { replayed, examples: lost.length, imitated: won.length }),
   }
 }
 

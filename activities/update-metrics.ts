@@ -31,6 +31,8 @@ export interface SkippedFigures {
   readonly lost: number
   readonly episodes: number
   readonly tokens: number
+  /** Episodes of groups that were won as a whole which were imitated; absent without any. */
+  readonly imitated?: number
   /** Seconds that each of its episodes took, added up. */
   readonly seconds: number
 }
@@ -141,8 +143,8 @@ function taskKeys(tasks: Readonly<Record<string, TaskFigures>>) {
   )
 }
 
-function skippedKeys({ groups, won, lost, episodes, tokens }: SkippedFigures) {
-  return { groups, won, lost, episodes, tokens }
+function skippedKeys({ seconds: _, ...figures }: SkippedFigures) {
+  return figures
 }
 
 function ratioKeys({ tokens, kl, effectiveShare, histogram }: RatioStatistics) {
