@@ -113,10 +113,10 @@ export function figuresOf(
       groups.filter(({ skipped }) => !skipped),
       tasks,
     ),
-    skipped: {
-      ...skippedFigures(groups.filter(({ skipped }) => skipped)),
-      ...(imitated === 0 ? {} : { imitated }),
-    },
+    skipped: skippedFigures(
+      groups.filter(({ skipped }) => skipped),
+      imitated,
+    ),
     worth: worthOf(groups),
     comparedShare: comparedShare(groups),
     ...treeFigures(groups),
@@ -146,7 +146,7 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
 }
 
 /** What the groups cost that were skipped. */
-function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
+function skippedFigures(groups: readonly CollectedGroup[], imitated: number): SkippedFigures {
   const played = groups.flatMap((group) => group.episodes)
   const episodes = played.map(({ trajectory }) => trajectory)
   // Of two machines, or one whose clock was set: an episode may end before it began.
@@ -156,17 +156,22 @@ function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
     ...wonAndLost(groups),
     episodes: episodes.length,
     tokens: played.reduce((sum, each) => sum + ownTokens(each), 0),
+    ...(imitated === 0 ? {} : { imitated }),
     seconds: milliseconds.reduce((sum, each) => sum + each, 0) / 1000,
   }
 }
 
 /** Groups of which every episode was won, and of which none was; those that play on from a lost one do not count. */
 function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
-  const whole = groups.map(({ episodes }) => episodes.filter(isWhole))
   return {
-    won: whole.filter((episodes) => episodes.every(isWon)).length,
-    lost: whole.filter((episodes) => !episodes.some(isWon)).length,
+    won: groups.filter(isWonByAll).length,
+    lost: groups.filter(({ episodes }) => !episodes.filter(isWhole).some(isWon)).length,
   }
+}
+
+/** Whether every episode was won that began at the beginning. */
+export function isWonByAll({ episodes }: Pick<CollectedGroup, 'episodes'>): boolean {
+  return episodes.filter(isWhole).every(isWon)
 }
 
 /** Groups that were played on from where they were lost, and those of them in which that was won or lost differently. */

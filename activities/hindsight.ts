@@ -14,6 +14,7 @@ import type { AssistantMessage, Message } from '../messages/message.ts'
 import type { Chat } from '../policy/chat/chat.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import type { EpisodeExample } from './episode-example.ts'
+import { equalTokens } from './equal-tokens.ts'
 
 /** What examples are made with. */
 export interface Hindsight {
@@ -83,7 +84,7 @@ async function playedAgain(
     const prompt = chat.encodeTurn(context, seen.messages, tools === told ? undefined : environment.tools)
     told = tools
     const before = played[turn - 1]
-    if (before !== undefined && !areEqual(prompt, tokens.subarray(before.end, begin))) return undefined
+    if (before !== undefined && !equalTokens(prompt, tokens.subarray(before.end, begin))) return undefined
     const step = await environment.step(action)
     const isIdle = step.state !== undefined && step.state === seen.state
     context.push(...prompt, ...tokens.subarray(begin, end))
@@ -97,8 +98,4 @@ async function playedAgain(
   }
   if (!ended || !isFullReward(paid)) return undefined
   return { task: episode.task, tokens: Int32Array.from(context), imitated: Uint8Array.from(imitated) }
-}
-
-function areEqual(one: Int32Array, other: Int32Array): boolean {
-  return one.length === other.length && one.every((token, at) => token === other[at])
 }

@@ -39,7 +39,7 @@ import { advantageOf } from './own-learning.ts'
 import { wonByAll } from './won-by-all.ts'
 
 export interface CollectedBatch {
-  /** Null where no group carries a preference: there is nothing to learn from. */
+  /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
   readonly batch: UpdateBatch | null
   readonly figures: CollectedFigures
 }

@@ -73,10 +73,7 @@ const imitationSchema = z.strictObject({
     .describe(
       'Weight of the negative log-likelihood of the action tokens of won episodes, beside the policy loss (self-imitation); 0: none.',
     ),
-  wonByAll: z
-    .int()
-    .min(0)
-    .max(1024)
+  wonByAll: whole(0, 1024)
     .default(0)
     .describe(
       'Episodes of a group that all of its episodes won, imitated although its equal rewards have it skipped: at most so many of each such group, no two alike; 0: none.',

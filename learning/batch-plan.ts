@@ -95,7 +95,7 @@ interface Units extends WeighedGroup {
 /**
  * Plans a batch: group advantage with that of steps, then (for `reinforce_pp`) normalization over the whole batch, then task
  * normalization, then what negative advantages, tokens and tasks count.
- * @param examples what lost episodes did that won other goals
+ * @param examples what is imitated beside the groups
  * @throws RangeError a group of fewer than two rewards, a reward not finite, lengths that do not fit
  * @example planBatch([{ task: 'db', rewards: [0, 1], actionTokens: [5, 5] }], { advantage: 'dr_grpo', negativeWeight: 1, taskNormalization: 'none',
  *   taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1 }, objective: 'clipped', imitation: { coefficient: 0 },

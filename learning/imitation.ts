@@ -55,7 +55,7 @@ export function mostExamples({ learning, rollout }: HindsightBound): number {
   return Math.floor(learning.imitation.hindsight * rollout.groupsPerUpdate * rollout.groupSize)
 }
 
-/** What a lost episode did that won another goal. */
+/** What is imitated beside the groups that an update trains on: a win of a skipped group, or of a goal that was not asked. */
 export interface Example {
   readonly task: string
   /** Action tokens that are imitated. */
