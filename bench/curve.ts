@@ -24,8 +24,10 @@ import { trainInOneProcess } from './learning/in-one-process.ts'
 import { type OpenedRun, openRun, warmStart } from './learning/opened-run.ts'
 import { playEpisode } from './learning/played-episode.ts'
 
-/** Other settings than the default run's as `key=value`, the checkpoint to start from, and when how many games are played. */
+/** The run in place of the default one, its settings as `key=value`, the checkpoint to start from, and when how many games are played. */
 export interface Options {
+  /** A configuration file. */
+  readonly config?: string
   readonly set?: readonly string[]
   readonly from?: string
   readonly seed?: number
@@ -80,13 +82,17 @@ export async function bench({ updates = 20, every = 10, games = 300, ...given }:
   }
 }
 
-/** The default run with these settings, from a warm start that none of the settings of learning changes. */
+/** The run with these settings, from a warm start that none of the settings of learning changes. */
 async function startedConfig(
   directory: string,
   updates: number,
-  { set = [], from, seed = 1 }: Pick<Options, 'set' | 'from' | 'seed'>,
+  {
+    config: file = join(packageRoot, 'examples', 'household.yaml'),
+    set = [],
+    from,
+    seed = 1,
+  }: Pick<Options, 'config' | 'set' | 'from' | 'seed'>,
 ): Promise<RunConfig> {
-  const file = join(packageRoot, 'examples', 'household.yaml')
   const config = loadConfig({
     file,
     set: ['policy.threads=1', `seed=${seed}`, `training.updates=${updates}`, ...set],

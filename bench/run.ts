@@ -39,7 +39,15 @@ const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = 
   dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text' },
   'long-run': { episodes: 'count', readings: 'text' },
   async: { updates: 'count', skip: 'count', staleness: 'count' },
-  curve: { set: 'texts', from: 'text', seed: 'count', updates: 'count', every: 'count', games: 'count' },
+  curve: {
+    config: 'text',
+    set: 'texts',
+    from: 'text',
+    seed: 'count',
+    updates: 'count',
+    every: 'count',
+    games: 'count',
+  },
   learning: { updates: 'count', skip: 'count', turns: 'count', demonstrations: 'count', from: 'text' },
 }
 type Given = Readonly<Record<string, number | string | readonly string[]>>

@@ -24,6 +24,7 @@ import { Administrator } from './administrator.ts'
 import { isServerError } from './connection.ts'
 import { ServerDatabase } from './database.ts'
 import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
+import { backendFault } from './pool.ts'
 import { rollBackPrepared } from './prepared-transactions.ts'
 
 /** Opens the backend. @throws EnvironmentFault bad_settings for no URL, backend for no server */
@@ -134,7 +135,7 @@ async function make(
  * Removes databases that no live lease owns; prepared transactions that hold them are rolled back.
  * @param stopped ends it before the next database
  * @returns how many were removed
- * @throws EnvironmentFault backend where some could not be, after all others were
+ * @throws EnvironmentFault backend where some could not be, after all others were, or where the server did not answer in time
  */
 export async function reap(
   administrator: Administrator,
@@ -150,7 +151,9 @@ export async function reap(
   })
   const held = await removeAll(administrator, unowned, stopped)
   if (held.length === 0 || stopped?.aborted) return unowned.length - held.length
-  const cleared = await rollBackPrepared(administrator, held)
+  const cleared = await rollBackPrepared(administrator, held).catch((error: unknown) => {
+    throw backendFault(error)
+  })
   const left = cleared === 'rolled back' ? await removeAll(administrator, held, stopped) : held
   if (left.length === 0 || stopped?.aborted) return unowned.length - left.length
   const way =
