@@ -11,7 +11,7 @@ import type { StateHash, TableData } from '../item.ts'
 import { groupConcatBytes, hashOfTables } from '../state-hash.ts'
 import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'
-import { backendFault, firstText, type QueryValues, ServerPool } from './pool.ts'
+import { backendFault, firstText, type QueryValues, type Rows, ServerPool } from './pool.ts'
 
 /** What a user may do in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
 const privileges =
@@ -79,7 +79,7 @@ export class Administrator {
 
   /** Databases named as ours are. */
   async list(): Promise<string[]> {
-    const rows = await this.pool.query(`SHOW DATABASES LIKE '${namePrefix.replaceAll('_', '\\_')}%'`)
+    const rows = await this.#do(`SHOW DATABASES LIKE '${namePrefix.replaceAll('_', '\\_')}%'`)
     return rows.map(([name]) => name?.text ?? '')
   }
 
@@ -87,7 +87,7 @@ export class Administrator {
   async users(): Promise<number> {
     const pattern = `${namePrefix.replaceAll('_', '\\_')}%`
     const query = `SELECT COUNT(*) FROM mysql.user WHERE User LIKE '${pattern}'`
-    return Number(firstText(await this.pool.query(query)))
+    return Number(firstText(await this.#do(query)))
   }
 
   /** Ends what a connection runs, or the connection. One that is gone already is no error. */
@@ -135,16 +135,14 @@ export class Administrator {
 
   /** Ends what a user still runs: it would hold its tables until it is done. */
   async #endConnections(user: string): Promise<void> {
-    const processes = await this.pool.query('SHOW PROCESSLIST').catch((cause: unknown) => {
-      throw backendFault(cause)
-    })
-    for (const [thread, owner] of processes)
+    for (const [thread, owner] of await this.#do('SHOW PROCESSLIST'))
       if (owner?.text === user) await this.kill('CONNECTION', Number(thread?.text))
   }
 
-  async #do(sql: string, values?: QueryValues, ms?: number): Promise<void> {
+  /** @throws EnvironmentFault backend */
+  async #do(sql: string, values?: QueryValues, ms?: number): Promise<Rows> {
     try {
-      await this.pool.query(sql, values, ms)
+      return await this.pool.query(sql, values, ms)
     } catch (cause) {
       throw backendFault(cause)
     }

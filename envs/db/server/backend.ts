@@ -135,7 +135,7 @@ async function make(
  * Removes databases that no live lease owns; prepared transactions that hold them are rolled back.
  * @param stopped ends it before the next database
  * @returns how many were removed
- * @throws EnvironmentFault backend where some could not be, after all others were, or where the server did not answer in time
+ * @throws EnvironmentFault backend where some could not be, after all others were, or where the server answered with an error or not in time
  */
 export async function reap(
   administrator: Administrator,
