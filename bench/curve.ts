@@ -55,11 +55,12 @@ interface Measurement {
 export async function bench({ updates = 20, every = 10, games = 300, ...given }: Options): Promise<Figure[]> {
   if (updates < 1 || every < 1 || games < 1)
     throw new RangeError('--updates, --every and --games are at least 1')
+  const wanted = wantedConfig(updates, given)
   const directory = await mkdtemp(join(tmpdir(), 'perdure-bench-'))
-  const trainer = createTrainer({ threads: 1 })
+  const trainer = createTrainer({ threads: wanted.policy.threads })
   const figures: Figure[] = []
   try {
-    const config = await startedConfig(directory, updates, given)
+    const config = await startedConfig(directory, wanted, given.from)
     await using run = await openRun(join(directory, 'run'), config)
     await prepareWarmStart(run.opened, () => undefined, new AbortController().signal)
     const createEngine = (settings: RunConfig, id: OpenedRun['opened']['run']) =>
@@ -82,21 +83,34 @@ export async function bench({ updates = 20, every = 10, games = 300, ...given }:
   }
 }
 
-/** The run with these settings, from a warm start that none of the settings of learning changes. */
-async function startedConfig(
-  directory: string,
+/** The settings that are tried, with suites that can be measured. */
+function wantedConfig(
   updates: number,
   {
     config: file = join(packageRoot, 'examples', 'household.yaml'),
     set = [],
-    from,
     seed = 1,
-  }: Pick<Options, 'config' | 'set' | 'from' | 'seed'>,
-): Promise<RunConfig> {
+  }: Pick<Options, 'config' | 'set' | 'seed'>,
+): RunConfig {
   const config = loadConfig({
     file,
     set: ['policy.threads=1', `seed=${seed}`, `training.updates=${updates}`, ...set],
   })
+  const trained = config.tasks[0]?.task
+  const other = config.evaluation.suites.find(({ task }) => task !== trained)
+  if (other !== undefined)
+    throw new RangeError(
+      `suite ${other.name} is of ${other.task}; only ${trained}, the first task, is measured`,
+    )
+  return config
+}
+
+/** The run from a warm start that none of the settings of learning changes. */
+async function startedConfig(
+  directory: string,
+  config: RunConfig,
+  from: string | undefined,
+): Promise<RunConfig> {
   return {
     ...config,
     policy: { ...config.policy, from: from ?? (await warmStart(join(directory, 'warm-start'), config)) },
