@@ -44,8 +44,8 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
   const { definition, task } = await opened.task(0)
   const entry = config.tasks[0]
   const wanted = measuredIn ?? entry?.split
-  const split = wanted === undefined ? task.splits[0] : task.splits.find(({ name }) => name === wanted)
-  if (split === undefined) throw new RangeError(`${definition.name} has no split ${wanted ?? 'at all'}`)
+  const split = task.splits.find(({ name }) => name === wanted)
+  if (split === undefined) throw new RangeError(`${definition.name} has no split ${wanted}`)
   const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
   const chat = await serving.chat(run)
   const draw = uniforms(seedOfWork(config.seed, id, 'versions'))
