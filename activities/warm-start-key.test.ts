@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { configSchema, type RunConfig } from '../config/schema.ts'
+import { foreignEnvironment } from '../envs/bridges/foreign-environment.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'perdure-key-'))
@@ -26,6 +28,7 @@ function keyOf(
     readonly chunks?: number
     readonly settings?: object
     readonly corrected?: RunConfig
+    readonly environments?: readonly Pick<EnvironmentDefinition, 'sources'>[]
   } = {},
 ): Promise<string> {
   const demonstrationsFile = join(dir, 'demonstrations.safetensors')
@@ -39,6 +42,7 @@ function keyOf(
     chunks,
     threads,
     corrected: changed.corrected,
+    ...(changed.environments && { environments: changed.environments }),
   })
 }
 
@@ -70,4 +74,50 @@ it('[WARM-KEY-2] corrections count by what their episodes are played with', asyn
   ]
   expect(new Set(keys).size).toBe(keys.length)
   expect(await keyOf({}, { corrected: config({ training: { updates: 7 } }) })).toBe(keys[1])
+})
+
+it('[WARM-KEY-3] corrections count by the code and the data of the environment that they are played in', async () => {
+  const folder = join(dir, 'word-game')
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  write('game/index.ts', "import { rules } from '../rules.ts'\nexport const game = rules")
+  write('game/words.txt', 'one two')
+  write('rules.ts', "export { depth } from './deep/depth.cjs'")
+  write('deep/depth.cjs', "require('./constant')")
+  write('deep/constant.js', 'module.exports = 1')
+  write('data/items.json', '[1]')
+  write('program/run.py', 'import helper')
+  write('program/helper.py', 'x = 1')
+  const task = { task: 'game', from: join(folder, 'game'), data: join(folder, 'data') }
+  const corrected = configSchema.parse({
+    tasks: [task],
+    warmStart: { corrections: 1 },
+    evaluation: { suites: [] },
+  })
+  const bridge = foreignEnvironment({
+    ...{ name: 'game', summary: '', source: '', licence: '', reward: '', turnLimit: 1 },
+    ...{ replayable: true, replayableBecause: '', command: 'python3', args: ['run.py'] },
+    cwd: join(folder, 'program'),
+  })
+  const key = () => keyOf({}, { corrected, environments: [bridge] })
+  const keys = [await key()]
+  expect(await key()).toBe(keys[0])
+  const changes = {
+    'game/index.ts': "import { rules } from '../rules.ts'\nexport const game = rules // 2",
+    'game/words.txt': 'one six',
+    'rules.ts': "export { depth } from './deep/depth.cjs' // 2",
+    'deep/constant.js': 'module.exports = 2',
+    'data/items.json': '[2]',
+    'program/run.py': 'import helper # 2',
+    'program/helper.py': 'x = 2',
+  }
+  for (const [file, text] of Object.entries(changes)) {
+    write(file, text)
+    keys.push(await key())
+  }
+  expect(new Set(keys).size).toBe(1 + Object.keys(changes).length)
+  write('elsewhere.ts', 'export const unrelated = 1')
+  expect(await key()).toBe(keys.at(-1))
 })

@@ -6,11 +6,14 @@
  *   and the first checkpoint. The name of the run and its home do not count.
  * - [WARM-KEY-2] Corrections are played after the first parts, so they count by what they are made with: the settings of the episodes, and
  *   the code of policy, expert and environments.
+ * - [WARM-KEY-3] An environment that is not Perdure's own counts by its module, what that imports, its program and its data.
  * - The trainer counts by its code, its settings, its number of threads, and the processor that rounds for it.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import { environmentDigest } from '../envs/external/environment-sources.ts'
 import { digestFile } from '../policy/checkpoints/durable-file.ts'
 import { manifestFile } from '../policy/checkpoints/manifest.ts'
 import type { WarmStartRequest } from '../policy/trainer/trainer.ts'
@@ -31,13 +34,15 @@ interface WarmStartSources {
   readonly threads: number
   /** Of a warm start that corrects the policy; undefined: it does not. */
   readonly corrected?: Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'policy' | 'warmStart'> | undefined
+  /** [tasks] What each task is played by; read where the policy is corrected. */
+  readonly environments?: readonly Pick<EnvironmentDefinition, 'sources'>[]
 }
 
 export async function warmStartKey(sources: WarmStartSources): Promise<string> {
-  const { firstDir, demonstrationsFile, settings, chunks, threads, corrected } = sources
+  const { firstDir, demonstrationsFile, settings, chunks, threads, corrected, environments } = sources
   const parts = {
     trainer: await trainerCode(),
-    ...(corrected && { corrected: await correctionsOf(corrected) }),
+    ...(corrected && { corrected: await correctionsOf(corrected, environments) }),
     first: (await digestFile(join(firstDir, manifestFile))).sha256,
     demonstrations: (await digestFile(demonstrationsFile)).sha256,
     settings,
@@ -47,13 +52,21 @@ export async function warmStartKey(sources: WarmStartSources): Promise<string> {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-async function correctionsOf({
-  seed,
-  tasks,
-  rollout: { maxTokensPerTurn },
-  policy: { contextLength },
-  warmStart: { demonstrations, corrections },
-}: NonNullable<WarmStartSources['corrected']>) {
+async function correctionsOf(
+  {
+    seed,
+    tasks,
+    rollout: { maxTokensPerTurn },
+    policy: { contextLength },
+    warmStart: { demonstrations, corrections },
+  }: NonNullable<WarmStartSources['corrected']>,
+  environments: WarmStartSources['environments'] = [],
+) {
   const played = { seed, tasks, maxTokensPerTurn, contextLength, demonstrations, corrections }
-  return { ...played, code: await codeOf(['activities', 'envs', 'messages']) }
+  const sources = await Promise.all(
+    tasks.map(({ from, data }, index) =>
+      environmentDigest({ from, data, definition: environments[index] ?? {} }),
+    ),
+  )
+  return { ...played, sources, code: await codeOf(['activities', 'envs', 'messages']) }
 }

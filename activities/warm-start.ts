@@ -13,6 +13,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunConfig } from '../config/schema.ts'
+import { environments } from '../envs/registry.ts'
 import { seedOfWork } from '../identity/identity.ts'
 import { openChat } from '../policy/chat/chat.ts'
 import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
@@ -90,8 +91,9 @@ export async function imitate(opened: OpenRun, chunk: number, tools: ImitationTo
 async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools): Promise<Imitation> {
   const { config, directory } = opened
   const { log } = tools
-  // A command's own warm start follows from code that is in no key.
-  const cache = config.policy.trainer === 'embedded' ? tools.cache : undefined
+  // A command's own warm start follows from code that is in no key, and so do corrections in a program's own environment.
+  const isKeyed = config.policy.trainer === 'embedded' && (await areEnvironmentsKnown(opened))
+  const cache = isKeyed ? tools.cache : undefined
   const { chunks } = config.warmStart
   const target = warmStartedDir(opened)
   const isLast = chunk + 1 === chunks
@@ -187,15 +189,26 @@ async function correctionsFile(
   return file
 }
 
-function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<string> {
-  const { config, directory } = opened
+/** Whether what corrections are played in has sources that a key can cover. */
+async function areEnvironmentsKnown({ config, task }: OpenRun): Promise<boolean> {
+  if (config.warmStart.corrections === 0) return true
+  for (const [index, { from }] of config.tasks.entries())
+    if (from === undefined && !environments.includes((await task(index)).definition)) return false
+  return true
+}
+
+async function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<string> {
+  const { config, directory, task } = opened
+  const isCorrected = config.warmStart.corrections > 0
+  const played = isCorrected ? await Promise.all(config.tasks.map((_, index) => task(index))) : []
   return warmStartKey({
+    environments: played.map(({ definition }) => definition),
     settings,
     firstDir: firstDir(opened),
     demonstrationsFile: directory.demonstrationsFile,
     chunks: config.warmStart.chunks,
     threads: config.policy.threads,
-    corrected: config.warmStart.corrections === 0 ? undefined : config,
+    corrected: isCorrected ? config : undefined,
   })
 }
 

@@ -145,6 +145,8 @@ export interface EnvironmentDefinition {
   readonly turnLimit: number
   /** Seconds after which a reset or step counts as hung, and its session as lost; 120 by default. */
   readonly stepTimeoutSeconds?: number
+  /** Absolute paths of files and folders, beside its own module, that its answers follow from: a program, its scripts. */
+  readonly sources?: readonly string[]
   open(options: TaskOptions): Promise<Task>
 }
 

@@ -20,6 +20,8 @@
  * - One process serves one session at a time; processes are kept for the next session.
  * - Instances are named `<split>/<index>`.
  */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type EnvironmentDefinition, EnvironmentFault, type Task, type TaskOptions } from '../environment.ts'
 import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
@@ -42,7 +44,14 @@ const openMs = 120_000
 /** The definition of an environment that a command plays. */
 export function foreignEnvironment(foreign: ForeignEnvironment): EnvironmentDefinition {
   const { command, args, cwd, env, deadlines, ...definition } = foreign
-  return { ...definition, open: (options) => openForeign(foreign, options) }
+  const sources = [...sourcesOf(foreign), ...(foreign.sources ?? [])]
+  return { ...definition, sources, open: (options) => openForeign(foreign, options) }
+}
+
+/** The folder that the command works in where one is given, and what of the command names a file. */
+function sourcesOf({ command, args = [], cwd }: ForeignEnvironment): readonly string[] {
+  const words = [command, ...args].map((word) => resolve(cwd ?? '', word))
+  return [...words.filter((path) => existsSync(path)), ...(cwd === undefined ? [] : [resolve(cwd)])]
 }
 
 async function openForeign(foreign: ForeignEnvironment, options: TaskOptions): Promise<Task> {
