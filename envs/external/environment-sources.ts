@@ -45,7 +45,7 @@ function codeOf(from: string): readonly string[] {
     read.add(file)
     for (const path of namedBy(file)) {
       if (codeEnding.test(path)) waiting.push(path)
-      if (!within(folder, path)) found.add(path)
+      if (!within(folder, path) || isInstalled(path)) found.add(path)
     }
   }
   return [...found].toSorted()
@@ -86,7 +86,7 @@ function* packageOf(name: string, importer: string): Generator<string> {
   const real = realpathSync(entry)
   const folder = packageFolder(real)
   if (folder === undefined) return
-  if (real.includes(`${sep}node_modules${sep}`)) yield join(folder, 'package.json')
+  if (isInstalled(real)) yield join(folder, 'package.json')
   else yield folder
 }
 
@@ -109,6 +109,10 @@ function packageFolder(file: string): string | undefined {
   for (let folder = dirname(file); dirname(folder) !== folder; folder = dirname(folder))
     if (existsSync(join(folder, 'package.json'))) return folder
   return undefined
+}
+
+function isInstalled(path: string): boolean {
+  return path.includes(`${sep}node_modules${sep}`)
 }
 
 function within(folder: string, path: string): boolean {
