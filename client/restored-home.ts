@@ -13,6 +13,7 @@ import { Client, Connection } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
 import { reasonOf } from '../faults/reason.ts'
 import { type RunId, workflowIdOf } from '../identity/identity.ts'
+import { shellWord } from '../machine/shell-word.ts'
 import type { Home } from '../storage/home.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import { describedExecution, startPayloads } from '../temporal/histories.ts'
@@ -105,7 +106,7 @@ function olderStore({ id, version }: StoredRun, published: number, home: Home | 
   const wayOut =
     file === undefined
       ? `or give the copy a Temporal namespace of its own`
-      : `or move the workflows away (mv ${file} ${file}.newer) and resume: the run then continues from what the store holds`
+      : `or move the workflows away (mv ${shellWord(file)} ${shellWord(`${file}.newer`)}) and resume: the run then continues from what the store holds`
   return new SessionFault(
     'refused',
     `the store is older than the workflows: it has ${has} of run ${id}, they have published version ${published}; put the newer store.db back, ${wayOut}`,

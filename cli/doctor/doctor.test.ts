@@ -233,6 +233,16 @@ it('files of writers that died are named and removed', async () => {
   await expectRepaired({ name: 'leftovers', state: 'warning', detail: expect.stringContaining('2 files') })
 })
 
+it('the file that an earlier release wrote beside a home whose path means something in an address is named', async () => {
+  const odd = createHome(join(home.dir, 'exp%231#a'))
+  const stray = join(home.dir, 'exp#1')
+  writeFileSync(stray, 'SQLite format 3\u0000')
+  const checks = await examineHome(odd.dir, { repair: false })
+  expect(checks.filter(({ state }) => state !== 'ok')).toMatchObject([
+    { name: 'temporal.db', state: 'warning', detail: expect.stringContaining(stray) },
+  ])
+})
+
 describe('the store', () => {
   it('that is no database is named, and nothing else is looked at', async () => {
     writeFileSync(home.storeFile, 'not a database at all, and rather long for one'.repeat(100))

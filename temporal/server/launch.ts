@@ -21,13 +21,14 @@ import {
 import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { loopback } from '../../machine/listening.ts'
+import { shellWord } from '../../machine/shell-word.ts'
 import type { TemporalBinary } from './binary.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { busyMs } from './list-indexes.ts'
 import { ensureSearchAttributes, raiseRetention, searchAttributeFlags } from './namespace.ts'
 import type { ServerPorts } from './ports.ts'
-import { stopProcess } from './process.ts'
+import { fileArguments, stopProcess } from './process.ts'
 import type { ServerPaths } from './record.ts'
 
 export const embeddedNamespace = 'default'
@@ -176,7 +177,8 @@ async function withConnection<Result>(
 function serverArguments(binary: TemporalBinary, paths: ServerPaths, ports: ServerPorts): string[] {
   return [
     ...['server', 'start-dev', '--ip', loopback, '--log-level', 'warn'],
-    ...['--port', String(ports.port), '--ui-port', String(ports.uiPort), '--db-filename', paths.database],
+    ...['--port', String(ports.port), '--ui-port', String(ports.uiPort)],
+    ...fileArguments(paths.database),
     // A crash of the machine may cost the last milliseconds, a crash of the process nothing.
     ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
     // A page that many transactions write goes from the log into the file once: 32 MB of log instead of 4.
@@ -228,7 +230,7 @@ function openDatabase(database: string): number {
 function corruptFile(database: string, cause?: unknown): TemporalFault {
   return new TemporalFault(
     'corrupt_file',
-    `${database} is damaged or no Temporal file. Put a copy of it back, or move it away (mv ${database} ${database}.broken) and start again: checkpoints and results are kept elsewhere in the home directory, only the workflows begin anew.`,
+    `${database} is damaged or no Temporal file. Put a copy of it back, or move it away (mv ${shellWord(database)} ${shellWord(`${database}.broken`)}) and start again: checkpoints and results are kept elsewhere in the home directory, only the workflows begin anew.`,
     { cause },
   )
 }

@@ -7,6 +7,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive, processOf, statusOf } from '../../machine/process.ts'
 
@@ -14,9 +15,36 @@ import { isAlive, processOf, statusOf } from '../../machine/process.ts'
 const endMs = 10_000
 const pollMs = 50
 
+/** Unknown to the server. Its own argument is relative and cannot tell the homes of a machine apart. */
+const fileMark = 'perdure.file='
+
+/**
+ * The arguments that put a server on a file, for a process whose working directory is the file's folder. The server makes
+ * an address of the name it is given, in which `#`, `?` and `%` have a meaning: with an absolute path such a folder would
+ * move the file out of the home.
+ */
+export function fileArguments(database: string): readonly string[] {
+  const mark = `${fileMark}${JSON.stringify(database)}`
+  return ['--db-filename', basename(database), '--dynamic-config-value', mark]
+}
+
+/**
+ * Where a server of an earlier release kept the file of a home whose path means something in an address, beside the home.
+ * @returns undefined where the path means only itself
+ */
+export function strayFileOf(database: string): string | undefined {
+  const [before = ''] = database.split(/[?#]/)
+  const read = before.replaceAll(/(?:%[0-9a-f]{2})+/gi, (codes) =>
+    Buffer.from(codes.replaceAll('%', ''), 'hex').toString(),
+  )
+  return read === database ? undefined : read
+}
+
 /** True when the process is a server on that file. */
 export function servesFile(pid: number, database: string): boolean {
-  return isAlive({ pid }) && commandLine(pid).includes(database)
+  if (!isAlive({ pid })) return false
+  const line = commandLine(pid)
+  return line.includes(database) || line.includes(JSON.stringify(database))
 }
 
 /**
@@ -24,10 +52,17 @@ export function servesFile(pid: number, database: string): boolean {
  * under another name is not another one.
  */
 export function servesAnotherFile(pid: number, database: string): boolean {
-  const served = /\0--db-filename\0([^\0]+)/.exec(commandLine(pid))?.[1]
+  const served = servedFile(commandLine(pid))
   if (served === undefined || served === database) return false
   const [theirs, ours] = [served, database].map((file) => statSync(file, { throwIfNoEntry: false }))
   return theirs?.ino !== ours?.ino || theirs?.dev !== ours?.dev
+}
+
+function servedFile(line: string): string | undefined {
+  // Servers that earlier releases started have an absolute path and no mark.
+  const marked = /\0perdure\.file=([^\0]+)/.exec(line)?.[1]
+  if (marked !== undefined) return String(JSON.parse(marked))
+  return /\0--db-filename\0(\/[^\0]+)/.exec(line)?.[1]
 }
 
 /** Ends the process: politely first. Settles when it has ended. */

@@ -73,6 +73,19 @@ test('a second user reuses the running server; the last one that leaves stops it
   await later.close()
 })
 
+test('homes whose names mean something in an address keep the files of their servers inside, and stop their servers', async () => {
+  const names = ['exp#1', 'exp#2', '%41 100%', `it's "all" \\?mode=memory&\n✓`]
+  const homes = names.map((name) => join(home, name))
+  const servers = await Promise.all(homes.map((each) => startTemporal(each)))
+  for (const each of homes) {
+    expect(await inspectTemporal(each)).toMatchObject({ running: true, users: 1 })
+    expect(readdirSync(each)).toContain(basename(serverPaths(each).database))
+  }
+  expect(readdirSync(home).sort()).toEqual(names.sort())
+  for (const server of servers) await server.close()
+  for (const { pid } of servers) expect(isAlive({ pid })).toBe(false)
+})
+
 test('a home has at most one server however many start it at once', async () => {
   const users = await Promise.all([startTemporal(home), startTemporal(home), startTemporal(home)])
   expect(new Set(users.map(({ pid }) => pid)).size).toBe(1)
