@@ -1,11 +1,11 @@
 /** What transformers makes of published models and of Perdure's checkpoints, beside what Perdure does: tokens and log-probabilities. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { uniforms } from '../identity/identity.ts'
-import { openChat } from '../policy/chat/chat.ts'
+import { createChat, openChat } from '../policy/chat/chat.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
 import {
   appended,
@@ -15,8 +15,10 @@ import {
   openFieldChat,
   talk,
 } from '../policy/chat/field-templates.testing.ts'
+import { readModelChat } from '../policy/chat/model-chat.ts'
 import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { fieldModels, tokens, writeFieldModel } from '../policy/checkpoints/field-models.testing.ts'
+import { modelFilesIn } from '../policy/checkpoints/pretrained.ts'
 import { randomWeights } from '../policy/sampler/random-weights.testing.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
@@ -63,6 +65,37 @@ describe.skipIf(python === '')('beside transformers (skipped where it is not ins
     root = await mkdtemp(join(tmpdir(), 'perdure-transformers-'))
   })
   afterAll(() => rm(root, { recursive: true, force: true }))
+
+  // [MODEL-CHAT-2]
+  test('of several templates the one that transformers takes is heard, in each layout', async () => {
+    const field = fieldChats.find(({ name }) => name === 'qwen2')
+    if (field === undefined) throw new Error('there is no qwen2')
+    const { template } = field.modelChat
+    const other = template.replace('# Tools', '# Others')
+    const layouts: Record<string, Readonly<Record<string, string>>> = {
+      tools: { 'additional_chat_templates/tool_use.jinja': other },
+      others: { 'additional_chat_templates/rag.jinja': other },
+      default: { 'additional_chat_templates/default.jinja': other },
+      'windows-lines': { 'chat_template.jinja': template.replaceAll('\n', '\r\n') },
+    }
+    const folders = await Promise.all(
+      Object.entries(layouts).map(async ([name, files]) => {
+        const folder = await writeChatFolder(join(root, name), field)
+        for (const [path, text] of Object.entries(files)) {
+          await mkdir(dirname(join(folder, path)), { recursive: true })
+          await writeFile(join(folder, path), text)
+        }
+        return folder
+      }),
+    )
+    const asked = folders.map((folder) => ({ folder, messages: conversation, tools: [lookTool] }))
+    const theirs = await renderedByTransformers(python, asked)
+    for (const [index, folder] of folders.entries()) {
+      const modelChat = await readModelChat(modelFilesIn(folder))
+      const chat = await createChat({ chat: 'jinja', modelChat }, Tokenizer.parse(field.tokenizer))
+      expect(appended(chat, conversation, [lookTool]), folder).toEqual(theirs[index]?.ids)
+    }
+  })
 
   test('each family hears the tokens that transformers renders', async () => {
     const asked = []

@@ -154,6 +154,21 @@ it('a template that asks for the date is told the same one on every day, and tha
   expect(chat.notes.at(-1)).toContain('writes the date')
 })
 
+// [RENDERING-2]
+it.each(['\r\n', '\r'])('a template whose lines end with %j renders as with line feeds', async (lineEnd) => {
+  const messages: Message[] = [{ role: 'user', content: 'Keeps its own\r\nline ends.' }]
+  for (const { modelChat, tokenizer: json } of fieldChats) {
+    const given = Tokenizer.parse(json)
+    const texts = [modelChat.template, modelChat.template.replaceAll('\n', lineEnd)].map(async (template) => {
+      const chat = await createChat({ chat: 'jinja', modelChat: { ...modelChat, template } }, given)
+      return chat.renderTurn('empty', messages, [lookTool]) + chat.renderAssistant(looks('shelf'))
+    })
+    const [expected, rendered] = await Promise.all(texts)
+    expect(rendered).toBe(expected)
+    expect(rendered).toContain('Keeps its own\r\nline ends.')
+  }
+})
+
 it.each([
   ['is no template', '{% for %}', 'cannot be read'],
   ['refuses to talk', "{{ raise_exception('not today') }}", 'not today'],

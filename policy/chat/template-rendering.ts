@@ -3,6 +3,7 @@
  *
  * Invariants
  * - [RENDERING-1] The same messages give the same text on every day: a template that writes the date gets one that stands still.
+ * - [RENDERING-2] A template with carriage returns at its line ends renders the text that it renders with line feeds.
  * - What a template refuses, or cannot be read, is a fault that says so.
  */
 import { Template } from '@huggingface/jinja'
@@ -49,7 +50,9 @@ export class TemplateRendering {
   constructor({ template, tokens }: ModelChat) {
     this.#tokens = tokens
     try {
-      this.#template = new Template(template.replaceAll(/\bstrftime_now\b/g, standingName))
+      // As jinja2 does; the package knows line feeds only, so that a carriage return would survive where a block trims.
+      const source = template.replaceAll(/\r\n?/g, '\n')
+      this.#template = new Template(source.replaceAll(/\bstrftime_now\b/g, standingName))
     } catch (cause) {
       throw new CheckpointFault('foreign', `its chat template cannot be read: ${reasonOf(cause)}`, { cause })
     }

@@ -284,11 +284,13 @@ async function modelChatOf(
   { chat }: CheckpointState,
 ): Promise<ModelChat | undefined> {
   if (chat !== 'jinja') return undefined
-  return await readModelChat(async (name) =>
-    manifest.files[name] === undefined
-      ? undefined
-      : new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readVerified(dir, manifest, name)),
-  )
+  return await readModelChat({
+    text: async (name) =>
+      manifest.files[name] === undefined
+        ? undefined
+        : new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readVerified(dir, manifest, name)),
+    list: async () => [],
+  })
 }
 
 /**

@@ -12,14 +12,15 @@
  * - [PRETRAINED-5] A published model talks by its own chat template; one without a template in Hermes' format.
  */
 import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { readModelChat } from '../chat/model-chat.ts'
+import { type ModelFiles, readModelChat } from '../chat/model-chat.ts'
 import type { SpokenChat } from '../chat/spoken-chat.ts'
 import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture } from './architecture-config.ts'
 import { readCheckpoint } from './checkpoint.ts'
-import { CheckpointFault } from './checkpoint-fault.ts'
+import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 import { readWhole } from './durable-file.ts'
 import { manifestFile } from './manifest.ts'
 import { weightsFrom } from './named-weights.ts'
@@ -57,7 +58,7 @@ async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
         'foreign',
         `${dir}: tensor "${name}" has no place in the architecture of config.json`,
       )
-  const modelChat = await readModelChat((name) => textOf(join(dir, name)))
+  const modelChat = await readModelChat(modelFilesIn(dir))
   return { architecture, weights, tokenizer, chat: modelChat === undefined ? 'hermes' : 'jinja', modelChat }
 }
 
@@ -67,9 +68,27 @@ function isRedundant(name: string, architecture: Architecture): boolean {
   )
 }
 
+/** The files of a published model. */
+export function modelFilesIn(dir: string): ModelFiles {
+  return {
+    text: (path) => textOf(join(dir, path)),
+    list: (folder) => namesIn(join(dir, folder)),
+  }
+}
+
 /** Of a file that may be missing. */
 async function textOf(file: string): Promise<string | undefined> {
   return existsSync(file) ? await readText(file) : undefined
+}
+
+/** Names of the files in a folder that may be missing. */
+async function namesIn(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) return []
+  try {
+    return await readdir(folder)
+  } catch (cause) {
+    throw fileFault(folder, 'listing it', cause)
+  }
 }
 
 async function readText(file: string): Promise<string> {
