@@ -5,12 +5,14 @@
  * - The exit code is set, and the process ends once nothing is left to do, so that what is written reaches its reader.
  * - What a signal means is decided here from the first moment to the last, and by the launcher before that.
  */
+import { settleProxyVariables } from '../machine/proxy.ts'
 import { endUnlessWatched } from './interrupt.ts'
 import { codeWithOutput, guardOutput } from './output.ts'
 import { runCommandLine } from './program.ts'
 
 endUnlessWatched()
 guardOutput()
+settleProxyVariables(process.env)
 process.exitCode = codeWithOutput(await runCommandLine(process.argv.slice(2)))
 // Left to itself, Node gives the signals back first and takes down its parts after: one that came between would end the
 // process as if no one had listened.

@@ -48,7 +48,7 @@ export async function findOlderWorkflows({
   const older = new Map<RunId, string>()
   if (running.length === 0) return older
   const ring = keyRing()
-  const connection = await Connection.connect(server.options ?? {})
+  const connection = await Connection.connect(server.options)
   try {
     const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
     for (const run of running)

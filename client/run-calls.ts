@@ -41,7 +41,7 @@ export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol
 }
 
 export async function openRunCalls({ server, homeName }: SessionHome): Promise<RunCalls> {
-  const connection = await Connection.connect(server.options ?? {})
+  const connection = await Connection.connect(server.options)
   const closing = new AbortController()
   const converter = dataConverter()
   const common = { connection, namespace: server.namespace }

@@ -12,8 +12,10 @@ import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/e
 import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
 import { isLoopback } from '../machine/listening.ts'
+import { proxyTo } from '../machine/proxy.ts'
 import { isNotFound } from './call-status.ts'
 import { unread } from './payload-encryption.ts'
+import { type ConnectionWay, hostOf, withProxy } from './proxied.ts'
 import { TemporalFault } from './server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
 import { ensureSearchAttributes } from './server/namespace.ts'
@@ -24,14 +26,14 @@ import {
   type TemporalServerOptions,
 } from './server/server.ts'
 
-const reachTimeoutMs = 10_000
+/** A server that does not answer is reported within ten seconds from the start of a command. */
+const reachTimeoutMs = 8_000
 
 /** A server that can be worked with. */
 export interface TemporalConnection {
   readonly address: string
   readonly namespace: string
-  /** For `Connection.connect` of the client and `NativeConnection.connect` of the worker. */
-  readonly options: ClientConnectConfig['connectionOptions']
+  readonly options: ConnectionWay
   readonly uiUrl: string | undefined
   /** Whether the server is ours to start and stop. */
   readonly embedded: boolean
@@ -66,7 +68,7 @@ export async function withServer<T>(
 ): Promise<T> {
   await using opened = new AsyncDisposableStack()
   const server = opened.adopt(await connect(home, options), (each) => each.close())
-  const connection = opened.adopt(await Connection.connect(server.options ?? {}), (each) => each.close())
+  const connection = opened.adopt(await Connection.connect(server.options), (each) => each.close())
   return await use(new Client({ connection, namespace: server.namespace, dataConverter: unread }), server)
 }
 
@@ -75,7 +77,7 @@ export function embeddedConnection(server: RunningTemporal): TemporalConnection 
   return {
     address: server.address,
     namespace: server.namespace,
-    options: { address: server.address },
+    options: withProxy({ address: server.address }),
     uiUrl: server.uiUrl,
     embedded: true,
     isOwn: true,
@@ -89,7 +91,7 @@ export function embeddedConnection(server: RunningTemporal): TemporalConnection 
 export interface ExternalServer {
   readonly address: string
   readonly namespace: string
-  readonly options: ClientConnectConfig['connectionOptions']
+  readonly options: ConnectionWay
 }
 
 /**
@@ -111,7 +113,7 @@ export function externalServer(): ExternalServer | undefined {
   }
   const { address } = config.connectionOptions
   if (address === undefined || address === '') return undefined
-  return { address, namespace: config.namespace ?? 'default', options: config.connectionOptions }
+  return { address, namespace: config.namespace ?? 'default', options: withProxy(config.connectionOptions) }
 }
 
 async function reachExternal(
@@ -123,9 +125,12 @@ async function reachExternal(
   try {
     connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
   } catch (error) {
+    const proxy = proxyTo(hostOf(server.address))
+    const way = proxy === undefined ? '' : ` through the proxy ${proxy.address} that ${proxy.variable} names`
+    const more = proxy === undefined ? '' : `, that proxy (no_proxy exempts servers from it)`
     throw new TemporalFault(
       'unreachable',
-      `The Temporal server at ${server.address} does not answer: check TEMPORAL_ADDRESS, TLS and API key, or unset TEMPORAL_ADDRESS to use the embedded server.`,
+      `The Temporal server at ${server.address} does not answer${way}: check TEMPORAL_ADDRESS${more}, TLS and API key, or unset TEMPORAL_ADDRESS to use the embedded server.`,
       { cause: error },
     )
   }
@@ -137,7 +142,7 @@ async function reachExternal(
   } finally {
     await connection.close()
   }
-  const health = watchHealth(server.options ?? {}, log === undefined ? {} : { log })
+  const health = watchHealth(server.options, log === undefined ? {} : { log })
   return {
     ...server,
     uiUrl: cloudUiUrl(server),
@@ -176,12 +181,12 @@ function spoken(silentMs: number, remedy?: string): string | undefined {
  * machine it costs a seventh of all turns per second.
  */
 export function compressionTo(address: string): NonNullable<NativeConnectionOptions['grpcCompression']> {
-  return { codec: isLoopback(address.replace(/:\d+$/, '')) ? 'none' : 'gzip' }
+  return { codec: isLoopback(hostOf(address)) ? 'none' : 'gzip' }
 }
 
 /** Only Temporal Cloud's address tells where its user interface is. */
 function cloudUiUrl(server: ExternalServer): string | undefined {
-  const host = server.address.replace(/:\d+$/, '')
+  const host = hostOf(server.address)
   return /\.(tmprl\.cloud|api\.temporal\.io)$/.test(host)
     ? `https://cloud.temporal.io/namespaces/${server.namespace}`
     : undefined

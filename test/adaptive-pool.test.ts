@@ -37,7 +37,7 @@ async function expectDraws(group: GroupId, staleShare: number): Promise<void> {
 
 it('a member of the pool that diverges is taken less often by the groups that are admitted next', async () => {
   const connection = await connect(home)
-  const client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  const client = new Client({ connection: await Connection.connect(connection.options) })
   const session = await openSession({
     home,
     roles: 'all',

@@ -47,7 +47,7 @@ afterAll(async () => {
 })
 
 async function createClient(): Promise<Client> {
-  return new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  return new Client({ connection: await Connection.connect(connection.options) })
 }
 
 function open(): Promise<TrainingSession> {

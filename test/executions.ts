@@ -28,7 +28,7 @@ export async function openClient(
 ): Promise<{ client: Client; close(): Promise<void> }> {
   const connection = await connect(home)
   const client = new Client({
-    connection: await Connection.connect(connection.options ?? {}),
+    connection: await Connection.connect(connection.options),
     namespace: connection.namespace,
     ...converting,
   })

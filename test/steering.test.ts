@@ -34,7 +34,7 @@ let store: Store
 
 beforeAll(async () => {
   connection = await connect(home)
-  client = new Client({ connection: await Connection.connect(connection.options ?? {}) })
+  client = new Client({ connection: await Connection.connect(connection.options) })
   session = await openSession({
     home,
     roles: 'all',

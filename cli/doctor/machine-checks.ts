@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
 import { isCacheOff, warmStartsFolder } from '../../machine/cache-folder.ts'
+import { proxyVariables } from '../../machine/proxy.ts'
 import { bytesAt } from '../../storage/disk-use.ts'
 import { bytes, count } from '../wording.ts'
 import { type Check, check } from './check.ts'
@@ -31,6 +32,7 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
     checkHome(home),
     checkDisk(home),
     await checkWarmStarts(),
+    checkProxies(),
     ...(await checkTemporal(home)),
     await checkPython(),
   ]
@@ -110,6 +112,12 @@ async function checkWarmStarts(): Promise<Check> {
     name,
     `${count(kept)} kept, ${bytes(await bytesAt(folder))} in ${folder}; it can be deleted`,
   )
+}
+
+function checkProxies(): Check {
+  const variables = proxyVariables()
+  if (variables.length === 0) return check.fine('proxies', 'no variable names one')
+  return check.fine('proxies', `${variables.join(' ')}; connections to this machine are direct`)
 }
 
 async function checkTemporal(home: string): Promise<readonly Check[]> {

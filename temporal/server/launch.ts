@@ -22,6 +22,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { loopback } from '../../machine/listening.ts'
 import { shellWord } from '../../machine/shell-word.ts'
+import { withProxy } from '../proxied.ts'
 import type { TemporalBinary } from './binary.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
@@ -166,7 +167,10 @@ async function withConnection<Result>(
   port: number,
   use: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await Connection.connect({ address: loopbackAddress(port), connectTimeout: 3000 })
+  const connection = await Connection.connect({
+    ...withProxy({ address: loopbackAddress(port) }),
+    connectTimeout: 3000,
+  })
   try {
     return await connection.withDeadline(Date.now() + 10_000, () => use(connection))
   } finally {

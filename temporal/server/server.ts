@@ -14,6 +14,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopback } from '../../machine/listening.ts'
+import { withProxy } from '../proxied.ts'
 import { TemporalFault } from './fault.ts'
 import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
 import { loopbackAddress } from './launch.ts'
@@ -86,7 +87,7 @@ async function awaitAnswer(
   { log, signal, restartsHung = true }: TemporalServerOptions,
 ): Promise<number | undefined> {
   const remedy = { remedy: embeddedRemedy, ...(log === undefined ? {} : { log }) }
-  const health = watchHealth({ address: loopbackAddress(record.port) }, remedy)
+  const health = watchHealth(withProxy({ address: loopbackAddress(record.port) }), remedy)
   const atWork = isAtWork(pid)
   try {
     for (;;) {

@@ -8,6 +8,7 @@
  */
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withProxy } from '../proxied.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
@@ -74,7 +75,7 @@ export function supervise(membership: Membership): RunningTemporal {
   })
 
   function attend(): Health {
-    return watchHealth({ address: loopbackAddress(record.port) }, { log, remedy: embeddedRemedy })
+    return watchHealth(withProxy({ address: loopbackAddress(record.port) }), { log, remedy: embeddedRemedy })
   }
 
   async function watch(): Promise<void> {
