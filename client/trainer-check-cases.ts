@@ -113,6 +113,13 @@ export const checkedCases: readonly CheckedCase[] = [
   { name: 'clipped', changes: () => ({}) },
   { name: 'cispo', changes: changing({ loss: 'cispo' }) },
   { name: 'gspo', changes: changing({ loss: 'gspo' }) },
+  {
+    name: 'gspo, with an advantage for each turn',
+    changes: (request) => ({
+      ...changing({ loss: 'gspo' })(request),
+      batchFile: join(request.toCheckpointDir, '..', 'turns-batch'),
+    }),
+  },
   { name: 'entropy bonus', changes: changing({ entropyCoefficient: 0.02 }) },
   {
     name: 'no reference',
@@ -164,7 +171,8 @@ export const checkedCases: readonly CheckedCase[] = [
   },
   {
     name: 'an example that no policy sampled, in a step of its own',
-    changes: ({ toCheckpointDir }) => ({
+    changes: ({ toCheckpointDir, objective }) => ({
+      objective: { ...objective, loss: 'gspo' },
       batchFile: join(toCheckpointDir, '..', 'example-batch'),
       division: { minibatches: 7, passes: 1, seed: 7 },
     }),
@@ -249,6 +257,12 @@ export async function fixtureIn(folder: string, embedded: Trainer): Promise<Trai
   await writeUpdateBatch(at('tasks-batch'), {
     ...batch,
     losses: batch.lossMask.map((counts, i) => (counts === 1 ? episodeAt(batch.offsets, i) % 2 : 0)),
+  })
+  await writeUpdateBatch(at('turns-batch'), {
+    ...batch,
+    advantages: batch.advantages.map(
+      (advantage, i) => advantage * ([1, -0.5, 2][Math.floor(i / 5) % 3] ?? 0),
+    ),
   })
   await writeUpdateBatch(at('strange-batch'), { ...batch, tokens: batch.tokens.map((token) => token + 50) })
   const request: UpdateRequest = {

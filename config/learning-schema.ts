@@ -119,7 +119,7 @@ export const learningSchema = z.strictObject({
   objective: text
     .default('clipped')
     .describe(
-      'Policy loss of the tasks that name none: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens; `lossAggregation: episode` belongs to it. `imitation` has no policy loss: only the action tokens of won episodes are learnt, by their negative log-likelihood. A loss of your own is a module by path (`./my-loss`), or an installed package by name. See [own-learning.md](own-learning.md).',
+      'Policy loss of the tasks that name none: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens, beside the advantage of each token; `lossAggregation: episode` belongs to it. `imitation` has no policy loss: only the action tokens of won episodes are learnt, by their negative log-likelihood. A loss of your own is a module by path (`./my-loss`), or an installed package by name. See [own-learning.md](own-learning.md).',
     ),
   proximal: z
     .enum(['behaviour', 'start'])

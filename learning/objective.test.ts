@@ -5,7 +5,7 @@ import {
   cispoLoss,
   entropyGradient,
   entropyOf,
-  gspoLoss,
+  gspoLosses,
   k3,
   type SampledToken,
   type TokenObjective,
@@ -116,43 +116,58 @@ describe('cispoLoss', () => {
   })
 })
 
-describe('gspoLoss', () => {
-  it('the ratio of a sequence is the geometric mean of its tokens', () => {
-    // ratios 4 and 1: √(4·1) = 2, clipped to 1.2 for A = 1
-    const { ratio, loss, derivatives, clipped } = gspoLoss([Math.log(0.8), -1], [Math.log(0.2), -1], 1, plain)
-    expect(ratio).toBeCloseTo(2, 12)
-    expect(loss).toBeCloseTo(-1.2, 12)
-    expect(derivatives).toEqual([0, 0])
-    expect(clipped).toBe(true)
+describe('gspoLosses', () => {
+  const sequence = fc.array(fc.tuple(logprob, logprob, advantage), { minLength: 1, maxLength: 6 })
+  const tokensOf = (drawn: readonly (readonly [number, number, number])[]) =>
+    drawn.map(([logp, behaviour, value]) => ({
+      logprob: logp,
+      behaviourLogprob: behaviour,
+      advantage: value,
+    }))
+
+  it('the ratio of a sequence is the geometric mean of its tokens, and each token keeps its own advantage', () => {
+    // ratios 4 and 1: √(4·1) = 2, clipped to 1.2 for A = 1, free for A = −0.5
+    const losses = gspoLosses(
+      tokensOf([
+        [Math.log(0.8), Math.log(0.2), 1],
+        [-1, -1, -0.5],
+      ]),
+      plain,
+    )
+    expect(losses.map(({ clipped, derivative }) => [clipped, derivative])).toEqual([
+      [true, 0],
+      [false, expect.closeTo(1, 12)],
+    ])
+    expect(losses.map(({ loss }) => loss)).toEqual([expect.closeTo(-1.2, 12), expect.closeTo(1, 12)])
+    for (const { ratio } of losses) expect(ratio).toBeCloseTo(2, 12)
   })
 
   it('a sequence of one token has the loss of that token', () => {
     fc.assert(
       fc.property(logprob, logprob, advantage, (logp, behaviour, value) => {
         const token = { logprob: logp, behaviourLogprob: behaviour, advantage: value }
-        const single = tokenLoss(token, { ...plain, dualClip: Number.POSITIVE_INFINITY })
-        const sequence = gspoLoss([logp], [behaviour], value, plain)
-        expect(sequence.loss).toBe(single.loss)
-        expect(sequence.derivatives).toEqual([single.derivative])
+        const { loss, derivative } = tokenLoss(token, { ...plain, dualClip: Number.POSITIVE_INFINITY })
+        expect(gspoLosses([token], plain)).toEqual([expect.objectContaining({ loss, derivative })])
       }),
     )
   })
 
   // [OBJECTIVE-1]
-  it("each derivative is that of the sequence's loss", () => {
-    const sequence = fc.array(fc.tuple(logprob, logprob), { minLength: 1, maxLength: 6 })
+  it('each derivative is that of the loss in which all other factors of the ratio are constant', () => {
     fc.assert(
-      fc.property(sequence, advantage, (pairs, value) => {
-        const logps = pairs.map(([logp]) => logp)
-        const behaviour = pairs.map(([, other]) => other)
-        const { derivatives, ratio } = gspoLoss(logps, behaviour, value, plain)
+      fc.property(sequence, (drawn) => {
+        const tokens = tokensOf(drawn)
+        const losses = gspoLosses(tokens, plain)
+        const [{ ratio = 1 } = {}] = losses
         fc.pre(awayFromKinks(ratio, plain))
-        for (const at of logps.keys()) {
-          const measured = slope(
-            (x) => gspoLoss(logps.with(at, x), behaviour, value, plain).loss,
-            logps[at] ?? 0,
-          )
-          expect(Math.abs((derivatives[at] ?? Number.NaN) - measured)).toBeLessThan(
+        for (const [at, { logprob: logp, advantage: value }] of tokens.entries()) {
+          // s_t = sg(s) · π / sg(π), written down as in the paper.
+          const lossAt = (x: number) => {
+            const s = ratio * Math.exp(x - logp)
+            return -Math.min(s * value, Math.min(Math.max(s, 0.8), 1.2) * value)
+          }
+          const measured = slope(lossAt, logp)
+          expect(Math.abs((losses[at]?.derivative ?? Number.NaN) - measured)).toBeLessThan(
             1e-5 * Math.max(1, Math.abs(measured)),
           )
         }
@@ -160,9 +175,28 @@ describe('gspoLoss', () => {
     )
   })
 
-  it('gspoLoss() refuses sequences without tokens or of different lengths', () => {
-    expect(() => gspoLoss([], [], 1, plain)).toThrow(RangeError)
-    expect(() => gspoLoss([-1], [-1, -1], 1, plain)).toThrow(RangeError)
+  it('with one advantage for all tokens, the gradient is that of the mean loss of the sequence form', () => {
+    fc.assert(
+      fc.property(sequence, advantage, (drawn, value) => {
+        const tokens = tokensOf(drawn).map((token) => ({ ...token, advantage: value }))
+        const losses = gspoLosses(tokens, plain)
+        fc.pre(awayFromKinks(losses[0]?.ratio ?? 1, plain))
+        for (const [at, { logprob: logp }] of tokens.entries()) {
+          const sequenceLossAt = (x: number) => {
+            const sum = tokens.reduce(
+              (total, token, place) => total + (place === at ? x : token.logprob) - token.behaviourLogprob,
+              0,
+            )
+            const s = Math.exp(sum / tokens.length)
+            return -Math.min(s * value, Math.min(Math.max(s, 0.8), 1.2) * value)
+          }
+          const measured = slope(sequenceLossAt, logp)
+          expect(Math.abs((losses[at]?.derivative ?? Number.NaN) / tokens.length - measured)).toBeLessThan(
+            1e-5 * Math.max(1, Math.abs(measured)),
+          )
+        }
+      }),
+    )
   })
 })
 

@@ -125,43 +125,26 @@ export function truncatedImportance(
   return Math.min(Math.exp(proximalLogprob - behaviourLogprob), limit)
 }
 
-/** Loss of one sequence, [time] derivatives. */
-export interface SequenceLoss {
-  readonly loss: number
-  readonly derivatives: readonly number[]
-  readonly ratio: number
-  readonly clipped: boolean
-}
-
 /**
- * GSPO: one ratio for the whole sequence, the geometric mean of its tokens' ratios,
- * s = exp(mean(logp − behaviour)); L = max(−A s, −A clip(s)). Source: arXiv 2507.18071.
- * @param logprobs [time] @param behaviourLogprobs [time]
- * @throws RangeError no token, or different lengths
+ * GSPO-token: the tokens of a sequence share one ratio, the geometric mean of theirs, s = exp(mean(logp − behaviour)), and each
+ * keeps its own advantage: s_t = sg(s) · π_t / sg(π_t), L_t = max(−A_t s_t, −A_t clip(s_t)). s_t equals s, and its derivative in
+ * its own logprob is s. Where all advantages of a sequence are equal and its tokens count alike, the gradient is that of GSPO's
+ * sequence form. Source: arXiv 2507.18071, section 4.3.
+ * @param tokens [time] of one sequence @returns [time]
+ * @example gspoLosses([{ logprob: 0, behaviourLogprob: 0, advantage: 1 }], { clipLow: 0.2, clipHigh: 0.2 })[0]?.loss // −1
  */
-export function gspoLoss(
-  logprobs: readonly number[],
-  behaviourLogprobs: readonly number[],
-  advantage: number,
+export function gspoLosses(
+  tokens: readonly SampledToken[],
   objective: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
-): SequenceLoss {
-  const time = logprobs.length
-  if (time === 0 || behaviourLogprobs.length !== time)
-    throw new RangeError(
-      `a sequence has ${time} logprobs and ${behaviourLogprobs.length} of the behaviour, expected as many and at least 1`,
-    )
-  const logRatio =
-    logprobs.reduce((sum, logprob, at) => sum + logprob - (behaviourLogprobs[at] ?? 0), 0) / time
-  const ratio = Math.exp(logRatio)
-  const free = -advantage * ratio
-  const bounded = -advantage * clip(ratio, objective)
-  const clipped = free < bounded
-  return {
-    loss: clipped ? bounded : free,
-    derivatives: logprobs.map(() => (clipped ? 0 : free / time)),
-    ratio,
-    clipped,
-  }
+): TokenLoss[] {
+  const logRatios = tokens.map(({ logprob, behaviourLogprob }) => logprob - behaviourLogprob)
+  const ratio = Math.exp(logRatios.reduce((sum, logRatio) => sum + logRatio, 0) / tokens.length)
+  return tokens.map(({ advantage }) => {
+    const free = -advantage * ratio
+    const bounded = -advantage * clip(ratio, objective)
+    const clipped = free < bounded
+    return { loss: clipped ? bounded : free, derivative: clipped ? 0 : free, ratio, clipped }
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The PyTorch trainer keeps the contract of trainers, with one rank and with two, and loses nothing with a rank. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,6 +11,8 @@ import { readCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
 import { createProcessTrainer } from '../policy/trainer/process-trainer.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
+import { combinations, gradientError, preparedIn } from './gradient/combinations.ts'
+import { ownLossModule } from './gradient/plain-update.ts'
 import { rankMark, ranksOf } from './ranks.ts'
 import { pythonWithTorch, trainerFolder } from './torch.ts'
 
@@ -140,6 +142,27 @@ describe.skipIf(python === undefined)('the PyTorch trainer (skipped where no PyT
       expect(Math.abs(other.loss / plain.loss - 1), name).toBeLessThan(limit)
       expect(Math.abs(other.gradientNorm / plain.gradientNorm - 1), name).toBeLessThan(limit)
       expect(apart(plain.moments, other.moments), name).toBeLessThan(limit)
+    }
+  }, 900_000)
+
+  test('its gradient is within 1e-4 of the plain one for every combination that a configuration may name', async () => {
+    const home = await mkdtemp(join(folder, 'matrix-'))
+    const ground = await preparedIn(home)
+    const ownLoss = join(home, 'own-loss.mjs')
+    await writeFile(ownLoss, ownLossModule)
+    const trainer = createProcessTrainer(
+      { command: command(1), stallMs, threads: 1 },
+      createTrainer({ threads: 1 }),
+    )
+    try {
+      for (const combination of combinations(ownLoss)) {
+        const error = gradientError(combination, ground, trainer)
+        if (combination.config.learning.objective === ownLoss)
+          await expect(error, combination.name).rejects.toMatchObject({ kind: 'unsupported' })
+        else expect(await error, combination.name).toBeLessThan(1e-4)
+      }
+    } finally {
+      await trainer.close()
     }
   }, 900_000)
 

@@ -6,14 +6,14 @@
  * reference term and the entropy bonus as always.
  *
  * Invariants
- * - [SURROGATE-1] The gradient is that of the rule's loss, a token counting its weight in the batch and a sequence all of its
- *   tokens together.
+ * - [SURROGATE-1] The gradient is that of the rule's loss, in which each token counts its weight in the batch and keeps its own
+ *   advantage.
  * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
  */
 import {
   cispoLoss,
   clippedLoss,
-  gspoLoss,
+  gspoLosses,
   type TokenLoss,
   type TokenObjective,
 } from '../../learning/objective.ts'
@@ -81,12 +81,5 @@ function sequenceLosses(
   const tokens = sequence.map((token) => ({ ...token, behaviourLogprob: token.proximalLogprob }))
   if (loss === 'cispo') return tokens.map((token) => cispoLoss(token, objective))
   if (loss === 'clipped') return tokens.map((token) => clippedLoss(token, objective))
-  const { derivatives, ...whole } = gspoLoss(
-    tokens.map(({ logprob }) => logprob),
-    tokens.map(({ behaviourLogprob }) => behaviourLogprob),
-    tokens[0]!.advantage,
-    objective,
-  )
-  // Each token brings its weight, one of as many as the sequence has, and the sequence counts all of them.
-  return derivatives.map((derivative) => ({ ...whole, derivative: derivative * sequence.length }))
+  return gspoLosses(tokens, objective)
 }

@@ -82,8 +82,7 @@ def token_losses(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, to
         return -tokens.logprobs, torch.zeros_like(tokens.logprobs, dtype=torch.bool)
     loss, clipped = _policy_losses(tokens, objective)
     if tokens.reference is not None and objective.kl_coefficient > 0:
-        drift = (tokens.reference - tokens.logprobs).clamp(min=-_LIMIT)
-        loss = loss + objective.kl_coefficient * bounded_k3(drift)
+        loss = loss + objective.kl_coefficient * bounded_k3(tokens.reference - tokens.logprobs)
     return loss - objective.entropy_coefficient * tokens.entropies, clipped
 
 
@@ -124,18 +123,16 @@ def _cispo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Te
 
 
 def _gspo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
-    """One ratio for an episode, the geometric mean of its tokens' (arXiv 2507.18071)."""
-    sequences = tokens.sequences
-    count = int(sequences.max()) + 1
-    zeros = torch.zeros(count, dtype=tokens.logprobs.dtype, device=tokens.logprobs.device)
-    lengths = zeros.index_add(0, sequences, torch.ones_like(tokens.logprobs))
-    sums = zeros.index_add(0, sequences, tokens.logprobs - tokens.behaviour)
-    ratio = _ratio(sums / lengths)[sequences]
-    # An episode has one advantage; where its tokens are weighed apart, that of the first.
-    first = torch.cat((sequences.new_ones(1), sequences.diff())).nonzero()[:, 0]
-    advantages = tokens.advantages[first][sequences]
-    free = -advantages * ratio
-    bounded = -advantages * _clip(ratio, objective)
+    """GSPO-token: one ratio for an episode, the geometric mean of its tokens', beside each token's own advantage (arXiv 2507.18071)."""
+    sequences, logprobs = tokens.sequences, tokens.logprobs
+    constant = logprobs.detach()
+    count = int(sequences.max()) + 1 if len(sequences) > 0 else 0
+    zeros = constant.new_zeros(count)
+    lengths = zeros.index_add(0, sequences, torch.ones_like(constant))
+    sums = zeros.index_add(0, sequences, constant - tokens.behaviour)
+    ratio = _ratio(sums / lengths)[sequences] * (logprobs - constant).exp()
+    free = -tokens.advantages * ratio
+    bounded = -tokens.advantages * _clip(ratio, objective)
     return torch.where(free >= bounded, free, bounded), free < bounded
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from types import SimpleNamespace
 
 import torch
@@ -21,7 +22,7 @@ from perdure_trainer.batch import Batch, divided, micro_batches  # noqa: E402
 from perdure_trainer.checkpoint import ModelOptions, read_model  # noqa: E402
 from perdure_trainer.draws import seed_of, shuffled, uniforms  # noqa: E402
 from perdure_trainer.faults import TrainerFault  # noqa: E402
-from perdure_trainer.objective import Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
+from perdure_trainer.objective import LOSSES, Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
 from perdure_trainer.tensor_file import Slot, TensorFile, write_tensors  # noqa: E402
 
 _PLAIN = Objective("policy", ("clipped",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0)
@@ -86,6 +87,23 @@ class Losses(unittest.TestCase):
         tokens = _tokens([math.log(2), -math.log(2)], [0, 0], [1, 1])
         losses, _ = token_losses(tokens, Objective("policy", ("gspo",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))
         self.assertTrue(torch.allclose(losses, torch.tensor([-1.0, -1.0], dtype=torch.float64)))
+
+    def test_gspo_keeps_the_advantage_of_each_token(self) -> None:
+        # One ratio of 1 for both: each token's gradient is that of its own advantage.
+        tokens = _tokens([math.log(2), -math.log(2)], [0, 0], [1, -3])
+        token_losses(tokens, Objective("policy", ("gspo",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))[0].sum().backward()
+        self.assertTrue(torch.allclose(tokens.logprobs.grad, torch.tensor([-1.0, 3.0], dtype=torch.float64)))
+
+    def test_no_loss_needs_a_sampled_token(self) -> None:
+        for loss in LOSSES:
+            losses, clipped = token_losses(_tokens([], [], []), Objective("policy", (loss,), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))
+            self.assertEqual((len(losses), len(clipped)), (0, 0))
+
+    def test_a_reference_far_below_keeps_its_pull(self) -> None:
+        # k3'(x) = exp(x) - 1 at x = -30: the loss falls by 1 as the logprob does.
+        tokens = replace(_tokens([-1.0], [-1.0], [0.0]), reference=torch.tensor([-31.0], dtype=torch.float64))
+        token_losses(tokens, Objective("policy", ("clipped",), 0.2, 0.2, 3.0, 0.5, 0.0, 1.0))[0].sum().backward()
+        self.assertTrue(torch.allclose(tokens.logprobs.grad, torch.tensor([0.5], dtype=torch.float64)))
 
     def test_k3_is_a_straight_line_beyond_a_ratio_of_2(self) -> None:
         x = torch.tensor([0.0, -1.0, 15.0], dtype=torch.float64, requires_grad=True)

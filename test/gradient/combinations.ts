@@ -1,0 +1,270 @@
+/**
+ * Every combination of how an update learns that a configuration may name, and the gradient that a trainer computes for it beside
+ * that of the plain calculation.
+ *
+ * Invariants
+ * - Combinations come from the schema: an objective, a proximal policy or an aggregation that is added is among them.
+ * - An update goes the way that a run's goes: configuration, played groups, batch file, trainer, checkpoint.
+ */
+import { mkdir, rm } from 'node:fs/promises'
+import { updatePolicy } from '../../activities/policy-update.ts'
+import { learningSchema } from '../../config/learning-schema.ts'
+import { type ConfigInput, configSchema, type RunConfig } from '../../config/schema.ts'
+import {
+  type EpisodeId,
+  episodeId,
+  type GroupId,
+  groupId,
+  runId,
+  seedOf,
+  uniforms,
+} from '../../identity/identity.ts'
+import { isPolicyLoss, objectiveNames } from '../../learning/objective-choice.ts'
+import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import type { Trainer } from '../../policy/trainer/trainer.ts'
+import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
+import type { SealedEpisode } from '../../storage/episode.ts'
+import type { StoredGroup } from '../../storage/groups.ts'
+import { homeAt } from '../../storage/home.ts'
+import type { Trajectory } from '../../storage/trajectory.ts'
+import { shape } from './plain-policy.ts'
+import {
+  logprobsOf,
+  type PlainEpisode,
+  type PlainRules,
+  type PlainWeights,
+  plainUpdate,
+} from './plain-update.ts'
+
+const run = runId('gradient')
+const tasks = ['short', 'long'] as const
+const temperature = 0.8
+
+/** A combination as a test is named. */
+export interface Combination {
+  readonly name: string
+  readonly config: RunConfig
+}
+
+/** All combinations that the configuration does not refuse. @param ownLoss path of a module with a loss */
+export function combinations(ownLoss: string): Combination[] {
+  const { proximal, lossAggregation } = learningSchema.shape
+  const found: Combination[] = []
+  for (const objective of [...objectiveNames, ownLoss])
+    for (const stepWeight of [0, 0.7])
+      for (const policy of proximal.unwrap().options)
+        for (const aggregation of lossAggregation.unwrap().options)
+          for (const [minibatches, passes] of [
+            [1, 1],
+            [2, 2],
+          ] as const) {
+            const { success, data } = configSchema.safeParse(
+              given({
+                objective,
+                stepGroups: { weight: stepWeight },
+                proximal: policy,
+                lossAggregation: aggregation,
+                minibatches,
+                passes,
+              }),
+            )
+            const shown = objective === ownLoss ? 'a loss of a module' : objective
+            const name = `${shown}, advantages by ${stepWeight > 0 ? 'turn' : 'episode'}, ratios to ${policy}, alike by ${aggregation}, ${minibatches * passes} step(s)`
+            if (success) found.push({ name, config: data })
+          }
+  return found
+}
+
+function given(learning: NonNullable<ConfigInput['learning']>): ConfigInput {
+  return {
+    seed: 5,
+    tasks: tasks.map((task) => ({ task, from: './env' })),
+    rollout: { groupSize: 3, groupsPerUpdate: 2, temperature },
+    learning: {
+      ...learning,
+      taskNormalization: 'none',
+      klCoefficient: 0.05,
+      entropyCoefficient: 0.02,
+      clipHigh: 0.3,
+      importanceLimit: 1.5,
+      learningRate: 0.03,
+      // Without a first moment that of the checkpoint is the gradient of the last step.
+      beta1: 0,
+      epsilon: 0.1,
+      gradientClip: 1_000_000,
+      gradientLimit: 1_000_000,
+      microBatchTokens: 64,
+    },
+    evaluation: { every: 0, suites: [] },
+  }
+}
+
+/** What all combinations learn from. */
+export interface Ground {
+  readonly home: string
+  readonly start: PlainWeights
+  readonly reference: PlainWeights
+  readonly episodes: readonly PlainEpisode[]
+}
+
+const architecture: Architecture = {
+  vocab_size: shape.vocabulary,
+  hidden_size: shape.width,
+  intermediate_size: shape.inner,
+  num_hidden_layers: 1,
+  num_attention_heads: shape.heads,
+  num_key_value_heads: 1,
+  head_dim: shape.headDim,
+  rope_theta: shape.theta,
+  rms_norm_eps: shape.epsilon,
+  tie_word_embeddings: true,
+  max_position_embeddings: 64,
+}
+
+/** Publishes versions 0 and 1 of a policy, and draws what version 1 has played. */
+export async function preparedIn(home: string): Promise<Ground> {
+  const directory = homeAt(home).run(run)
+  await mkdir(directory.checkpointsDir, { recursive: true })
+  await mkdir(directory.batchesDir, { recursive: true })
+  const [reference, start] = await Promise.all(
+    [0, 1].map(async (version) => {
+      const next = uniforms(40 + version)
+      const weights = new Map(
+        weightSpecs(architecture).map(({ name, shape: dims }) => [
+          name,
+          Float32Array.from({ length: elementCount(dims) }, () => {
+            const drawn = 2 * next() - 1
+            return name.includes('norm') ? 1 + 0.3 * drawn : 0.6 * drawn
+          }),
+        ]),
+      )
+      await publishCheckpoint(directory.checkpointDir(version), {
+        architecture,
+        weights,
+        tokenizer: '{}\n',
+        state: { version, step: 0, chat: 'compact', facts: {} },
+      })
+      return new Map([...weights].map(([name, weight]) => [name, Float64Array.from(weight)]))
+    }),
+  )
+  if (start === undefined || reference === undefined) throw new RangeError('two versions are published')
+  return { home, start, reference, episodes: playedBy(start) }
+}
+
+/** Two groups of three episodes, each with a won one; how far their tokens are from the policy differs by episode and token. */
+function playedBy(start: PlainWeights): PlainEpisode[] {
+  const next = uniforms(8)
+  return tasks.flatMap((task, group) =>
+    [1, 0, 0.25].map((reward, sample) => {
+      const lengths = [3, 2 + sample, 4 - group].slice(0, 2 + ((sample + group) % 2))
+      const tokens = [Math.floor(next() * shape.vocabulary)]
+      const turns = lengths.map((length, turn) => {
+        const begin = tokens.length + 1
+        for (let i = 0; i <= length; i++) tokens.push(Math.floor(next() * shape.vocabulary))
+        return { begin, end: begin + length, state: `${turn % 2}`, paid: turn === 1 ? reward : 0.1 * sample }
+      })
+      const away = [0.05, 0.5, -0.4, 0.12, -0.1, 0.3][3 * group + sample] ?? 0
+      const logprobs = logprobsOf(start, tokens, { temperature })
+      const behaviour = logprobs.map((logprob, i) =>
+        Math.fround(logprob - away - ([0, 0.4, -0.4, 1.2, -1.2][i % 5] ?? 0)),
+      )
+      return { task, group, reward, tokens, behaviour, turns }
+    }),
+  )
+}
+
+/** How far the gradient of a trainer is from the plain one, relative to that. */
+export async function gradientError(
+  { config }: Combination,
+  { home, start, reference, episodes }: Ground,
+  trainer: Trainer,
+): Promise<number> {
+  const directory = homeAt(home).run(run)
+  const { store, groups } = storeOf(episodes)
+  const refuse = () => Promise.reject(new RangeError('no environment is needed'))
+  try {
+    await updatePolicy(
+      {
+        run,
+        step: 1,
+        version: 1,
+        groups: groups.map((group) => ({ group, version: 1 })),
+        learning: {},
+        waitedSeconds: 0,
+      },
+      { run, config, directory, task: refuse, demonstrationTask: refuse },
+      { store, trainerOf: () => trainer, onProgress: () => undefined, log: () => undefined },
+    )
+    const { optimizer } = await readCheckpoint(directory.checkpointDir(2), { optimizer: true })
+    const { gradient } = plainUpdate(episodes, { start, reference }, rulesOf(config))
+    let [difference, size] = [0, 0]
+    for (const [name, values] of gradient)
+      for (const [i, value] of values.entries()) {
+        difference += ((optimizer?.first.get(name)?.[i] ?? Number.NaN) - value) ** 2
+        size += value ** 2
+      }
+    return Math.sqrt(difference / size)
+  } finally {
+    await rm(directory.checkpointDir(2), { recursive: true, force: true })
+  }
+}
+
+function rulesOf({ seed, learning, rollout }: RunConfig): PlainRules {
+  const { objective } = learning
+  return {
+    ...learning,
+    objective: isPolicyLoss(objective) || objective === 'imitation' ? objective : 'own',
+    stepWeight: learning.stepGroups.weight,
+    stepDiscount: learning.stepGroups.discount,
+    temperature: rollout.temperature,
+    seed: seedOf(seed, 1, 'minibatches'),
+  }
+}
+
+/** What an update reads of the store. */
+function storeOf(episodes: readonly PlainEpisode[]) {
+  const played = new Map<EpisodeId, Trajectory>()
+  const groups = new Map<GroupId, StoredGroup>()
+  for (const [number, task] of tasks.entries()) {
+    const id = groupId(run, number)
+    const own = episodes.filter(({ group }) => group === number)
+    const names = own.map((_, sample) => episodeId(id, sample, 1))
+    for (const [sample, name] of names.entries()) {
+      const episode = own[sample]
+      if (episode !== undefined) played.set(name, trajectoryOf(name, episode))
+    }
+    groups.set(id, { id, task, version: 1, result: { episodes: names } } as unknown as StoredGroup)
+  }
+  const list = () => Promise.resolve([...groups.values()])
+  const store = {
+    groups: { get: (id: GroupId) => Promise.resolve(groups.get(id)), list, consume: async () => undefined },
+    episodes: { trajectory: (id: EpisodeId) => Promise.resolve(played.get(id) as Trajectory) },
+    updates: { get: async () => undefined, put: async () => 'first' as const },
+  }
+  return { store, groups: [...groups.keys()] }
+}
+
+function trajectoryOf(id: EpisodeId, { task, reward, tokens, behaviour, turns }: PlainEpisode): Trajectory {
+  const isSampled = (place: number) => turns.some(({ begin, end }) => place >= begin && place < end)
+  const actionTokens = tokens.filter((_, place) => isSampled(place)).length
+  const seal = {
+    outcome: 'completed',
+    reward,
+    turns: turns.length,
+    tokens: tokens.length,
+    actionTokens,
+    ended: 2,
+  }
+  return {
+    episode: { id, task, created: 1, seal } as unknown as SealedEpisode,
+    tokens: Int32Array.from(tokens),
+    lossMask: Uint8Array.from(tokens, (_, place) => (isSampled(place) ? 1 : 0)),
+    logprobs: Float32Array.from(behaviour, (logprob, place) => (isSampled(place) ? logprob : 0)),
+    versions: Int32Array.from(tokens, (_, place) => (isSampled(place) ? 1 : -1)),
+    turns: turns.map((turn) => ({ ...turn, version: 1 })),
+    paid: reward,
+    unusable: 0,
+    cutOff: 0,
+    messages: [],
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * An update in plain arithmetic: advantages, what tokens count, losses and optimizer, each from its paper's equation.
+ *
+ * Invariants
+ * - It shares no code with either trainer, nor with what fills a batch. Only the draws of minibatches are Perdure's own, because
+ *   they are a contract and no arithmetic.
+ */
+import { seedOf, uniforms } from '../../identity/identity.ts'
+import type { objectiveNames } from '../../learning/objective-choice.ts'
+import { shuffled } from '../../learning/shuffled.ts'
+import { predictions } from './plain-policy.ts'
+import { Tape, type Vector } from './tape.ts'
+
+/** Names as in the configuration. */
+export interface PlainRules {
+  /** A name, or `own` for the loss of a module. */
+  readonly objective: (typeof objectiveNames)[number] | 'own'
+  readonly stepWeight: number
+  readonly stepDiscount: number
+  readonly proximal: 'behaviour' | 'start'
+  readonly importanceLimit: number
+  readonly lossAggregation: 'token' | 'episode' | 'task'
+  readonly minibatches: number
+  readonly passes: number
+  readonly clipLow: number
+  readonly clipHigh: number
+  readonly dualClip: number
+  readonly klCoefficient: number
+  readonly entropyCoefficient: number
+  readonly temperature: number
+  readonly learningRate: number
+  readonly beta2: number
+  readonly epsilon: number
+  /** Draws the minibatches. */
+  readonly seed: number
+}
+
+export interface PlainTurn {
+  /** Sampled tokens, as places in the episode. */
+  readonly begin: number
+  readonly end: number
+  readonly state: string
+  readonly paid: number
+}
+
+export interface PlainEpisode {
+  readonly task: string
+  readonly group: number
+  readonly reward: number
+  readonly tokens: readonly number[]
+  /** [tokens]; read where a token was sampled */
+  readonly behaviour: readonly number[]
+  readonly turns: readonly PlainTurn[]
+}
+
+export type PlainWeights = ReadonlyMap<string, Float64Array>
+
+/** The weights after an update, and the gradient of its last step. */
+export interface PlainResult {
+  readonly weights: PlainWeights
+  readonly gradient: PlainWeights
+}
+
+/** A sampled token as losses see it. */
+interface Learnt {
+  readonly logprob: Vector
+  /** Of the policy that ratios are to, and of the one that sampled. */
+  readonly base: number
+  readonly behaviour: number
+  readonly advantage: number
+}
+
+type Formula = (tape: Tape, episode: readonly Learnt[], rules: PlainRules) => Vector[]
+
+const formulas: Readonly<Record<PlainRules['objective'], Formula>> = {
+  // PPO, arXiv 1707.06347, with the dual clip of arXiv 1912.09729.
+  clipped: (tape, episode, rules) =>
+    episode.map(({ logprob, base, advantage }) => {
+      const ratio = tape.exp(shifted(tape, logprob, -base))
+      const loss = surrogate(tape, ratio, advantage, rules)
+      const most = -rules.dualClip * advantage
+      return advantage < 0 && loss.value[0]! > most ? tape.vector(Float64Array.of(most)) : loss
+    }),
+  // CISPO, arXiv 2506.13585: the clipped ratio is a constant.
+  cispo: (tape, episode, rules) =>
+    episode.map(({ logprob, base, advantage }) =>
+      tape.scaled(logprob, -clip(Math.exp(logprob.value[0]! - base), rules) * advantage),
+    ),
+  // GSPO-token, arXiv 2507.18071: s_t = sg(s) · π_t / sg(π_t).
+  gspo: (tape, episode, rules) => {
+    const mean =
+      episode.reduce((sum, { logprob, base }) => sum + logprob.value[0]! - base, 0) / episode.length
+    return episode.map(({ logprob, advantage }) => {
+      const own = tape.exp(shifted(tape, logprob, -logprob.value[0]!))
+      return surrogate(tape, tape.scaled(own, Math.exp(mean)), advantage, rules)
+    })
+  },
+  // It has no policy loss.
+  imitation: (tape, episode) => episode.map(() => tape.vector(new Float64Array(1))),
+  // −A · tanh(log π/π_base + log π/π_behaviour), by a module that knows both policies.
+  own: (tape, episode) =>
+    episode.map(({ logprob, base, behaviour, advantage }) =>
+      tape.each(
+        logprob,
+        (x) => -advantage * Math.tanh(2 * x - base - behaviour),
+        (x) => -2 * advantage * (1 - Math.tanh(2 * x - base - behaviour) ** 2),
+      ),
+    ),
+}
+
+/** The source of a module with the loss that is called `own` here. */
+export const ownLossModule = `export const loss = {
+  name: 'tanh',
+  lossOf({ logprob, proximalLogprob, behaviourLogprob, advantage }) {
+    const y = Math.tanh(2 * logprob - proximalLogprob - behaviourLogprob)
+    return { loss: -advantage * y, derivative: -2 * advantage * (1 - y ** 2) }
+  },
+}
+`
+
+/** The larger of −A r and −A clip(r). */
+function surrogate(tape: Tape, ratio: Vector, advantage: number, rules: PlainRules): Vector {
+  const inside = (r: number) => r > 1 - rules.clipLow && r < 1 + rules.clipHigh
+  const bounded = tape.each(
+    ratio,
+    (r) => clip(r, rules),
+    (r) => (inside(r) ? 1 : 0),
+  )
+  const [free, held] = [tape.scaled(ratio, -advantage), tape.scaled(bounded, -advantage)]
+  return free.value[0]! >= held.value[0]! ? free : held
+}
+
+function clip(ratio: number, { clipLow, clipHigh }: PlainRules): number {
+  return Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh)
+}
+
+function shifted(tape: Tape, x: Vector, by: number): Vector {
+  return tape.each(
+    x,
+    (value) => value + by,
+    () => 1,
+  )
+}
+
+/** An update of weights by episodes. @param reference the policy of the k3 term */
+export function plainUpdate(
+  episodes: readonly PlainEpisode[],
+  { start, reference }: { readonly start: PlainWeights; readonly reference: PlainWeights },
+  rules: PlainRules,
+): PlainResult {
+  const advantages = advantagesOf(episodes, rules)
+  const alone = rules.objective === 'imitation'
+  const counts = countsOf(episodes, alone ? ({ reward }) => reward >= 1 : () => true, rules.lossAggregation)
+  const learnt = [...episodes.keys()].filter((index) => counts[index]! > 0)
+  const logprobsAtStart = episodes.map(({ tokens }) => logprobsOf(start, tokens, rules))
+  const logprobsOfReference = episodes.map(({ tokens }) => logprobsOf(reference, tokens, rules))
+  let weights: PlainWeights = start
+  let gradient: PlainWeights = new Map()
+  const moments = new Map([...start].map(([name, { length }]) => [name, new Float64Array(length)]))
+  let step = 0
+  for (const part of partsOf(learnt, rules)) {
+    const tape = new Tape()
+    const variables = new Map([...weights].map(([name, weight]) => [name, tape.vector(weight)]))
+    const whole = part.reduce((sum, index) => sum + counts[index]! * sampled(episodes[index]!).length, 0)
+    const terms = part.flatMap((index) => {
+      const episode = episodes[index]!
+      const found = predictions(tape, variables, episode.tokens, rules.temperature)
+      const places = sampled(episode)
+      const tokens = places.map((place): Learnt => {
+        const [behaviour, atStart] = [episode.behaviour[place]!, logprobsAtStart[index]![place]!]
+        const { logprob } = found[place - 1]!
+        const advantage = advantages[index]!.get(place)!
+        if (rules.proximal === 'behaviour') return { logprob, base: behaviour, behaviour, advantage }
+        // Decoupled PPO, arXiv 2110.00641, its importance weight truncated; an own loss weighs by itself.
+        const weight =
+          rules.objective === 'own' ? 1 : Math.min(Math.exp(atStart - behaviour), rules.importanceLimit)
+        return { logprob, base: atStart, behaviour, advantage: weight * advantage }
+      })
+      const losses = formulas[rules.objective](tape, tokens, rules)
+      return places.map((place, at) => {
+        const { logprob, entropy } = found[place - 1]!
+        const weight = counts[index]! / whole
+        if (alone) return tape.scaled(logprob, -weight)
+        const divergence = divergenceFrom(tape, logprob, logprobsOfReference[index]![place]!)
+        const regularized = tape.plus(
+          tape.scaled(divergence, rules.klCoefficient),
+          tape.scaled(entropy, -rules.entropyCoefficient),
+        )
+        return tape.scaled(tape.plus(losses[at]!, regularized), weight)
+      })
+    })
+    tape.differentiate(tape.sum(tape.joined(terms)))
+    gradient = new Map([...variables].map(([name, { slope }]) => [name, slope]))
+    weights = stepped(weights, gradient, moments, ++step, rules)
+  }
+  return { weights, gradient }
+}
+
+/** Log-probability of each token but the first, by its place. */
+export function logprobsOf(
+  weights: PlainWeights,
+  tokens: readonly number[],
+  { temperature }: Pick<PlainRules, 'temperature'>,
+): number[] {
+  const tape = new Tape()
+  const variables = new Map([...weights].map(([name, weight]) => [name, tape.vector(weight)]))
+  return [0, ...predictions(tape, variables, tokens, temperature).map(({ logprob }) => logprob.value[0]!)]
+}
+
+/** exp(x) − x − 1 with x = log π_reference − log π, and its tangent beyond a ratio of 2. */
+function divergenceFrom(tape: Tape, logprob: Vector, reference: number): Vector {
+  const knee = Math.log(2)
+  return tape.each(
+    logprob,
+    (y) => {
+      const x = reference - y
+      return x <= knee ? Math.exp(x) - x - 1 : x + 1 - 2 * knee
+    },
+    (y) => 1 - Math.min(Math.exp(reference - y), 2),
+  )
+}
+
+function sampled({ turns }: PlainEpisode): number[] {
+  return turns.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
+}
+
+/** Advantage of each sampled token by its place: GRPO, arXiv 2402.03300, and GiGPO's of steps, arXiv 2505.10978. */
+function advantagesOf(
+  episodes: readonly PlainEpisode[],
+  { stepWeight, stepDiscount }: PlainRules,
+): Map<number, number>[] {
+  return episodes.map((episode) => {
+    const group = episodes.filter((other) => other.group === episode.group)
+    const ofEpisode = standardized(
+      episode.reward,
+      group.map(({ reward }) => reward),
+    )
+    const returnAt = ({ turns }: PlainEpisode, from: number) =>
+      turns.slice(from).reduce((sum, { paid }, later) => sum + stepDiscount ** later * paid, 0)
+    return new Map(
+      episode.turns.flatMap(({ begin, end, state }, at) => {
+        const alike = group.flatMap((other) =>
+          other.turns.flatMap((turn, place) => (turn.state === state ? [returnAt(other, place)] : [])),
+        )
+        const ofStep = alike.length < 2 ? 0 : standardized(returnAt(episode, at), alike)
+        const advantage = ofEpisode + stepWeight * ofStep
+        return Array.from({ length: end - begin }, (_, i) => [begin + i, advantage] as const)
+      }),
+    )
+  })
+}
+
+/** (x − mean) / (s + 1e-6), s unbiased; 0 where all are equal. */
+function standardized(x: number, all: readonly number[]): number {
+  const mean = all.reduce((sum, each) => sum + each, 0) / all.length
+  const variance = all.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (all.length - 1)
+  return all.every((each) => each === all[0]) ? 0 : (x - mean) / (Math.sqrt(variance) + 1e-6)
+}
+
+/** What each sampled token of an episode counts, up to one factor for all. */
+function countsOf(
+  episodes: readonly PlainEpisode[],
+  isLearnt: (episode: PlainEpisode) => boolean,
+  aggregation: PlainRules['lossAggregation'],
+): number[] {
+  const tokensOf = (task: string) =>
+    episodes
+      .filter((episode) => episode.task === task && isLearnt(episode))
+      .reduce((sum, episode) => sum + sampled(episode).length, 0)
+  return episodes.map((episode) => {
+    if (!isLearnt(episode)) return 0
+    return { token: 1, episode: 1 / sampled(episode).length, task: 1 / tokensOf(episode.task) }[aggregation]
+  })
+}
+
+/** The episodes of each optimizer step, pass after pass. */
+function partsOf(
+  episodes: readonly number[],
+  { minibatches, passes, seed }: Pick<PlainRules, 'minibatches' | 'passes' | 'seed'>,
+): number[][] {
+  const parts = Math.min(minibatches, episodes.length)
+  return Array.from({ length: passes }, (_, pass) => {
+    if (parts === 1) return [[...episodes]]
+    const order = shuffled(episodes, uniforms(seedOf(seed, pass)))
+    return Array.from({ length: parts }, (_, part) => order.filter((_, place) => place % parts === part))
+  }).flat()
+}
+
+/** AdamW without a first moment, arXiv 1711.05101. */
+function stepped(
+  weights: PlainWeights,
+  gradient: PlainWeights,
+  moments: ReadonlyMap<string, Float64Array>,
+  step: number,
+  { learningRate, beta2, epsilon }: PlainRules,
+): PlainWeights {
+  return new Map(
+    [...weights].map(([name, weight]) => {
+      const second = moments.get(name)!
+      return [
+        name,
+        weight.map((value, i) => {
+          const slope = gradient.get(name)![i]!
+          second[i] = beta2 * second[i]! + (1 - beta2) * slope ** 2
+          const corrected = second[i]! / (1 - beta2 ** step)
+          return value - (learningRate * slope) / (Math.sqrt(corrected) + epsilon)
+        }),
+      ]
+    }),
+  )
+}
