@@ -427,9 +427,20 @@ describe('in a closed network', () => {
 
 test('two pulls never work in one folder, and the lock of a dead one does not hold', async () => {
   await mkdir(path.join(folder, 'quiz'))
-  const { pid, start = '0', boot } = thisProcess()
-  await writeFile(path.join(folder, 'quiz/.pulling'), writtenProcess({ pid, start, boot }))
+  const self = thisProcess()
+  const { pid, start = '0', boot } = self
+  await writeFile(path.join(folder, 'quiz/.pulling'), writtenProcess(self))
   await expect(pullHere(datasetOf(questions()))).rejects.toThrow(`process ${pid} is pulling into`)
+  if (process.platform === 'linux') {
+    // [PROCESS-1] A process of another container cannot be seen.
+    await writeFile(
+      path.join(folder, 'quiz/.pulling'),
+      writtenProcess({ pid: 999_999_999, start, boot, namespace: '1' }),
+    )
+    await expect(pullHere(datasetOf(questions()))).rejects.toThrow(
+      /of another container .* remove .*\.pulling/,
+    )
+  }
   // No such process, one whose number was given again, one of an earlier boot, and a lock cut off while written.
   const former = [
     { pid, start: `${start}1`, boot },

@@ -241,8 +241,9 @@ async function unpackInPlace(
 /** Takes the folder for this process. @returns how to give it back */
 async function lock(folder: string): Promise<() => Promise<void>> {
   const file = path.join(folder, '.pulling')
-  const own = `${file}.${process.pid}`
-  await writeFile(own, writtenProcess(thisProcess()))
+  const self = writtenProcess(thisProcess())
+  const own = `${file}.${self}`
+  await writeFile(own, self)
   try {
     for (;;) {
       try {
@@ -252,10 +253,13 @@ async function lock(folder: string): Promise<() => Promise<void>> {
       } catch (cause) {
         if (codeOf(cause) !== 'EEXIST') throw cause
         const owner = readProcess(await readFile(file, 'utf8').catch(() => ''))
-        if (owner !== undefined && isAlive(owner))
+        const alive = owner === undefined ? false : isAlive(owner)
+        if (owner !== undefined && alive !== false)
           throw new DataFault(
             'not_writable',
-            `process ${owner.pid} is pulling into ${folder}; wait for it or end it`,
+            alive
+              ? `process ${owner.pid} is pulling into ${folder}; wait for it or end it`
+              : `process ${owner.pid} of another container is pulling into ${folder}; wait for it, or remove ${file} if that container is gone`,
           )
         await rm(file, { force: true })
       }

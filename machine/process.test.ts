@@ -2,7 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, test, vi } from 'vitest'
-import { bootId, isAlive, processOf, readProcess, statusOf, thisProcess, writtenProcess } from './process.ts'
+import { moduleThere, type NamespaceKind, namespaceKinds, namespaceMissing } from '../test/pid-namespace.ts'
+import {
+  bootId,
+  isAlive,
+  processOf,
+  processOfScopeAlive,
+  readProcess,
+  statusOf,
+  thisProcess,
+  writtenProcess,
+} from './process.ts'
 
 const onLinux = process.platform === 'linux'
 const idle = 'setInterval(() => {}, 1e6)'
@@ -77,11 +87,14 @@ test('an identity is read as it was written', () => {
     { pid: 12, start: '345', boot: 'b8ab9da0954e' },
     { pid: 12, start: '345', boot: '0' },
     { pid: 12, start: undefined, boot: undefined },
+    { pid: 12, start: '345', boot: 'b8ab9da0954e', namespace: '4026531836' },
+    { pid: 12, start: undefined, boot: undefined, namespace: '1' },
     thisProcess(),
   ]
   for (const identity of identities) expect(readProcess(writtenProcess(identity))).toEqual(identity)
   expect(writtenProcess({ pid: 7, start: '8', boot: 'b9' })).toBe('p7s8bb9')
   expect(writtenProcess({ pid: 7 })).toBe('p7s0bunknown')
+  expect(writtenProcess({ pid: 7, start: '8', boot: 'b9', namespace: '10' })).toBe('p7s8bb9n10')
 })
 
 test('other texts are no process', () => {
@@ -89,11 +102,45 @@ test('other texts are no process', () => {
     expect(readProcess(text)).toBeUndefined()
 })
 
-test.runIf(onLinux)('the system tells start and boot', () => {
+test.runIf(onLinux)('the system tells start, boot and namespace', () => {
   expect(thisProcess()).toEqual({
     pid: process.pid,
     start: expect.stringMatching(/^[1-9]\d*$/),
     boot: bootId(),
+    namespace: expect.stringMatching(/^\d+$/),
   })
   expect(bootId()).toMatch(/^[0-9a-f]{12}$/)
 })
+
+const missing = namespaceMissing()
+if (missing !== undefined) console.warn(`processes of other PID namespaces are not tested: ${missing}`)
+
+// [PROCESS-1]
+test.skipIf(missing !== undefined).each(Object.keys(namespaceKinds) as NamespaceKind[])(
+  'of a process in another PID namespace nothing is claimed, from here or from there: %s',
+  async (kind) => {
+    const outside = await start(process.execPath, ['-e', idle])
+    const module = new URL('./process.ts', import.meta.url).href
+    const inside = await start(
+      'unshare',
+      moduleThere(
+        kind,
+        `import { isAlive, processScope, readProcess, thisProcess } from '${module}'
+        const seen = ${JSON.stringify([thisProcess(), processOf(outside.pid)])}.map((each) => String(isAlive(each)))
+        console.log(JSON.stringify({ scope: processScope(), seen, itself: isAlive(thisProcess()) }))
+        ${idle}`,
+      ),
+    )
+    const [line] = (await once(createInterface(inside.stdout as NodeJS.ReadableStream), 'line')) as [string]
+    const { scope, seen, itself } = JSON.parse(line)
+    expect(seen).toEqual(['undefined', 'undefined'])
+    expect(itself).toBe(true)
+    const identity = readProcess(scope)
+    // Its number there is that of the namespace's first process; here it is another process.
+    expect(identity?.pid).toBe(1)
+    if (identity === undefined) throw new Error(`${scope} is no process`)
+    expect(isAlive(identity)).toBeUndefined()
+    expect(processOfScopeAlive(scope)).toBeUndefined()
+  },
+  30_000,
+)

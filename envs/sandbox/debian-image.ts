@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createProcessLeases, holdLeases, type LeaseStore } from '../../machine/lease.ts'
 import { leaseFolder, reapFolders } from '../../machine/leased-folder.ts'
+import { processScope } from '../../machine/process.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -74,7 +75,7 @@ async function makeTar(
     log(`the lease of ${trees} could not be renewed: ${String(fault)}`),
   )
   const tree = await leaseFolder(trees, leases.scope, holder)
-  const partial = `${file}.${process.pid}.partial`
+  const partial = `${file}.${processScope()}.partial`
   try {
     log(`making a Debian image with ${packages.join(', ')} from ${mirror}: this takes minutes, once`)
     const include = `--include=${packages.join(',')}`

@@ -3,10 +3,14 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFi
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { moduleThere, namespaceMissing } from '../../test/pid-namespace.ts'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
 import { nameBeside, writeDurably } from './durable-file.ts'
 import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
+
+const missing = namespaceMissing()
+if (missing !== undefined) console.warn(`writers in other PID namespaces are not tested: ${missing}`)
 
 function filled(value: number): Map<string, Float32Array> {
   return tinyWeights((tensor, element) => value + tensor + element / 8)
@@ -107,6 +111,22 @@ describe('publishCheckpoint', () => {
     await publishCheckpoint(join(root, '1'), contentOf(1))
     expect((await readdir(root)).sort()).toEqual([basename(living), '1'])
   })
+
+  // [DURABLE-2] [PROCESS-1]
+  test.skipIf(missing !== undefined)(
+    'what a publisher in another container writes is left until it is old',
+    async () => {
+      const { status, stderr } = spawnSync('unshare', moduleThere('container', nameBesideIn(root)))
+      expect(String(stderr)).toBe('')
+      expect(status).toBe(0)
+      const [partial = ''] = await readdir(root)
+      await publishCheckpoint(join(root, '1'), contentOf(1))
+      expect((await readdir(root)).sort()).toEqual([partial, '1'])
+      await utimes(join(root, partial), 0, 0)
+      await publishCheckpoint(join(root, '2'), contentOf(2))
+      expect((await readdir(root)).sort()).toEqual(['1', '2'])
+    },
+  )
 
   test('a folder that goes while it is written to is a fault that a second write repairs', async () => {
     await expect(writeDurably(join(root, 'gone', 'file'), ['text'])).rejects.toMatchObject({

@@ -31,7 +31,7 @@ export function nameBeside(path: string): string {
   return join(dirname(path), `.${basename(path)}.${writer}.partial`)
 }
 
-/** No write takes as long, and no clock jumps so far; what is older was left by a process of another machine. */
+/** No write takes as long, and no clock jumps so far; older files of machines and containers that cannot be asked are leftovers. */
 const abandonedAfterMs = 24 * 60 * 60 * 1000
 
 const partialName = /^\..*?\.([0-9a-f]{8})-([0-9a-z]+)-[0-9a-f]{12}\.partial$/
@@ -54,7 +54,7 @@ export async function removeAbandoned(folder: string): Promise<void> {
 
 function hasEnded(writer: string): boolean {
   const process = readProcess(writer)
-  return process !== undefined && !isAlive(process)
+  return process !== undefined && isAlive(process) === false
 }
 
 /** Makes renames and new names in a folder survive a power cut. */

@@ -9,6 +9,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { processScope } from '../../machine/process.ts'
 import { homeAt } from '../../storage/home.ts'
 
 export interface ServerPaths {
@@ -41,6 +42,8 @@ const port = z.int().min(1).max(65535)
 const recordSchema = z.object({
   /** Absent when the server was stopped in order. */
   pid: z.int().positive().optional(),
+  /** The same process in a text, which says in which PID namespace that number counts; absent in earlier releases. */
+  process: z.string().optional(),
   port,
   uiPort: port,
   /** Identity of the server's file; tells this home's server from another on the same port. */
@@ -60,7 +63,7 @@ export function readRecord(file: string): ServerRecord | undefined {
 }
 
 export function writeRecord(file: string, record: ServerRecord): void {
-  const beside = `${file}.${process.pid}.new`
+  const beside = `${file}.${processScope()}.new`
   writeFileSync(beside, `${JSON.stringify(record, undefined, 2)}\n`)
   renameSync(beside, file)
 }

@@ -16,12 +16,13 @@ import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Connection } from '@temporalio/client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { isAlive } from '../../machine/process.ts'
+import { isAlive, processOf, writtenProcess } from '../../machine/process.ts'
 import { homeAt } from '../../storage/home.ts'
 import { connect } from '../connection.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts } from './ports.ts'
 import { readRecord, serverPaths, writeRecord } from './record.ts'
 import { inspectTemporal, startTemporal, stopTemporal } from './server.ts'
+import { joinUsers } from './users.ts'
 
 let home: string
 beforeEach(() => {
@@ -51,6 +52,28 @@ function copyDatabase(from: string, to: string): void {
 }
 
 const serverModule = new URL('./server.ts', import.meta.url).href
+
+// [SERVER-ELSEWHERE-1] [PROCESS-1]
+test.runIf(process.platform === 'linux')(
+  'a home whose server runs in another container gets no second one while it is used there',
+  async () => {
+    const paths = serverPaths(home)
+    const ports = await chooseFreePorts(undefined)
+    if (ports === undefined) throw new Error('no ports are free')
+    const there = { ...processOf(process.pid), pid: 7, namespace: '1' }
+    const record = { ...ports, serverVersion: '1.0.0', pid: there.pid, process: writtenProcess(there) }
+    writeRecord(paths.record, record)
+    const user = joinUsers(paths.users)
+    await expect(startTemporal(home)).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: expect.stringMatching(/runs in another container \(process 7 there\)/),
+    })
+    expect(readRecord(paths.record)).toEqual(record)
+    user.leave()
+    // No living process uses it any more.
+    await (await startTemporal(home)).close()
+  },
+)
 
 test('a second user reuses the running server; the last one that leaves stops it', async () => {
   const first = await startTemporal(home)

@@ -7,6 +7,7 @@
  * - A server that dies is started again on the same ports and the same file by any of its users.
  * - A user killed with SIGKILL does not count; the server it leaves behind is reused by the next
  *   one, or stopped when that one leaves.
+ * - [SERVER-ELSEWHERE-1] A home whose server runs in another container, out of reach, gets no second one while it is used there.
  * - A copy of a home has a server of its own, whether that of the original runs or not.
  * - A process that exits without leaving counts no more either, and kills the server that it alone used.
  * - A start that is given up leaves no process.
@@ -25,6 +26,7 @@ import {
   type FoundServer,
   findServer,
   preparePaths,
+  requireNoneElsewhere,
   stopRecorded,
   takeStartLock,
 } from './startup.ts'
@@ -65,6 +67,7 @@ export async function startTemporal(
       using _ = await takeStartLock(paths, signal)
       found = await findServer(paths)
       if (found.kind !== 'silent' || found.pid === hung) {
+        if (found.kind === 'none') requireNoneElsewhere(paths)
         if (found.kind !== 'answers') await stopRecorded(paths, { forcibly: found.kind === 'silent' })
         const record = found.kind === 'answers' ? found.record : await bringUp(paths, log, signal)
         const user = joinUsers(paths.users)

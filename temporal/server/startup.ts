@@ -7,6 +7,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { reasonOf } from '../../faults/reason.ts'
+import { isAlive, processOf, readProcess, writtenProcess } from '../../machine/process.ts'
 import { requireRoom } from '../../storage/room.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
@@ -17,6 +18,7 @@ import { thinIndexes } from './list-indexes.ts'
 import { chooseFreePorts, isPortOpen, type ServerPorts, searchedRange } from './ports.ts'
 import { killProcess, servesAnotherFile, servesFile, stopProcess } from './process.ts'
 import { readRecord, type ServerPaths, type ServerRecord, serverPaths, writeRecord } from './record.ts'
+import { countUsers } from './users.ts'
 
 /** A holder of the start lock may be starting a server on a slow machine. */
 const lockTimeoutMs = 180_000
@@ -97,8 +99,7 @@ export async function stopRecorded(
   if (record?.pid === undefined) return false
   const ours = servesFile(record.pid, paths.database)
   if (ours) await (how.forcibly === true ? killProcess(record.pid) : stopProcess(record.pid))
-  const { pid: _, ...stopped } = record
-  writeRecord(paths.record, stopped)
+  writeStopped(paths, record)
   return ours
 }
 
@@ -107,8 +108,26 @@ export function killRecorded(paths: ServerPaths): void {
   const record = readRecord(paths.record)
   if (record?.pid === undefined || !servesFile(record.pid, paths.database)) return
   process.kill(record.pid, 'SIGKILL')
-  const { pid: _, ...stopped } = record
+  writeStopped(paths, record)
+}
+
+function writeStopped(paths: ServerPaths, { pid: _pid, process: _process, ...stopped }: ServerRecord): void {
   writeRecord(paths.record, stopped)
+}
+
+/**
+ * Two servers on one file take each other's work away, and one in another container can be neither reached nor seen.
+ * @throws TemporalFault `unreachable` where living users have a server there
+ */
+export function requireNoneElsewhere(paths: ServerPaths): void {
+  const { pid, process: text = '' } = readRecord(paths.record) ?? {}
+  const server = readProcess(text)
+  if (pid === undefined || server === undefined || isAlive(server) !== undefined) return
+  if (countUsers(paths.users) > 0)
+    throw new TemporalFault(
+      'unreachable',
+      `The Temporal server of ${paths.home} runs in another container (process ${pid} there) and does not answer here: share the network of that container, or end what uses the home there.`,
+    )
 }
 
 /** Starts a server on its former ports, or else on the next free ones. */
@@ -153,10 +172,10 @@ export async function launchOn(
     binary,
     paths,
     ports,
-    (pid) => writeRecord(paths.record, { ...described, pid }),
+    (pid) => writeRecord(paths.record, { ...described, ...identityOf(pid) }),
     signal,
   )
-  const record: ServerRecord = { ...described, pid: server.pid, clusterId: server.clusterId }
+  const record: ServerRecord = { ...described, ...identityOf(server.pid), clusterId: server.clusterId }
   writeRecord(paths.record, record)
   try {
     thinIndexes(paths.database)
@@ -165,6 +184,10 @@ export async function launchOn(
   }
   log(`Temporal ${binary.serverVersion} listens on ${loopbackAddress(server.port)}.`)
   return record
+}
+
+function identityOf(pid: number): Required<Pick<ServerRecord, 'pid' | 'process'>> {
+  return { pid, process: writtenProcess(processOf(pid)) }
 }
 
 function refuseOlderServer(
