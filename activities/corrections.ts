@@ -123,8 +123,10 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     if (advice === undefined) return steps
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
-    const prompt = grownContext(context, policy.chat.encodeTurn(context, messages, tools))
-    if (prompt.length + play.maxTokensPerTurn > play.contextLength) return steps
+    const room = play.contextLength - context.length - play.maxTokensPerTurn
+    const told = policy.chat.encodeTurnWithin(room, context, messages, tools)
+    if (told === undefined) return steps
+    const prompt = grownContext(context, told)
     const isPolicys = draw() < share
     const own = isPolicys ? await sampled(play, prompt, borders, steps.length) : undefined
     const mistake = own !== undefined && !isDeepStrictEqual(own, advice)

@@ -26,7 +26,7 @@ const newer: SampledTokens = {
 }
 const chat = {
   stopTokens: [3],
-  encodeTurn: () => Int32Array.of(1, 2),
+  encodeTurnWithin: (most: number) => (most < 2 ? undefined : Int32Array.of(1, 2)),
   parseAction: () => ({ message: { role: 'assistant', content: 'hm' }, problems: [] }),
 } as unknown as Chat
 

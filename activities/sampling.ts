@@ -8,6 +8,7 @@
  * - [SAMPLING-2] A turn that names its version, as an evaluation's does, is sampled from that one or not at all.
  * - Evaluations and branches yield to training: their turns are sampled in the background.
  * - A turn that is cancelled, or whose time is up, ends at the engine too.
+ * - [SAMPLING-3] An observation that does not fit costs no more than one that does: the thread is that of all episodes.
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
  */
 
@@ -66,10 +67,10 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
       if (observation === undefined)
         throw new StorageFault('missing', `observation ${turn} of ${episode} is not stored yet`)
       const { tokens: before, borders } = await contexts.at(episode, turn)
-      const prompt = chat.encodeTurn(before, observation.messages, observation.tools)
       const { config } = await runs.get(run)
-      if (before.length + prompt.length + request.maxTokens > config.policy.contextLength)
-        return { kind: 'context_full' }
+      const room = config.policy.contextLength - before.length - request.maxTokens
+      const prompt = chat.encodeTurnWithin(room, before, observation.messages, observation.tools)
+      if (prompt === undefined) return { kind: 'context_full' }
       const version = request.version === 'current' ? await currentVersion(run) : request.version
       const context = grownContext(before, prompt)
       const { signal, attempt } = callInProgress()

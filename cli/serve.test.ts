@@ -26,6 +26,7 @@ test('the address is the first line, answers, and Ctrl-C ends it with 0', async 
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/)
   const response = await fetch(`${url}/chat/completions`, {
     method: 'POST',
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'demo@3', messages: [{ role: 'user', content: 'look' }], max_tokens: 2 }),
   })
   expect(await response.json()).toMatchObject({ object: 'chat.completion', model: 'demo@3' })

@@ -10,7 +10,7 @@
  */
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { type ListeningPlace, mayEnter } from '../machine/listening.ts'
+import { knockOf, type ListeningPlace, mayEnter, type Objection, objectionTo } from '../machine/listening.ts'
 import type { Refusal } from './contract/refusal.ts'
 
 const cookieName = 'perdure_ui'
@@ -49,9 +49,11 @@ export function withHeaders(): MiddlewareHandler {
 /** Lets in those who may come in. @param place where it listens, and the token where one is needed */
 export function guarded(place: ListeningPlace): MiddlewareHandler {
   return async (context, next) => {
-    const why = objectionTo(context, place)
-    if (why !== undefined) return refusal(context, why)
-    return next()
+    const { req } = context
+    const knock = knockOf(req.method, (name) => req.header(name))
+    const authorization = knock.authorization ?? `Bearer ${getCookie(context, cookieName) ?? ''}`
+    const objection = objectionTo({ ...knock, authorization }, place)
+    return objection === undefined ? next() : refusal(context, objections[objection])
   }
 }
 
@@ -67,24 +69,11 @@ export function enter(place: ListeningPlace): MiddlewareHandler {
   }
 }
 
-function objectionTo(context: Context, place: ListeningPlace): string | undefined {
-  const { req } = context
-  const host = req.header('host')
-  const shown = req.header('authorization') ?? `Bearer ${getCookie(context, cookieName) ?? ''}`
-  if (!mayEnter({ host, authorization: shown }, place))
-    return place.token === undefined
-      ? 'this server answers under its own name alone'
-      : 'the token is missing or wrong: open the address that `perdure ui` has printed'
-  const origin = req.header('origin')
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    return 'pages of other sites may not ask'
-  const site = req.header('sec-fetch-site')
-  // A link of another site may lead here, and sees nothing of it.
-  const isVisit = req.method === 'GET' && req.header('sec-fetch-mode') === 'navigate'
-  if ((site === 'cross-site' || site === 'same-site') && !isVisit) return 'pages of other sites may not ask'
-  const isJson = /^application\/json\b/.test(req.header('content-type') ?? '')
-  if (req.method !== 'GET' && req.method !== 'HEAD' && !isJson) return 'orders are posted as application/json'
-  return undefined
+const objections: Readonly<Record<Objection, string>> = {
+  other_name: 'this server answers under its own name alone',
+  no_token: 'the token is missing or wrong: open the address that `perdure ui` has printed',
+  other_site: 'pages of other sites may not ask',
+  not_json: 'orders are posted as application/json',
 }
 
 function refusal(context: Context, message: string): Response {

@@ -408,6 +408,30 @@ describe('the guards', () => {
     }
   })
 
+  // [BODY-LIMIT-1]
+  test('a body beyond the limit is refused as too large, and an episode that is none is never branched', async () => {
+    const steering = await serve({ canSteer: true })
+    const post = (path: string, body: string) =>
+      fetch(`${steering.url}api/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    try {
+      const large = await post(
+        'runs/first/orders',
+        JSON.stringify({ order: 'pause', reason: 'x'.repeat(70_000) }),
+      )
+      expect([large.status, await large.json()]).toMatchObject([413, { error: { kind: 'too_large' } }])
+      for (const episode of ['--help', '--home=/tmp', '-V', 'first/g0/s9/a0']) {
+        const branch = await post(`episodes/${encodeURIComponent(episode)}/branches`, '{"turn":0}')
+        expect([branch.status, await branch.json()]).toMatchObject([404, { error: { kind: 'unknown' } }])
+      }
+    } finally {
+      await steering.close()
+    }
+  })
+
   // [GUARD-3] [PAGE-FILES-1]
   test('the page may run its own script alone, and its files are served with a tag', async () => {
     const page = await fetch(dashboard.url)

@@ -13,9 +13,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
 import { isRunName } from '../identity/identity.ts'
+import { limitedBody } from '../machine/body-limit.ts'
 import {
   hostToListenOn,
   isLoopback,
@@ -27,6 +27,7 @@ import { packageRoot } from '../machine/package-root.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { StorageFault } from '../storage/fault.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
+import { knownEpisode } from './answers/trajectory.ts'
 import type { HomeFacts } from './contract/home.ts'
 import type { Refusal, RefusalKind } from './contract/refusal.ts'
 import { enter, guarded, withHeaders } from './guards.ts'
@@ -127,10 +128,11 @@ function createApp(parts: AppParts): Hono {
   app.notFound((context) => refuse(context, new Refused('unknown', 'there is nothing of that name'), log))
   app.get('/enter/:token', enter(place))
   app.use(guarded(place))
-  app.use(bodyLimit({ maxSize: largestBody }))
+  const tooLarge = new Refused('too_large', `the body is larger than ${largestBody} bytes`)
+  app.use(limitedBody(largestBody, (context) => refuse(context, tooLarge, log)))
   app.get('/api/home', async (context) => context.json(await homeFacts(shown, steering !== undefined)))
   addAnswers(app, answers, steering)
-  addOrders(app, steering)
+  addOrders(app, shown, steering)
   addLive(app, parts)
   for (const [path, file] of files) app.get(path, (context) => fileAnswer(context, file))
   return app
@@ -169,7 +171,7 @@ function addAnswers(app: Hono, answers: Answerer, steering: Steering | undefined
   })
 }
 
-function addOrders(app: Hono, steering: Steering | undefined): void {
+function addOrders(app: Hono, shown: ShownHome, steering: Steering | undefined): void {
   function allowed(): Steering {
     if (steering !== undefined) return steering
     throw new Refused('forbidden', 'this page only shows: start it with `perdure ui --steer` to give orders')
@@ -184,7 +186,9 @@ function addOrders(app: Hono, steering: Steering | undefined): void {
   app.post('/api/episodes/:episode/branches', async (context) => {
     const may = allowed()
     const wish = asked(questions.branch, await bodyOf(context))
-    return context.json(await may.branch(context.req.param('episode'), withoutAbsent(wish)), 202)
+    const episode = context.req.param('episode')
+    await knownEpisode(shown, episode)
+    return context.json(await may.branch(episode, withoutAbsent(wish)), 202)
   })
 }
 
@@ -260,6 +264,7 @@ const statusOf = {
   unknown: 404,
   bad_request: 400,
   forbidden: 403,
+  too_large: 413,
   refused: 409,
   unavailable: 503,
 } as const satisfies Record<RefusalKind, number>

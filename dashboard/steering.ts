@@ -149,8 +149,10 @@ function refusedOf(error: unknown): Refused {
 }
 
 function playBranch(home: string, episode: string, { turn, samples = 1, version }: BranchWish): AskedBranch {
-  const words = ['branch', episode, '--turn', `${turn}`, '--samples', `${samples}`, '--home', home, '--json']
+  const words = ['branch', '--turn', `${turn}`, '--samples', `${samples}`, '--home', home, '--json']
   if (version !== undefined) words.push('--version', `${version}`)
+  // An id that begins like an option is an argument all the same.
+  words.push('--', episode)
   const child = spawn(process.execPath, [join(packageRoot, 'bin', 'perdure.mjs'), ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })

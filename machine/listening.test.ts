@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { hostToListenOn, isLoopback, isToken, ListeningFault, mayEnter, newToken } from './listening.ts'
+import {
+  hostToListenOn,
+  isLoopback,
+  isToken,
+  knockOf,
+  ListeningFault,
+  mayEnter,
+  newToken,
+  objectionTo,
+} from './listening.ts'
 
 const token = 'a token of twenty chars'
 
@@ -31,6 +40,29 @@ describe('the one rule for what listens', () => {
     expect(mayEnter({ host: 'trainer:9090', authorization: 'Bearer wrong' }, place)).toBe(false)
     expect(mayEnter({ host: 'trainer:9090', authorization: `Bearer ${token}` }, place)).toBe(true)
     expect(mayEnter({ host: '127.0.0.1', authorization: undefined }, { token })).toBe(false)
+  })
+
+  // [LISTENING-1]
+  it.each([
+    ['POST', { origin: 'http://127.0.0.1:90', 'content-type': 'application/json' }, undefined],
+    ['POST', { 'content-type': 'application/json; charset=utf-8' }, undefined],
+    ['POST', { origin: 'http://evil.example', 'content-type': 'application/json' }, 'other_site'],
+    ['POST', { origin: 'null', 'content-type': 'application/json' }, 'other_site'],
+    ['POST', { 'content-type': 'text/plain' }, 'not_json'],
+    ['POST', { 'content-type': 'application/jsonp' }, 'not_json'],
+    ['POST', {}, 'not_json'],
+    ['GET', {}, undefined],
+    ['GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' }, 'other_site'],
+    ['GET', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }, undefined],
+    ['GET', { host: 'evil.example' }, 'other_name'],
+  ] as const)('answers no page of another site: %s %j', (method, given, objection) => {
+    const headers: Record<string, string> = { host: '127.0.0.1:90', ...given }
+    expect(
+      objectionTo(
+        knockOf(method, (name) => headers[name]),
+        {},
+      ),
+    ).toBe(objection)
   })
 
   it('makes tokens that differ and fit a path', () => {

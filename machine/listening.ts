@@ -6,6 +6,8 @@
  * - Another host without a token is refused, and the refusal names the flag.
  * - On loopback a request that names another host is refused: a page of another site cannot reach it by a name of
  *   its own that leads here.
+ * - [LISTENING-1] A page of another site gets no answer: its requests are refused by their origin, and those that it could send
+ *   without asking first by their content type.
  * - Tokens are compared in constant time and are part of no message.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -66,7 +68,7 @@ export function newToken(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** What a request says of itself. */
+/** The headers that decide whether a request is answered. */
 export interface Knock {
   /** The `Host` header. */
   readonly host?: string | undefined
@@ -74,10 +76,61 @@ export interface Knock {
   readonly authorization?: string | undefined
 }
 
+/** A request with the headers by which browsers name the page that sent it. */
+export interface PageKnock extends Knock {
+  readonly method: string
+  readonly origin?: string | undefined
+  /** `Sec-Fetch-Site` */
+  readonly site?: string | undefined
+  /** `Sec-Fetch-Mode` */
+  readonly mode?: string | undefined
+  readonly contentType?: string | undefined
+}
+
+/** @param header reads a header of the request by its lower-case name */
+export function knockOf(method: string, header: (name: string) => string | undefined): PageKnock {
+  return {
+    method,
+    host: header('host'),
+    authorization: header('authorization'),
+    origin: header('origin'),
+    site: header('sec-fetch-site'),
+    mode: header('sec-fetch-mode'),
+    contentType: header('content-type'),
+  }
+}
+
+/**
+ * Why a request gets no answer. `other_name`: it calls this server by a name that is not its own; `no_token`; `other_site`: a page
+ * of another site sent it; `not_json`: its body is of a type that any page may send without asking.
+ */
+export type Objection = 'other_name' | 'no_token' | 'other_site' | 'not_json'
+
 /** Whether a request may come in: it names the place by its own name, and shows the token where there is one. */
-export function mayEnter(knock: Knock, { host = loopback, token }: ListeningPlace): boolean {
-  if (isLoopback(host) && !isLoopback(nameOf(knock.host))) return false
-  return token === undefined || isToken(knock.authorization?.replace(/^Bearer /i, ''), token)
+export function mayEnter(knock: Knock, place: ListeningPlace): boolean {
+  return entryObjection(knock, place) === undefined
+}
+
+/** The objection to a request that a browser may have sent; undefined where it is answered. */
+export function objectionTo(knock: PageKnock, place: ListeningPlace): Objection | undefined {
+  const { host, method, origin, site, mode, contentType = '' } = knock
+  const refused = entryObjection(knock, place)
+  if (refused !== undefined) return refused
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return 'other_site'
+  const isRead = method === 'GET' || method === 'HEAD'
+  // A link of another site may lead here, and that site sees nothing of the answer.
+  const isVisit = method === 'GET' && mode === 'navigate'
+  if ((site === 'cross-site' || site === 'same-site') && !isVisit) return 'other_site'
+  return isRead || /^application\/json\s*(;|$)/i.test(contentType) ? undefined : 'not_json'
+}
+
+function entryObjection(
+  knock: Knock,
+  { host = loopback, token }: ListeningPlace,
+): 'other_name' | 'no_token' | undefined {
+  if (isLoopback(host) && !isLoopback(nameOf(knock.host))) return 'other_name'
+  const isKnown = token === undefined || isToken(knock.authorization?.replace(/^Bearer /i, ''), token)
+  return isKnown ? undefined : 'no_token'
 }
 
 /** Compares without telling by its time how much was right. */

@@ -11,9 +11,9 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { z } from 'zod'
+import { limitedBody } from '../machine/body-limit.ts'
 import {
   hostToListenOn,
   type ListeningPlace,
@@ -80,7 +80,11 @@ function createApp({
       allowHeaders: ['Content-Type', 'X-Namespace', 'Authorization'],
     }),
   )
-  app.use(bodyLimit({ maxSize: largestRequest }))
+  app.use(
+    limitedBody(largestRequest, (context) =>
+      context.json({ message: `the body is larger than ${largestRequest} bytes` }, 413),
+    ),
+  )
   app.on('POST', ['/decode', '/:token/decode'], async (context) => {
     const shown = context.req.param('token')
     const authorization = shown === undefined ? context.req.header('authorization') : `Bearer ${shown}`

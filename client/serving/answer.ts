@@ -1,16 +1,16 @@
 /**
- * Answers of a served policy: prompts as tokens, samples, and what is said of them in OpenAI's form.
+ * Answers of a served policy: samples after a prompt, and their words in OpenAI's form.
  *
  * Invariants
- * - [SERVED-ANSWER-1] A conversation becomes the tokens that an episode with the same messages has: each action closed as it
- *   is there, each turn rendered as there.
+ * - [SERVED-ANSWER-1] A prompt is sampled from as it is: one that is empty, holds an id that is no token, or leaves no room is
+ *   refused.
  * - [SERVED-ANSWER-2] The same request with a seed gives the same answer.
  * - Log-probabilities are those at the asked temperature; at 0, those at 1.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { seedOf } from '../../identity/identity.ts'
 import { argumentsText } from '../../messages/exact-arguments.ts'
-import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import { RequestFault } from './openai-request.ts'
 import type { ServedModel, ServedPolicy } from './served-policy.ts'
@@ -30,30 +30,25 @@ export interface Answer {
   readonly samples: readonly SampledTokens[]
 }
 
-/** The tokens of a conversation, up to the prompt for the next action. */
-export function promptOf(
-  { chat }: ServedModel,
-  messages: readonly Message[],
-  tools: readonly ToolSpec[],
-): Int32Array {
-  const context: number[] = []
-  let turn: Message[] = []
-  let isFirst = true
-  const encodeTurn = (): void => {
-    for (const token of chat.encodeTurn(context, turn, isFirst ? tools : undefined)) context.push(token)
-    turn = []
-    isFirst = false
-  }
-  for (const message of messages) {
-    if (message.role !== 'assistant') {
-      turn.push(message)
-      continue
-    }
-    encodeTurn()
-    for (const token of chat.encodeAssistant(message)) context.push(token)
-  }
-  encodeTurn()
-  return Int32Array.from(context)
+/** Ids of a request as a prompt. @throws RequestFault for an id that is no token */
+export function promptOfIds({ tokenizer }: ServedModel, ids: readonly number[]): Int32Array {
+  const unknown = ids.find((id) => !tokenizer.has(id))
+  if (unknown === undefined) return Int32Array.from(ids)
+  throw new RequestFault('bad_request', `\`prompt\`: there is no token ${unknown}`, 'prompt')
+}
+
+/** @param tokens of the prompt; undefined where it is too long to be counted */
+export function tooLong(
+  { contextLength }: ServedModel,
+  tokens: number | undefined,
+  asked?: number,
+): RequestFault {
+  const found = tokens === undefined ? 'more' : `${tokens} in its prompt`
+  return new RequestFault(
+    'too_long',
+    `the context is ${contextLength} tokens at most, and this request has ${found}${asked === undefined ? '' : ` and asks for ${asked}`}`,
+    'messages',
+  )
 }
 
 /** Samples answers to a prompt. @throws RequestFault for one that does not fit, EngineFault */
@@ -68,15 +63,13 @@ export async function answerTo(
 ): Promise<Answer> {
   const room = model.contextLength - prompt.length
   const { maxTokens = room, temperature, seed, count } = wish
-  if (room < 1 || maxTokens > room)
+  if (room < 1 || maxTokens > room) throw tooLong(model, prompt.length, wish.maxTokens)
+  if (prompt.length === 0)
     throw new RequestFault(
-      'too_long',
-      `the context is ${model.contextLength} tokens at most, and this request has ${prompt.length} in its prompt${wish.maxTokens === undefined ? '' : ` and asks for ${maxTokens}`}`,
-      'messages',
+      'bad_request',
+      '`prompt`: it is empty, and the first token needs one before it',
+      'prompt',
     )
-  const unknown = prompt.find((token) => token < 0 || token >= model.tokenizer.vocabularySize)
-  if (unknown !== undefined)
-    throw new RequestFault('bad_request', `\`prompt\`: there is no token ${unknown}`, 'prompt')
   const drawn = seed ?? randomInt(2 ** 32)
   const samples = await Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -86,7 +79,7 @@ export async function answerTo(
           context: prompt,
           maxNewTokens: maxTokens,
           temperature,
-          seed: seedOf(drawn, index),
+          seed: answerSeed(drawn, index),
           stopTokens: model.chat.stopTokens,
         },
         signal,
@@ -94,6 +87,12 @@ export async function answerTo(
     ),
   )
   return { prompt, samples }
+}
+
+/** The seed of an answer; every bit of the request's seed counts, and those of 32 bits are taken as they are. */
+function answerSeed(seed: number, index: number): number {
+  const high = Math.floor(seed / 2 ** 32)
+  return high === 0 ? seedOf(seed, index) : seedOf(seed, index, high)
 }
 
 /** What the policy said, and why it stopped. */

@@ -3,24 +3,45 @@
  *
  * Invariants
  * - [OPENAI-REQUEST-1] A parameter that would change the answer and is not supported is refused by name, never ignored.
+ * - [OPENAI-REQUEST-2] A list is counted, and the depth of a body measured, before the elements are read.
  * - Parameters that say nothing about the answer (`user`, `metadata`, …) are taken and not used.
  */
 import { z } from 'zod'
-import { Fault } from '../../faults/fault.ts'
+import { Fault, type FaultOptions } from '../../faults/fault.ts'
 import { readExactly, withExactArguments } from '../../messages/exact-arguments.ts'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../../messages/message.ts'
+import { deepestNesting, isTooDeep } from '../../messages/nesting.ts'
 
 /** A request that is answered by an error; `param` names what is wrong with it. */
 export class RequestFault extends Fault<
-  'bad_request' | 'too_long' | 'unknown_model' | 'unknown_path' | 'not_allowed'
+  'bad_request' | 'too_large' | 'too_long' | 'unknown_model' | 'unknown_path' | 'no_key' | 'forbidden'
 > {
   override readonly name = 'RequestFault'
   readonly param: string | null
 
-  constructor(kind: RequestFault['kind'], message: string, param: string | null = null) {
-    super(kind, message)
+  constructor(
+    kind: RequestFault['kind'],
+    message: string,
+    param: string | null = null,
+    options?: FaultOptions,
+  ) {
+    super(kind, message, options)
     this.param = param
   }
+}
+
+/** More messages than fit into any context. */
+const mostMessages = 65_536
+/** More tools than any policy is shown. */
+const mostTools = 1024
+/** The longest context that a policy may be configured with. */
+const mostTokens = 1_048_576
+
+const mostPrompts = 64
+
+/** A list whose elements are read only where there are no more than `most`. */
+function listOf<Element extends z.ZodType>(element: Element, most: number) {
+  return z.array(z.unknown()).min(1).max(most).pipe(z.array(element))
 }
 
 const textParts = z.array(z.looseObject({ type: z.literal('text'), text: z.string() }))
@@ -77,8 +98,8 @@ const count = z.int().min(1).max(1_000_000).nullish()
 export const chatSchema = z.looseObject({
   ...sampling,
   ...streaming,
-  messages: z.array(messageSchema).min(1),
-  tools: z.array(toolSchema).nullish(),
+  messages: listOf(messageSchema, mostMessages),
+  tools: z.array(z.unknown()).max(mostTools).pipe(z.array(toolSchema)).nullish(),
   tool_choice: z.enum(['auto', 'none']).nullish(),
   max_tokens: count,
   max_completion_tokens: count,
@@ -88,12 +109,18 @@ export const chatSchema = z.looseObject({
 })
 export type ChatRequest = z.output<typeof chatSchema>
 
-const tokens = z.array(z.int().min(0)).min(1)
+/** Read by hand: a schema for each id would take seconds where there are millions. */
+const tokenIds = z.custom<readonly number[]>(
+  (value) =>
+    Array.isArray(value) &&
+    value.length <= mostTokens &&
+    value.every((id) => Number.isSafeInteger(id) && id >= 0),
+)
 
 export const completionSchema = z.looseObject({
   ...sampling,
   ...streaming,
-  prompt: z.union([z.string(), tokens, z.array(z.string()).min(1).max(64), z.array(tokens).min(1).max(64)]),
+  prompt: z.union([z.string(), tokenIds, listOf(z.string(), mostPrompts), listOf(tokenIds, mostPrompts)]),
   max_tokens: count,
   logprobs: z.int().min(0).max(1).nullish(),
   echo: z.literal(false).nullish(),
@@ -101,6 +128,18 @@ export const completionSchema = z.looseObject({
   best_of: z.literal(1).nullish(),
 })
 export type CompletionRequest = z.output<typeof completionSchema>
+
+/** The JSON of a body. @throws RequestFault */
+export function jsonOf(text: string): unknown {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch (cause) {
+    throw new RequestFault('bad_request', 'the body is no JSON', null, { cause })
+  }
+  if (!isTooDeep(body)) return body
+  throw new RequestFault('bad_request', `the body is nested deeper than ${deepestNesting} levels`)
+}
 
 /** A request's body. @throws RequestFault naming the parameter */
 export function parseRequest<T>(body: unknown, schema: z.ZodType<T>): T {
@@ -156,10 +195,16 @@ function assistantOf(
 
 function argumentsOf(text: string, param: string): JsonObject {
   try {
-    return z.record(z.string(), z.json()).parse(JSON.parse(text === '' ? '{}' : text))
-  } catch {
-    throw new RequestFault('bad_request', `\`${param}\`: expected a JSON object as text`, param)
+    const given: unknown = JSON.parse(text === '' ? '{}' : text)
+    if (!isTooDeep(given)) return z.record(z.string(), z.json()).parse(given)
+  } catch (cause) {
+    throw new RequestFault('bad_request', `\`${param}\`: expected a JSON object as text`, param, { cause })
   }
+  throw new RequestFault(
+    'bad_request',
+    `\`${param}\`: it is nested deeper than ${deepestNesting} levels`,
+    param,
+  )
 }
 
 /** The tools that the policy may call; none where it is not to call any. */

@@ -50,14 +50,49 @@ const answerSchema = z.object({
 
 const messages = [{ role: 'user', content: 'look around' }]
 
-async function ask(path: string, body: object, headers: Record<string, string> = {}) {
-  const response = await fetch(`${server.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
+const json = { 'content-type': 'application/json' }
+
+function post(path: string, body: string, headers: Record<string, string> = json): Promise<Response> {
+  return fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+}
+
+async function ask(path: string, body: object) {
+  const response = await post(path, JSON.stringify(body))
   return { status: response.status, body: answerSchema.parse(await response.json()) }
 }
+
+async function errorOf(response: Promise<Response>) {
+  const { status, body } = await response.then(async (each) => ({
+    status: each.status,
+    body: await each.json(),
+  }))
+  return { status, ...z.object({ error: z.looseObject({ message: z.string() }) }).parse(body).error }
+}
+
+// [LOADED-1]
+test('versions that are asked for at once are all answered, also when they are more than are held', async () => {
+  const later = [1, 2, 3, 4, 5, 6]
+  const many = await homeWithRun(run, later)
+  const versions = await servePolicy({ home: many, run, port: 0, log: () => undefined })
+  try {
+    const answers = await Promise.all(
+      Array.from({ length: 42 }, async (_, index) => {
+        const body = { model: `demo@${index % 7}`, messages, max_tokens: 60, temperature: 1, seed: index }
+        const response = await fetch(`${versions.url}/chat/completions`, {
+          method: 'POST',
+          headers: json,
+          body: JSON.stringify(body),
+        })
+        const { system_fingerprint: by } = answerSchema.parse(await response.json())
+        return { status: response.status, isOwn: by === body.model }
+      }),
+    )
+    expect(answers).toEqual(answers.map(() => ({ status: 200, isOwn: true })))
+  } finally {
+    await versions.close()
+    await rm(many, { recursive: true, force: true })
+  }
+})
 
 // [SERVED-POLICY-1]
 test('a run is a model of its newest version, and each version is one', async () => {
@@ -67,7 +102,7 @@ test('a run is a model of its newest version, and each version is one', async ()
   expect(body.system_fingerprint).toBe('demo@3')
 })
 
-// [SERVED-ANSWER-1] [SERVED-ANSWER-2]
+// [PROMPT-1] [SERVED-ANSWER-2]
 test('a conversation is answered from the tokens that an episode has, the same again with a seed', async () => {
   const chat = await openChat(homeAt(home).run(runId(run)).checkpointDir(0))
   const conversation = [
@@ -147,9 +182,9 @@ test('completions take texts and token ids, several at once, and count what they
 })
 
 test('an answer comes as a stream where it is asked for, with its usage last', async () => {
-  const response = await fetch(`${server.url}/chat/completions`, {
-    method: 'POST',
-    body: JSON.stringify({
+  const response = await post(
+    '/chat/completions',
+    JSON.stringify({
       model: 'demo',
       messages,
       seed: 2,
@@ -157,7 +192,7 @@ test('an answer comes as a stream where it is asked for, with its usage last', a
       stream: true,
       stream_options: { include_usage: true },
     }),
-  })
+  )
   expect(response.headers.get('content-type')).toContain('text/event-stream')
   const lines = (await response.text()).split('\n\n').filter((line) => line !== '')
   expect(lines.at(-1)).toBe('data: [DONE]')
@@ -192,8 +227,59 @@ describe('a request that cannot be answered gets an error in the form of the API
     })
   })
 
+  // [SERVED-ANSWER-1]
+  test.each([
+    ['an empty text', ''],
+    ['an empty list', []],
+    ['an empty list of ids', [[]]],
+    ['an empty text among others', ['look', '']],
+    ['an id that is a token in its last 32 bits alone', [2 ** 32 + 65]],
+    ['the same within a list', [[65], [2 ** 32 + 65]]],
+    ['an id beyond the vocabulary', [99_999]],
+    ['a negative id', [-1]],
+  ])('the prompt is %s', async (_, prompt) => {
+    expect(await errorOf(post('/completions', JSON.stringify({ model: 'demo', prompt })))).toMatchObject({
+      status: 400,
+      param: 'prompt',
+      type: 'invalid_request_error',
+    })
+  })
+
+  // [OPENAI-REQUEST-2]
+  test.each([
+    [
+      'a tool',
+      (deep: string) => `"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${deep}}}}]`,
+    ],
+    ['a parameter that is not used', (deep: string) => `"metadata":${deep}`],
+    [
+      'the arguments of a call',
+      (deep: string) =>
+        `"messages":[{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":${JSON.stringify(`{"a":${deep}}`)}}}]}]`,
+    ],
+  ])('%s nested 5000-fold', async (_, part) => {
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
+    const body = `{"model":"demo","messages":[{"role":"user","content":"x"}],${part(deep)}}`
+    expect(await errorOf(post('/chat/completions', body))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('nested deeper than 128 levels'),
+    })
+  })
+
+  test('a body beyond the limit, with and without its length given before', async () => {
+    const body = JSON.stringify({ model: 'demo', prompt: 'a'.repeat(17 * 1024 * 1024) })
+    expect(await errorOf(post('/completions', body))).toMatchObject({ status: 413 })
+    const streamed = fetch(`${server.url}/completions`, {
+      method: 'POST',
+      headers: json,
+      body: new Blob([body]).stream(),
+      duplex: 'half',
+    } as RequestInit)
+    expect(await errorOf(streamed)).toMatchObject({ status: 413 })
+  })
+
   test('no JSON, and no such path', async () => {
-    const broken = await fetch(`${server.url}/chat/completions`, { method: 'POST', body: '{' })
+    const broken = await post('/chat/completions', '{')
     expect({ status: broken.status, body: await broken.json() }).toMatchObject({
       status: 400,
       body: { error: { message: 'the body is no JSON' } },
@@ -202,8 +288,68 @@ describe('a request that cannot be answered gets an error in the form of the API
   })
 })
 
+test('a seed of more than 32 bits is another one than its last 32 bits', async () => {
+  const answers = await Promise.all(
+    [11, 2 ** 32 + 11, 2 ** 32 + 11, -11].map((seed) =>
+      ask('/completions', { model: 'demo', prompt: [65], seed, max_tokens: 60, return_token_ids: true }),
+    ),
+  )
+  const [plain, high, again, negative] = answers.map(({ body }) => body.choices[0]?.token_ids)
+  expect(high).toEqual(again)
+  expect(high).not.toEqual(plain)
+  expect(negative).not.toEqual(plain)
+})
+
+// [SERVE-4] [PROMPT-THREAD-1]
+test.each([
+  ['many words', 'a '.repeat(4_000_000)],
+  ['one word', 'a'.repeat(8_000_000)],
+])('a prompt of %s in 8 MB is refused as too long before it is tokenized', async (_, prompt) => {
+  const started = performance.now()
+  expect(await errorOf(post('/completions', JSON.stringify({ model: 'demo', prompt })))).toMatchObject({
+    status: 400,
+    code: 'context_length_exceeded',
+  })
+  const conversation = { model: 'demo', messages: [{ role: 'user', content: prompt }] }
+  expect(await errorOf(post('/chat/completions', JSON.stringify(conversation)))).toMatchObject({
+    status: 400,
+    code: 'context_length_exceeded',
+  })
+  // Tokenizing takes at least 10 s for each.
+  expect(performance.now() - started).toBeLessThan(8000)
+})
+
+test('a long request becomes the same prompt as a short one', async () => {
+  const request = { model: 'demo', messages, max_tokens: 2, return_token_ids: true }
+  const short = await ask('/chat/completions', request)
+  const long = await ask('/chat/completions', { ...request, metadata: 'x'.repeat(100_000) })
+  expect(long.body.prompt_token_ids).toEqual(short.body.prompt_token_ids)
+})
+
 // [SERVE-1]
 describe('who may ask', () => {
+  test.each([
+    ['with its origin', { origin: 'http://evil.example' }],
+    ['with an origin that it hides', { origin: 'null' }],
+    ['as browsers mark it', { 'sec-fetch-site': 'cross-site' }],
+    ['from another port of this machine', { 'sec-fetch-site': 'same-site' }],
+  ])('a page of another site gets no answer: %s', async (_, headers) => {
+    const body = JSON.stringify({ model: 'demo', messages, max_tokens: 1 })
+    expect(await errorOf(post('/chat/completions', body, { ...json, ...headers }))).toMatchObject({
+      status: 403,
+    })
+    expect((await fetch(`${server.url}/models`, { headers })).status).toBe(403)
+  })
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
+    'a body of type %s, which any page may send, is not read',
+    async (type) => {
+      const body = JSON.stringify({ model: 'demo', messages, max_tokens: 1 })
+      const error = await errorOf(post('/chat/completions', body, { 'content-type': type }))
+      expect(error).toMatchObject({ status: 400, message: expect.stringContaining('application/json') })
+    },
+  )
+
   test('another host than loopback needs a token', async () => {
     await expect(servePolicy({ home, run, port: 0, host: '0.0.0.0', log: () => undefined })).rejects.toThrow(
       'PERDURE_SERVE_TOKEN',
@@ -237,6 +383,7 @@ test('a client that leaves does not keep the server from answering others', asyn
   const leaving = new AbortController()
   const left = fetch(`${server.url}/chat/completions`, {
     method: 'POST',
+    headers: json,
     body: JSON.stringify({ model: 'demo', messages, n: 64, max_tokens: 200 }),
     signal: leaving.signal,
   })

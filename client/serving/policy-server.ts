@@ -2,9 +2,11 @@
  * The policy of a run behind OpenAI's API: `/v1/models`, `/v1/chat/completions`, `/v1/completions`.
  *
  * Invariants
- * - [SERVE-1] It listens on loopback, or asks for a token; what comes without it learns nothing.
+ * - [SERVE-1] It listens on loopback, or asks for a token; a request without it, or from a page of another site, learns nothing.
  * - [SERVE-2] Every failure is an error in OpenAI's form, with the parameter that is wrong.
  * - [SERVE-3] A client that leaves ends what is sampled for it.
+ * - [SERVE-4] No request keeps the others waiting while it is read: its body is bounded, and a long one becomes a prompt in a thread
+ *   of its own.
  * - An answer that is asked for as a stream comes as one; its text is there when its last token is sampled.
  */
 import { randomUUID } from 'node:crypto'
@@ -12,10 +14,19 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
 import { reasonOf } from '../../faults/reason.ts'
-import { hostToListenOn, type ListeningPlace, mayEnter, notAvailable } from '../../machine/listening.ts'
+import { limitedBody } from '../../machine/body-limit.ts'
+import {
+  hostToListenOn,
+  knockOf,
+  type ListeningPlace,
+  notAvailable,
+  type Objection,
+  objectionTo,
+} from '../../machine/listening.ts'
+import { ChatFault } from '../../policy/chat/chat-fault.ts'
+import { CheckpointFault } from '../../policy/checkpoints/checkpoint-fault.ts'
 import { EngineFault } from '../../policy/engines/engine.ts'
 import {
   type Answer,
@@ -23,21 +34,25 @@ import {
   chatLogprobs,
   completionLogprobs,
   messageOf,
-  promptOf,
+  promptOfIds,
   textOf,
+  tooLong,
   usageOf,
   type Wish,
 } from './answer.ts'
+import type { Borrowed } from './loaded-versions.ts'
 import {
   type ChatRequest,
   type CompletionRequest,
   chatSchema,
   completionSchema,
   conversationOf,
+  jsonOf,
   parseRequest,
   RequestFault,
   toolsOf,
 } from './openai-request.ts'
+import type { Words } from './prompt-encoder.ts'
 import { openServedPolicy, type ServedModel, type ServedPolicy, type ServedRun } from './served-policy.ts'
 
 /** What is served, and where. */
@@ -82,20 +97,15 @@ export async function servePolicy(options: PolicyServerOptions): Promise<PolicyS
 
 function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   const app = new Hono()
-  app.use(async (context, next) => {
-    const { host, authorization } = context.req.header()
-    if (mayEnter({ host, authorization }, place)) return next()
-    return failed(
-      new RequestFault('not_allowed', 'the API key is missing or wrong: it is the token of the server'),
+  app.use(async ({ req }, next) => {
+    const objection = objectionTo(
+      knockOf(req.method, (name) => req.header(name)),
+      place,
     )
+    return objection === undefined ? next() : failed(objections[objection])
   })
-  app.use(
-    bodyLimit({
-      maxSize: largestRequest,
-      onError: () =>
-        failed(new RequestFault('bad_request', `the body is larger than ${largestRequest} bytes`)),
-    }),
-  )
+  const tooLarge = new RequestFault('too_large', `the body is larger than ${largestRequest} bytes`)
+  app.use(limitedBody(largestRequest, () => failed(tooLarge)))
   app.get('/v1/models', async (context) =>
     context.json({ object: 'list', data: (await policy.names()).map(modelEntry) }),
   )
@@ -104,12 +114,14 @@ function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
     if (!(await policy.names()).includes(name)) throw await unknownModel(policy, name)
     return context.json(modelEntry(name))
   })
-  app.post('/v1/chat/completions', async (context) =>
-    completeChat(context, policy, parseRequest(await bodyOf(context), chatSchema)),
-  )
-  app.post('/v1/completions', async (context) =>
-    completeText(context, policy, parseRequest(await bodyOf(context), completionSchema)),
-  )
+  app.post('/v1/chat/completions', async (context) => {
+    const text = await context.req.text()
+    return completeChat({ context, policy, size: text.length }, parseRequest(jsonOf(text), chatSchema))
+  })
+  app.post('/v1/completions', async (context) => {
+    const text = await context.req.text()
+    return completeText({ context, policy, size: text.length }, parseRequest(jsonOf(text), completionSchema))
+  })
   app.notFound(({ req }) => failed(new RequestFault('unknown_path', `there is no ${req.method} ${req.path}`)))
   app.onError((error) => failed(error))
   return app
@@ -119,18 +131,42 @@ function modelEntry(id: string) {
   return { id, object: 'model', created: 0, owned_by: 'perdure' }
 }
 
-async function bodyOf(context: Context): Promise<unknown> {
-  try {
-    return await context.req.json()
-  } catch {
-    throw new RequestFault('bad_request', 'the body is no JSON')
-  }
+/** Why a request is refused before its body is read. */
+const objections: Readonly<Record<Objection, RequestFault>> = {
+  other_name: new RequestFault('forbidden', 'this server answers under its own name alone'),
+  no_token: new RequestFault('no_key', 'the API key is missing or wrong: it is the token of the server'),
+  other_site: new RequestFault('forbidden', 'pages of other sites may not ask'),
+  not_json: new RequestFault(
+    'bad_request',
+    'requests are posted with the header `Content-Type: application/json`',
+  ),
 }
 
-async function modelOf(policy: ServedPolicy, name: string): Promise<ServedModel> {
-  const model = await policy.model(name)
-  if (model === undefined) throw await unknownModel(policy, name)
-  return model
+/** A request whose body has been read. */
+interface Asked {
+  readonly context: Context
+  readonly policy: ServedPolicy
+  /** Characters of the body. */
+  readonly size: number
+}
+
+/** The model that a request names, for as long as it uses it. @throws RequestFault `unknown_model` */
+async function modelOf(policy: ServedPolicy, name: string): Promise<Borrowed<ServedModel>> {
+  try {
+    const borrowed = await policy.borrow(name)
+    if (borrowed !== undefined) return borrowed
+  } catch (error) {
+    // The run may have removed the version after it was found.
+    if (!(error instanceof CheckpointFault && error.kind === 'missing')) throw error
+  }
+  throw await unknownModel(policy, name)
+}
+
+/** @throws RequestFault where there is no room for an answer */
+async function promptOf({ context, policy, size }: Asked, model: ServedModel, words: Words) {
+  const prompt = await policy.encode(model, words, size, context.req.raw.signal)
+  if (prompt === undefined) throw tooLong(model, undefined)
+  return prompt
 }
 
 async function unknownModel(policy: ServedPolicy, name: string): Promise<RequestFault> {
@@ -144,10 +180,12 @@ async function unknownModel(policy: ServedPolicy, name: string): Promise<Request
 
 const statuses: Record<RequestFault['kind'], { readonly status: number; readonly code: string | null }> = {
   bad_request: { status: 400, code: null },
+  too_large: { status: 413, code: null },
   too_long: { status: 400, code: 'context_length_exceeded' },
   unknown_model: { status: 404, code: 'model_not_found' },
   unknown_path: { status: 404, code: null },
-  not_allowed: { status: 401, code: 'invalid_api_key' },
+  no_key: { status: 401, code: 'invalid_api_key' },
+  forbidden: { status: 403, code: null },
 }
 
 function failed(error: unknown): Response {
@@ -158,6 +196,7 @@ function failed(error: unknown): Response {
 function errorOf(error: unknown) {
   if (error instanceof EngineFault && error.kind === 'context_too_long')
     return errorOf(new RequestFault('too_long', error.message, 'messages'))
+  if (error instanceof ChatFault) return errorOf(new RequestFault('bad_request', error.message, 'messages'))
   if (error instanceof RequestFault) {
     const { status, code } = statuses[error.kind]
     return {
@@ -176,9 +215,12 @@ function wishOf(request: ChatRequest | CompletionRequest, maxTokens: number | un
   return { maxTokens, temperature: temperature ?? 1, seed: seed ?? undefined, count: n ?? 1 }
 }
 
-async function completeChat(context: Context, policy: ServedPolicy, request: ChatRequest): Promise<Response> {
-  const model = await modelOf(policy, request.model)
-  const prompt = promptOf(model, conversationOf(request), toolsOf(request))
+async function completeChat(asked: Asked, request: ChatRequest): Promise<Response> {
+  const { context, policy } = asked
+  const words = { messages: conversationOf(request), tools: toolsOf(request) }
+  using borrowed = await modelOf(policy, request.model)
+  const { model } = borrowed
+  const prompt = await promptOf(asked, model, words)
   const wish = wishOf(request, request.max_completion_tokens ?? request.max_tokens ?? undefined)
   const head = {
     id: `chatcmpl-${randomUUID()}`,
@@ -228,12 +270,10 @@ async function completeChat(context: Context, policy: ServedPolicy, request: Cha
   )
 }
 
-async function completeText(
-  context: Context,
-  policy: ServedPolicy,
-  request: CompletionRequest,
-): Promise<Response> {
-  const model = await modelOf(policy, request.model)
+async function completeText(asked: Asked, request: CompletionRequest): Promise<Response> {
+  const { context, policy } = asked
+  using borrowed = await modelOf(policy, request.model)
+  const { model } = borrowed
   const wish = wishOf(request, request.max_tokens ?? 16)
   const head = {
     id: `cmpl-${randomUUID()}`,
@@ -243,10 +283,13 @@ async function completeText(
     system_fingerprint: model.id,
   }
   const asIds = request.return_tokens_as_token_ids === true
-  const answers: Answer[] = await Promise.all(
-    promptsOf(model, request.prompt).map((prompt) =>
-      answerTo(policy, model, { prompt, wish, signal: context.req.raw.signal }),
+  const prompts = await Promise.all(
+    promptsOf(request.prompt).map((prompt) =>
+      typeof prompt === 'string' ? promptOf(asked, model, { text: prompt }) : promptOfIds(model, prompt),
     ),
+  )
+  const answers: Answer[] = await Promise.all(
+    prompts.map((prompt) => answerTo(policy, model, { prompt, wish, signal: context.req.raw.signal })),
   )
   const choices = answers
     .flatMap(({ prompt, samples }) => samples.map((sample) => ({ prompt, sample })))
@@ -268,12 +311,10 @@ async function completeText(
   return streamed(context, chunks, withUsage(request) ? { ...head, choices: [], usage } : undefined)
 }
 
-/** The prompts of a request as tokens. */
-function promptsOf({ tokenizer }: ServedModel, prompt: CompletionRequest['prompt']): readonly Int32Array[] {
-  const encoded = (one: string | readonly number[]): Int32Array =>
-    typeof one === 'string' ? tokenizer.encodePlain(one) : Int32Array.from(one)
-  if (typeof prompt === 'string') return [encoded(prompt)]
-  return prompt.every((one) => typeof one === 'number') ? [encoded(prompt)] : prompt.map(encoded)
+/** The prompts of a request, each a text or ids. */
+function promptsOf(prompt: CompletionRequest['prompt']): readonly (string | readonly number[])[] {
+  if (typeof prompt === 'string') return [prompt]
+  return prompt.every((one) => typeof one === 'number') ? [prompt] : prompt
 }
 
 function withUsage({ stream_options: options }: ChatRequest | CompletionRequest): boolean {

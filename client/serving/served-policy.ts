@@ -4,28 +4,26 @@
  * Invariants
  * - [SERVED-POLICY-1] A name stands for the checkpoint that answers: one that is broken is never sampled from, and `RUN` is the newest good
  *   version at the time of the request.
- * - Versions are loaded when they are first asked for, and a few of them are kept.
+ * - Versions are loaded when they are first asked for, and a few of them are kept (`loaded-versions.ts`).
  */
-import { join } from 'node:path'
 import { configSchema } from '../../config/schema.ts'
 import { runId } from '../../identity/identity.ts'
-import { type Chat, openChat } from '../../policy/chat/chat.ts'
-import { readCheckpointText } from '../../policy/checkpoints/checkpoint.ts'
 import { checkpointDir, latestGoodCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { createEmbeddedEngine } from '../../policy/engines/embedded.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../../policy/engines/engine.ts'
-import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import { homeAt } from '../../storage/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../session-fault.ts'
+import { type Borrowed, LoadedVersions } from './loaded-versions.ts'
+import { encodePrompt, openPromptEncoder, type PromptEncoder, type Words } from './prompt-encoder.ts'
+import { PromptThread } from './prompt-thread.ts'
 
 /** A version, ready to be sampled from. */
-export interface ServedModel {
+export interface ServedModel extends PromptEncoder {
   /** `RUN@7`. */
   readonly id: string
   readonly version: number
-  readonly chat: Chat
-  readonly tokenizer: Tokenizer
+  readonly checkpointDir: string
   /** Tokens of prompt and answer together at most. */
   readonly contextLength: number
 }
@@ -39,8 +37,19 @@ export type ServedSampling = Pick<
 export interface ServedPolicy extends AsyncDisposable {
   /** The names that can be asked for now. */
   names(): Promise<readonly string[]>
-  /** @returns undefined for a name that is none of them */
-  model(name: string): Promise<ServedModel | undefined>
+  /** The model of a name, for as long as a request uses it; undefined for a name that is none of them. */
+  borrow(name: string): Promise<Borrowed<ServedModel> | undefined>
+  /**
+   * The tokens of a prompt; undefined where it leaves no room for an answer.
+   * @param size characters of the request that it comes from
+   * @throws ChatFault `refused`
+   */
+  encode(
+    model: ServedModel,
+    words: Words,
+    size: number,
+    signal?: AbortSignal,
+  ): Promise<Int32Array | undefined>
   sample(model: ServedModel, sampling: ServedSampling, signal?: AbortSignal): Promise<SampledTokens>
 }
 
@@ -55,6 +64,8 @@ export interface ServedRun {
 
 /** Versions in memory: the newest, the one before it while its turns end, and two that are compared. */
 const versionsKept = 4
+/** A longer request becomes a prompt in a thread of its own; the worst text of this length takes some 50 ms. */
+const encodedHere = 16_384
 /** Answers that are decoded at once; more take turns. */
 const maxBatch = 64
 
@@ -80,8 +91,8 @@ export async function openServedPolicy(served: ServedRun): Promise<ServedPolicy>
 class RunPolicy implements ServedPolicy {
   readonly #served: ServedRun & { readonly checkpointsDir: string; readonly contextLength: number }
   readonly #engine: Engine
-  /** By version, the least recently used first. */
-  readonly #loaded = new Map<number, Promise<ServedModel>>()
+  readonly #loaded: LoadedVersions<ServedModel>
+  readonly #prompts = new PromptThread()
   #newest: { readonly published: number; readonly good: number } | undefined
   #requests = 0
 
@@ -91,6 +102,11 @@ class RunPolicy implements ServedPolicy {
   ) {
     this.#served = served
     this.#engine = engine
+    this.#loaded = new LoadedVersions({
+      most: versionsKept,
+      load: (version) => this.#load(version),
+      unload: (version) => engine.unload(version),
+    })
   }
 
   async names(): Promise<readonly string[]> {
@@ -98,18 +114,21 @@ class RunPolicy implements ServedPolicy {
     return [run, ...(await this.#versions()).reverse().map((version) => `${run}@${version}`)]
   }
 
-  async model(name: string): Promise<ServedModel | undefined> {
+  async borrow(name: string): Promise<Borrowed<ServedModel> | undefined> {
     const version = await this.#versionOf(name)
-    if (version === undefined) return undefined
-    const model = this.#loaded.get(version) ?? this.#load(version)
-    this.#loaded.delete(version)
-    this.#loaded.set(version, model)
-    model.catch(() => this.#loaded.delete(version))
-    for (const oldest of [...this.#loaded.keys()].slice(0, -versionsKept)) {
-      this.#loaded.delete(oldest)
-      await this.#engine.unload(oldest)
-    }
-    return model
+    return version === undefined ? undefined : this.#loaded.borrow(version)
+  }
+
+  async encode(
+    model: ServedModel,
+    words: Words,
+    size: number,
+    signal?: AbortSignal,
+  ): Promise<Int32Array | undefined> {
+    const { checkpointDir, contextLength } = model
+    const most = contextLength - 1
+    if (size <= encodedHere) return encodePrompt(model, words, most)
+    return this.#prompts.encode({ checkpointDir, words, most }, signal)
   }
 
   async sample(model: ServedModel, sampling: ServedSampling, signal?: AbortSignal): Promise<SampledTokens> {
@@ -122,6 +141,7 @@ class RunPolicy implements ServedPolicy {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#prompts[Symbol.asyncDispose]()
     await this.#engine.close()
   }
 
@@ -153,12 +173,11 @@ class RunPolicy implements ServedPolicy {
     const { run, checkpointsDir, contextLength } = this.#served
     const dir = checkpointDir(checkpointsDir, version)
     await this.#engine.load(version, dir)
-    const { tokenizer } = await readCheckpointText(dir)
     return {
+      ...(await openPromptEncoder(dir)),
       id: `${run}@${version}`,
       version,
-      chat: await openChat(dir),
-      tokenizer: Tokenizer.parse(tokenizer, join(dir, 'tokenizer.json')),
+      checkpointDir: dir,
       contextLength,
     }
   }

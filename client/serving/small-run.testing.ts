@@ -1,4 +1,4 @@
-/** A home with a run that keeps the versions 0 and 3 of a policy of a few numbers, for tests of what serves it. */
+/** A home with a run that keeps the versions 0 and 3, or others, of a policy of a few numbers, for tests of what serves it. */
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { homeAt } from '../../storage/home.ts'
 import { openStore } from '../../storage/store.ts'
 
 /** @returns the folder of the home */
-export async function homeWithRun(name: string): Promise<string> {
+export async function homeWithRun(name: string, later: readonly number[] = [3]): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'perdure-serve-'))
   const at = homeAt(home)
   const config = configSchema.parse({ policy: { contextLength: 256, threads: 1 } })
@@ -47,9 +47,10 @@ export async function homeWithRun(name: string): Promise<string> {
     seed: 1,
   })
   const content = await readCheckpoint(dir)
-  await publishCheckpoint(at.run(runId(name)).checkpointDir(3), {
-    ...content,
-    state: { ...content.state, version: 3 },
-  })
+  for (const version of later)
+    await publishCheckpoint(at.run(runId(name)).checkpointDir(version), {
+      ...content,
+      state: { ...content.state, version },
+    })
   return home
 }

@@ -12,6 +12,8 @@ export type RefusalKind =
   | 'unknown'
   /** The question is wrong: a parameter, a body. */
   | 'bad_request'
+  /** The body is larger than any order. */
+  | 'too_large'
   /** Another host, another site, no token; or orders where the page may not steer. */
   | 'forbidden'
   /** The run heard an order that it cannot follow; the message has its words. */

@@ -79,9 +79,27 @@ export class Chat {
     messages: readonly Message[],
     tools?: readonly ToolSpec[],
   ): Int32Array {
+    return this.#tokenizer.encodeParts(this.#turnParts(context, messages, tools))
+  }
+
+  /** The same; undefined where it is more than `most` tokens, which is found out without tokenizing all of a long text. */
+  encodeTurnWithin(
+    most: number,
+    context: ArrayLike<number>,
+    messages: readonly Message[],
+    tools?: readonly ToolSpec[],
+  ): Int32Array | undefined {
+    return this.#tokenizer.encodeWithin(this.#turnParts(context, messages, tools), most)
+  }
+
+  #turnParts(
+    context: ArrayLike<number>,
+    messages: readonly Message[],
+    tools: readonly ToolSpec[] | undefined,
+  ): readonly TextPart[] {
     const before =
       context.length === 0 ? 'empty' : context[context.length - 1] === this.#endToken ? 'closed' : 'cut'
-    return this.#tokenizer.encodeParts(this.#template.turnParts(messages, before, listed(tools)))
+    return this.#template.turnParts(messages, before, listed(tools))
   }
 
   /** The text of which `encodeTurn` makes tokens, for people to read. */
@@ -92,6 +110,11 @@ export class Chat {
   /** The tokens that a policy should produce for a message, the end included. */
   encodeAssistant(message: AssistantMessage): Int32Array {
     return this.#tokenizer.encodeParts(this.#template.assistantParts(message))
+  }
+
+  /** The same; undefined where it is more than `most` tokens. */
+  encodeAssistantWithin(most: number, message: AssistantMessage): Int32Array | undefined {
+    return this.#tokenizer.encodeWithin(this.#template.assistantParts(message), most)
   }
 
   /** The text of which `encodeAssistant` makes tokens. */

@@ -7,6 +7,7 @@
  * - Added tokens are atomic, and text from outside never becomes one: only trusted parts can hold them.
  * - Decoding token by token gives the same text as decoding at once; half a character waits for its rest.
  * - Caches only save work and are bounded.
+ * - [TOKENIZER-1] Where a limit is given, a text that exceeds it is refused after work in proportion to the limit, however long it is.
  */
 import { z } from 'zod'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
@@ -65,6 +66,8 @@ export class Tokenizer {
   readonly #added: ReadonlyMap<string, number>
   readonly #addedPattern: RegExp | undefined
   readonly #bytes: readonly (Uint8Array | undefined)[]
+  /** Bytes that one token of a text spells at most. */
+  readonly #longest: number
   #young = new Map<string, readonly number[]>()
   #old = new Map<string, readonly number[]>()
 
@@ -77,12 +80,15 @@ export class Tokenizer {
     const bytes: (Uint8Array | undefined)[] = []
     const utf8 = new TextEncoder()
     const ids = this.#package.model.tokens_to_ids
+    let longest = 1
     for (const [token, id] of ids) {
       if (!Number.isInteger(id) || id < 0 || id >= maxTokens)
         throw new RangeError(`token ${JSON.stringify(token)} has id ${id}, at most ${maxTokens} are possible`)
       bytes[id] = this.#added.has(token) ? utf8.encode(token) : (readSpelling(token) ?? utf8.encode(token))
+      if (!this.#added.has(token)) longest = Math.max(longest, bytes[id].length)
     }
     this.#bytes = bytes
+    this.#longest = longest
     this.vocabularySize = bytes.length
     this.missingBytes = [...byteOfCharacter]
       .filter(([character]) => !ids.has(character))
@@ -129,6 +135,11 @@ export class Tokenizer {
 
   /** Tokens of a text that is partly the template's and partly from outside, as one text. */
   encodeParts(parts: readonly TextPart[]): Int32Array {
+    return this.encodeWithin(parts, Number.POSITIVE_INFINITY) ?? new Int32Array(0)
+  }
+
+  /** The same; undefined where there are more than `most` tokens. */
+  encodeWithin(parts: readonly TextPart[], most: number): Int32Array | undefined {
     const tokens: number[] = []
     let pending = ''
     for (const { text, trusted } of parts) {
@@ -143,22 +154,35 @@ export class Tokenizer {
         if (i % 2 === 0) {
           pending += section
         } else {
-          this.#encodePending(pending, tokens)
+          if (!this.#encodePending(pending, tokens, most)) return undefined
           pending = ''
           tokens.push(this.#added.get(section) as number)
         }
       }
     }
-    this.#encodePending(pending, tokens)
-    return Int32Array.from(tokens)
+    return this.#encodePending(pending, tokens, most) ? Int32Array.from(tokens) : undefined
   }
 
-  #encodePending(text: string, into: number[]): void {
-    if (text === '') return
-    const wellFormed = text.toWellFormed()
-    const { normalizer } = this.#package
-    const normal = normalizer === null ? wellFormed : normalizer.normalize(wellFormed)
-    for (const piece of this.#split(normal)) for (const token of this.#encodePiece(piece)) into.push(token)
+  /** @returns false as soon as it is certain that there are more than `most` tokens */
+  #encodePending(text: string, into: number[], most: number): boolean {
+    if (text !== '') {
+      const wellFormed = text.toWellFormed()
+      const { normalizer } = this.#package
+      const normal = normalizer === null ? wellFormed : normalizer.normalize(wellFormed)
+      // Splitting a text and merging a long word cost seconds per megabyte, so the text is measured before.
+      if (into.length + this.#leastTokens(normal) > most) return false
+      for (const piece of this.#split(normal)) {
+        for (const token of this.#encodePiece(piece)) into.push(token)
+        if (into.length > most) return false
+      }
+    }
+    return into.length <= most
+  }
+
+  /** A lower bound of the tokens of a normalized text: its bytes, each spelled by the longest token. */
+  #leastTokens(text: string): number {
+    // Bytes without a token are left out, and any part of the text may consist of them.
+    return this.missingBytes.length > 0 ? 0 : Buffer.byteLength(text) / this.#longest
   }
 
   #encodePiece(piece: string): readonly number[] {
@@ -201,6 +225,11 @@ export class Tokenizer {
       push: (token) => decoder.decode(this.bytesOf(token), { stream: true }),
       end: () => decoder.decode(),
     }
+  }
+
+  /** Whether an id stands for a token. */
+  has(id: number): boolean {
+    return this.#bytes[id] !== undefined
   }
 
   /** UTF-8 bytes of one token, possibly part of a character. */
