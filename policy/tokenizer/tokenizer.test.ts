@@ -43,6 +43,23 @@ function withPreTokenizer(pre_tokenizer: object): string {
 }
 
 describe('Tokenizer', () => {
+  // [TOKENIZER-1]
+  test('within a limit a text has the tokens that it has without one, and beyond it none', () => {
+    fc.assert(
+      fc.property(anyText, fc.boolean(), fc.integer({ min: -1, max: 12 }), (text, trusted, most) => {
+        const all = tokenizer.encodeParts([{ text, trusted }])
+        const expected = all.length <= most ? all : undefined
+        expect(tokenizer.encodeWithin([{ text, trusted }], most)).toEqual(expected)
+      }),
+    )
+  })
+
+  // [TOKENIZER-1] At some microseconds a byte, tokenizing these would take minutes each.
+  test.each(['a', 'ab ', '\u00e9', '<|im_start'])('a hundred megabytes of %j are refused at once', (unit) => {
+    const text = unit.repeat(100_000_000 / unit.length)
+    expect(tokenizer.encodeWithin([{ text, trusted: false }], 1024)).toBeUndefined()
+  })
+
   test('decode(encode(x)) is x for any text, lone surrogates as U+FFFD', () => {
     fc.assert(
       fc.property(anyText, (text) => {
