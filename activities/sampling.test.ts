@@ -87,3 +87,10 @@ it('a turn that names its version is asked of that one alone', async () => {
   const { asked } = await sample({ version: 4 }, { ...newer, version: 4, spans: undefined as never })
   expect(asked).toMatchObject([{ version: 4, exactVersion: true }])
 })
+
+// [SAMPLING-3] The default context has 1024 tokens, of which the action may take all but one.
+it('an observation is tokenized no further than there is room for it, and ends the episode where there is none', async () => {
+  const { result, asked } = await sample({ maxTokens: 1023 }, newer)
+  expect({ result, asked }).toEqual({ result: { kind: 'context_full' }, asked: [] })
+  expect((await sample({ maxTokens: 1022 }, newer)).result).toMatchObject({ kind: 'sampled' })
+})

@@ -97,6 +97,13 @@ describe.each(formats)('a chat in the format %s', (format) => {
     )
   })
 
+  // At some microseconds a byte, tokenizing all of it would take minutes.
+  test('a turn and an action of a hundred megabytes are refused at once where there is room for a thousand tokens', () => {
+    const content = 'You open the drawer. '.repeat(5_000_000)
+    expect(chat.encodeTurnWithin(1000, [], [{ role: 'user', content }])).toBeUndefined()
+    expect(chat.encodeAssistantWithin(1000, { role: 'assistant', content })).toBeUndefined()
+  })
+
   test('any tokens are parsed without throwing', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -1, max: 400 })), (tokens) => {
