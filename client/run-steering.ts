@@ -29,11 +29,17 @@ import { SessionFault } from './session-fault.ts'
 export type { AuditEntry } from '../storage/audit.ts'
 export type { SettingsChange } from '../workflows/messages.ts'
 
+export interface OrderOptions {
+  /** Why; of a pause the run's status shows it. */
+  readonly reason?: string
+  /** The person at this machine by default. */
+  readonly by?: string
+}
+
 /** Orders to runs. All throw SessionFault `unknown_run`, `not_running`, `no_workers`, `refused`. */
 export interface RunSteering {
-  /** @param options.reason why, which the run's status shows */
-  pause(run: string, options?: { readonly reason?: string; readonly by?: string }): Promise<void>
-  continue(run: string): Promise<void>
+  pause(run: string, options?: OrderOptions): Promise<void>
+  continue(run: string, options?: OrderOptions): Promise<void>
   /** Stops after the update in progress, or without waiting for it; `resume` continues from there. */
   stop(run: string, options?: { readonly now?: boolean }): Promise<void>
   /** New values of live settings by their keys in a configuration, all or none; null takes one away. */
@@ -86,8 +92,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
     async pause(run, order = {}) {
       await steer(run, (handle) => handle.executeUpdate(pause, { args: [{ by, ...order }] }))
     },
-    async continue(run) {
-      await steer(run, (handle) => handle.executeUpdate(resume, { args: [{ by }] }))
+    async continue(run, order = {}) {
+      await steer(run, (handle) => handle.executeUpdate(resume, { args: [{ by, ...order }] }))
     },
     async stop(run, { now = false } = {}) {
       await steer(run, (handle) => handle.executeUpdate(stop, { args: [{ by, now }] }))
