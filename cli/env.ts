@@ -4,6 +4,7 @@
  * Invariants
  * - `replay` writes nothing but JSON Lines to standard output and reads no further than it has answered.
  */
+
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -19,6 +20,7 @@ import {
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
 import { codeOf } from '../faults/system-error.ts'
+import { jsonLine, shownText } from '../machine/shown-text.ts'
 import type { JsonObject, Message } from '../messages/message.ts'
 import { homeAt } from '../storage/home.ts'
 import { withTypedCommands } from './command-name.ts'
@@ -26,6 +28,7 @@ import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, portNumber, wholeNumber } from './options.ts'
+import { unfiltered } from './output.ts'
 import { Table } from './table.ts'
 import { taskAt, tasksAt } from './task-address.ts'
 import { openTerminal } from './terminal.ts'
@@ -92,7 +95,7 @@ export function envCommand(): Command {
       const opened = await openTask(task, flags)
       try {
         if (flags.web) await playOnPage(opened, flags, process.stdout)
-        else await play(opened, flags, process.stdin, process.stdout)
+        else await play(opened, flags, process.stdin, unfiltered(process.stdout))
       } catch (cause) {
         throw callFault(cause)
       } finally {
@@ -222,7 +225,7 @@ export async function replay(
 ): Promise<void> {
   async function* answers(): AsyncGenerator<string> {
     const resolve = resolverFor(task, split)
-    for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${JSON.stringify(answer)}\n`
+    for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${jsonLine(answer)}\n`
   }
   try {
     await pipeline(answers, output, { end: false })
@@ -240,7 +243,7 @@ export async function play(
   output: Writable & { readonly isTTY?: boolean },
 ): Promise<void> {
   const say = (text: string): void => {
-    output.write(`${text}\n`)
+    output.write(`${shownText(text)}\n`)
   }
   const prompt = output.isTTY === true ? '> ' : ''
   const lines = createInterface({ input, output, terminal: output.isTTY === true, prompt })

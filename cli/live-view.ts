@@ -11,6 +11,7 @@ import type { EvaluationSummary, RunPhase, RunProgress } from '../client/trainin
 import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
+import { shownLine } from '../machine/shown-text.ts'
 import { withTypedCommands } from './command-name.ts'
 import type { Pace } from './pace.ts'
 import { count, duration, inLines, runSeconds, timeOfDay } from './wording.ts'
@@ -207,8 +208,9 @@ export interface Paint {
 function paint(line: Line, { columns, colours }: Paint): string {
   let room = columns
   let painted = ''
-  for (const { text, style } of line) {
+  for (const { text: given, style } of line) {
     if (room <= 0) break
+    const text = shownLine(given)
     const fitting = text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`
     room -= fitting.length
     painted +=

@@ -4,6 +4,7 @@
  * Invariants
  * - A run that no process works on is shown from the store, with how to continue it.
  */
+
 import { Command } from 'commander'
 import { SessionFault } from '../client/session-fault.ts'
 import type { RunProgress } from '../client/training-session.ts'
@@ -14,6 +15,7 @@ import { withClient } from './command-session.ts'
 import { learningWords, nextCommands } from './final-report.ts'
 import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
 import { type ReportOptions, reporting, runName } from './options.ts'
+import { painted } from './painted.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
 import { factLines, Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -38,9 +40,11 @@ export function statusCommand(): Command {
       live === undefined
         ? recordLines(record, options.home, silence, terminal.tableColumns)
         : [
-            ...renderLive(
-              { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
-              terminal,
+            ...painted(
+              renderLive(
+                { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
+                terminal,
+              ),
             ),
             ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
           ]

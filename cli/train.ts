@@ -5,6 +5,7 @@
  * - A configuration is checked before anything starts, and a run that is done is reported without a server.
  * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to continue and ends with 130.
  */
+
 import { basename, extname, join } from 'node:path'
 import { Command } from 'commander'
 import { recordRun } from '../client/new-run.ts'
@@ -38,6 +39,7 @@ import {
   setOption,
 } from './options.ts'
 import { workWithoutOutput } from './output.ts'
+import { Painted } from './painted.ts'
 import { changeOf, findFinished, findRun, pageOf, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
@@ -168,7 +170,7 @@ export function resumeCommand(): Command {
 function reportEnd(end: RunEnd, terminal: Terminal): number {
   const { progress, directory, seconds } = end
   const text = finalReport(end, terminal.colours, terminal.tableColumns)
-  terminal.report({ ...progress, directory, seconds }, [text])
+  terminal.report({ ...progress, directory, seconds }, [new Painted(text)])
   return exitCodeOfRun(progress)
 }
 
