@@ -80,7 +80,7 @@ async function askLiveRun(
       '--now evaluates the current version over the whole suite: leave out @VERSION, --episodes and --samples',
     )
   await requireMeasurable(home, run, { suite, version })
-  const evaluation = await withClient(home, (session) => session.evaluateNow(run, suite))
+  const evaluation = await withClient(home, terminal, (session) => session.evaluateNow(run, suite))
   terminal.report({ run, evaluation }, [
     `Run ${run} plays ${evaluation} beside its training; \`perdure status ${run}\` shows the result.`,
   ])

@@ -31,7 +31,7 @@ export function promoteCommand(): Command {
     ['promote first', 'promote first 40', 'promote first --suite held_out'],
   ).action(async (run: string, version: number | undefined, options: PromoteOptions) => {
     const terminal = openTerminal(options)
-    const promotion = await withClient(options.home, (session) =>
+    const promotion = await withClient(options.home, terminal, (session) =>
       session.promote(run, { version, suite: options.suite }),
     )
     const { evaluation } = promotion

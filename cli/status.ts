@@ -18,7 +18,7 @@ import { type ReportOptions, reporting, runName } from './options.ts'
 import { painted } from './painted.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
 import { factLines, Table } from './table.ts'
-import { openTerminal } from './terminal.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
 import { duration, runSeconds } from './wording.ts'
 
 /** `perdure status RUN`. */
@@ -34,7 +34,7 @@ export function statusCommand(): Command {
     const record = await findRun(options.home, run)
     const service = record.status === 'running' ? await serviceOf(options.home) : idle
     const { live, silence = service.silence } = service.isAttended
-      ? await liveProgress(run, options.home)
+      ? await liveProgress(run, options.home, terminal)
       : { live: undefined }
     const lines =
       live === undefined
@@ -95,9 +95,10 @@ async function serviceOf(home: string): Promise<Service> {
 async function liveProgress(
   run: string,
   home: string,
+  terminal: Terminal,
 ): Promise<{ live?: { progress: RunProgress; uiUrl: string | undefined }; silence?: string }> {
   try {
-    return await withClient(home, async (session) => ({
+    return await withClient(home, terminal, async (session) => ({
       live: { progress: await session.progress(run), uiUrl: session.uiUrl },
     }))
   } catch (error) {

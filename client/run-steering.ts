@@ -11,6 +11,7 @@ import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/clie
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
+import { TemporalFault } from '../temporal/server/fault.ts'
 import { answerDeadlineMs } from '../temporal/server-calls.ts'
 import {
   changeSettings,
@@ -57,7 +58,7 @@ export interface RunSteering {
 const askedAgainAfterMs = 200
 
 export function createRunSteering(parts: SessionParts): RunSteering {
-  const { client, store, handleOf, known, describe, goodVersion, by } = parts
+  const { client, store, server, handleOf, known, describe, goodVersion, by } = parts
 
   /** Sends a message that the run must answer. */
   async function steer<T>(
@@ -83,6 +84,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
         return steer(run, send, until)
       }
       if (!isDeadline(error)) throw error
+      const silence = server.silence()
+      if (silence !== undefined) throw new TemporalFault('unreachable', `${silence}.`, { cause: error })
       const message = `no worker answers for run ${run}; start one with \`perdure resume ${run}\` or \`perdure worker\``
       throw new SessionFault('no_workers', message, { cause: error })
     }
