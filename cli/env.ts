@@ -19,6 +19,7 @@ import {
 } from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
+import { openWatched } from '../envs/watched-task.ts'
 import { codeOf } from '../faults/system-error.ts'
 import { jsonLine, shownText } from '../machine/shown-text.ts'
 import type { JsonObject, Message } from '../messages/message.ts'
@@ -147,6 +148,10 @@ function jsonObject(text: string): JsonObject {
   throw new InvalidArgumentError('Use a JSON object, e.g. {"showAdmissible":true}.')
 }
 
+function warn(sentence: string): void {
+  process.stderr.write(`warning: ${sentence}\n`)
+}
+
 async function openTask(
   address: string,
   { data, settings, home }: TaskFlags,
@@ -156,8 +161,8 @@ async function openTask(
   try {
     const folder = homeAt(home).environmentsDir
     const filled = settings === undefined ? undefined : withSecrets(settings, '--settings')
-    const task = await definition.open({ dataDir: data, settings: filled, folder, unlimited })
-    for (const warning of task.warnings ?? []) process.stderr.write(`warning: ${warning}\n`)
+    const task = await openWatched(definition, { dataDir: data, settings: filled, folder, unlimited }, warn)
+    for (const warning of task.warnings ?? []) warn(warning)
     return task
   } catch (cause) {
     throw callFault(cause)
@@ -191,7 +196,7 @@ interface TaskRow {
 
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
   const { name, summary, turnLimit, reward, replayable, source, licence } = definition
-  const task = await definition.open({})
+  const task = await openWatched(definition, {}, warn)
   const splits = task.splits.map((split) => ({
     name: split.name,
     size: Number.isFinite(split.size) ? split.size : null,

@@ -109,14 +109,16 @@ Examples:
       })
       const terminal = openTerminal(options)
       const rates = ratesOf(options)
+      const report = (sentence: string) => terminal.say(sentence)
+      const surroundings = { home: options.home, officialData: options.data, report }
       if (options.dryRun) {
-        await dryRun(config, terminal, { home: options.home, officialData: options.data, rates })
+        await dryRun(config, terminal, { ...surroundings, rates })
         return
       }
       workWithoutOutput()
       const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
       await refuseTaken(options.home, run)
-      const checked = await checkRun(config, { home: options.home, officialData: options.data })
+      const checked = await checkRun(config, surroundings)
       for (const notice of checked.notices) terminal.say(notice)
       await follow(run, options, terminal, {
         begin: (session) => session.start(run, checked.config),
