@@ -13,7 +13,7 @@ import { isWritable } from '../storage/read-only.ts'
 import { TemporalFault } from '../temporal/server/fault.ts'
 import { withClient } from './command-session.ts'
 import { learningWords, nextCommands } from './final-report.ts'
-import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
+import { bySuite, findingWords, renderLive } from './live-view.ts'
 import { type ReportOptions, reporting, runName } from './options.ts'
 import { painted } from './painted.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
@@ -136,9 +136,7 @@ function recordLines(
     ...promotedRows(record),
     ...[...bySuite(record.evaluations)].map(([suite, evaluations]): [string, string] => [
       suite,
-      evaluations
-        .map(({ version, success, n, interval }) => `v${version} ${shareWithInterval(success, n, interval)}`)
-        .join(' → '),
+      evaluations.map((evaluation) => `v${evaluation.version} ${findingWords(evaluation)}`).join(' → '),
     ]),
     ...(record.failedEvaluations ?? []).map(({ suite, version, reason }): [string, string] => [
       suite,
@@ -158,10 +156,7 @@ function recordLines(
 function promotedRows({ promoted }: RunRecord): readonly [string, string][] {
   if (promoted === undefined) return []
   const { version, evaluation, by } = promoted
-  const evidence =
-    evaluation === undefined
-      ? ''
-      : `, ${evaluation.suite} ${shareWithInterval(evaluation.success, evaluation.n)}`
+  const evidence = evaluation === undefined ? '' : `, ${evaluation.suite} ${findingWords(evaluation)}`
   return [['promoted', `v${version}${evidence}, by ${by}`]]
 }
 
@@ -169,9 +164,7 @@ function promotedRows({ promoted }: RunRecord): readonly [string, string][] {
 function runsTable(records: readonly RunRecord[]): Table {
   const lastOf = ({ evaluations }: RunRecord): string => {
     const last = evaluations.at(-1)
-    return last === undefined
-      ? ''
-      : `${last.suite} v${last.version} ${shareWithInterval(last.success, last.n)}`
+    return last === undefined ? '' : `${last.suite} v${last.version} ${findingWords(last)}`
   }
   return new Table({
     head: ['run', 'status', 'started', 'updates', 'version', 'last evaluation'],

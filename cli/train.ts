@@ -8,6 +8,7 @@
 
 import { basename, extname, join } from 'node:path'
 import { Command } from 'commander'
+import { compareFirstToLast } from '../client/comparison.ts'
 import { recordRun } from '../client/new-run.ts'
 import { checkRun } from '../client/task-check.ts'
 import type { RunProgress, TrainingSession } from '../client/training-session.ts'
@@ -19,6 +20,7 @@ import { runId, runNameAt } from '../identity/identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { packageRoot } from '../machine/package-root.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
 import { CallFault, exitCodes } from './failure.ts'
@@ -184,7 +186,16 @@ async function reportFinished(
 ): Promise<number> {
   const { directory, ...span } = await findRun(home, run)
   const seconds = runSeconds(span, Date.now())
-  return reportEnd({ progress, seconds, directory, uiUrl: undefined, home: homeToName(home) }, terminal)
+  const course = await courseOf(home, run)
+  return reportEnd(
+    { progress, course, seconds, directory, uiUrl: undefined, home: homeToName(home) },
+    terminal,
+  )
+}
+
+async function courseOf(home: string, run: string): Promise<RunEnd['course']> {
+  await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
+  return await compareFirstToLast(store, runId(run))
 }
 
 /** The home as the commands that are shown name it: the default one goes without saying. */
@@ -209,6 +220,7 @@ async function follow(
   const directory = homeAt(options.home).run(runId(run)).dir
   const home = homeToName(options.home)
   let watched: WatchResult = { ended: false, progress: undefined }
+  let course: RunEnd['course']
   let isKnown = keep === undefined
   let uiUrl: string | undefined
   let servedAt: string | undefined
@@ -218,7 +230,10 @@ async function follow(
     const seconds = runSeconds(span, Date.now())
     const { progress } = watched
     if (watched.ended)
-      return reportEnd({ progress: watched.progress, seconds, directory, uiUrl: servedAt, home }, terminal)
+      return reportEnd(
+        { progress: watched.progress, course, seconds, directory, uiUrl: servedAt, home },
+        terminal,
+      )
     terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
       isKnown
         ? `Run ${run} is interrupted and resumable. ${nextSteps(run, home)}`
@@ -259,7 +274,10 @@ async function follow(
   }
   if (!isKnown) await keep?.()
   isKnown = true
-  if (watched.ended) span = await findRun(options.home, run)
+  if (watched.ended) {
+    span = await findRun(options.home, run)
+    course = await courseOf(options.home, run)
+  }
   servedAt = await stillServed(options.home, uiUrl)
   process.exitCode = conclude()
 }
