@@ -14,6 +14,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Adviser, Environment, InstanceId } from '../envs/environment.ts'
 import { seedOf, uniforms } from '../identity/identity.ts'
 import type { AssistantMessage } from '../messages/message.ts'
+import { spoken } from '../messages/spoken-action.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import { grownContext } from '../policy/chat/grown-context.ts'
 import type { Engine } from '../policy/engines/engine.ts'
@@ -23,7 +24,6 @@ import {
   demonstrate,
   demonstratedAt,
 } from './demonstrations.ts'
-import { createLeftOut, type LeftOut } from './left-out.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** Episodes in progress at once, so that the engine computes their turns together. */
@@ -44,8 +44,6 @@ export interface CorrectedPolicy {
  * Plays an episode at each place, the policy and the expert in turns that are drawn.
  * @param onProgress called after each episode
  * @param signal ends it between two turns
- * @param leftOut instances that fail
- * @throws EnvironmentFault `none_playable`
  */
 export async function collectCorrections(
   run: OpenRun,
@@ -53,20 +51,17 @@ export async function collectCorrections(
   policy: CorrectedPolicy,
   onProgress: (done: number) => void,
   signal: AbortSignal,
-  leftOut: LeftOut = createLeftOut('corrections'),
 ): Promise<readonly DemonstratedEpisode[]> {
   const episodes: (DemonstratedEpisode | undefined)[] = places.map(() => undefined)
   const waiting = places.entries()
   let done = 0
   async function playOn(): Promise<void> {
     for (const [at, place] of waiting) {
-      const played = await leftOut.playing(() => correct(run, place, policy, signal))
-      episodes[at] = played?.result
+      episodes[at] = await correct(run, place, policy, signal)
       onProgress(++done)
     }
   }
   await Promise.all(Array.from({ length: correctedAtOnce }, playOn))
-  leftOut.requireOne()
   return episodes.filter((episode) => episode !== undefined)
 }
 
@@ -78,7 +73,7 @@ async function correct(
 ): Promise<DemonstratedEpisode | undefined> {
   signal.throwIfAborted()
   const found = await demonstratedAt(run, place)
-  const adviser = found?.task.advise?.(found.instance)
+  const adviser = found?.task.advise?.()
   if (found === undefined || adviser === undefined) return await demonstrate(run, place)
   const { config } = run
   const environment = await found.task.create()
@@ -122,10 +117,10 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
   const borders: number[] = []
   let context = new Int32Array(0)
   let seen = await environment.reset(instance)
-  await adviser.see(seen)
+  adviser.see(seen)
   for (let done = false; !done && steps.length < turnLimit; ) {
     signal.throwIfAborted()
-    const advice = await adviser.advise()
+    const advice = adviser.advise()
     if (advice === undefined) return steps
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
@@ -140,8 +135,8 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     steps.push({ messages, action, mistake })
     borders.push(prompt.length)
     context = grownContext(prompt, policy.chat.encodeAssistant(action))
-    const after = await environment.step(action)
-    await adviser.see(after, action)
+    const after = await environment.step(spoken(action))
+    adviser.see(after, action)
     seen = after
     done = after.done
   }

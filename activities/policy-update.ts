@@ -24,7 +24,6 @@ import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
-import { checkOffer } from '../policy/trainer/losses.ts'
 import {
   type LossChoice,
   type Trainer,
@@ -187,7 +186,7 @@ async function hindsightOf(
     const index = indices.get(name)
     return index === undefined ? undefined : (await opened.task(index)).task
   }
-  return (lost) => examplesOf(lost, { most, chat, taskOf, report: log })
+  return (lost) => examplesOf(lost, { most, chat, taskOf })
 }
 
 /** The trainer's part, where there is something to learn from. */
@@ -198,19 +197,14 @@ async function train(
   { trainerOf, onProgress, signal, log }: UpdateTools,
 ): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
-  const losses = await lossChoices(config)
-  const trainer = trainerOf(config.policy)
-  if (batch === null) {
-    // A run that never has anything to learn from would otherwise end as done with a trainer that cannot be started.
-    await checkOffer(losses, trainer)
-    return noUpdate
-  }
+  if (batch === null) return noUpdate
   const batchFile = directory.batchFile(request.step)
   await writeUpdateBatch(batchFile, batch)
+  const losses = await lossChoices(config)
   const version = request.version + 1
   const toCheckpointDir = directory.checkpointDir(version)
   try {
-    return await trainer.update(
+    return await trainerOf(config.policy).update(
       {
         ...learningOf(config, request, { warmStarted: referenceDir(config, directory), losses }),
         batchFile,

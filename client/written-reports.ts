@@ -41,15 +41,7 @@ const reportSchema = z.object({
       status: z.string(),
       machine: z.string().optional(),
       cost: costSchema.optional(),
-      curve: z.array(
-        z.object({
-          suite: z.string(),
-          version: amount,
-          success: share,
-          n: amount,
-          planned: amount.optional(),
-        }),
-      ),
+      curve: z.array(z.object({ suite: z.string(), version: amount, success: share, n: amount })),
     }),
   ),
   outcomes: outcomesSchema,

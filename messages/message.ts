@@ -40,7 +40,10 @@ export interface UserMessage {
 }
 export interface AssistantMessage {
   readonly role: 'assistant'
+  /** Everything that was written outside of calls. */
   readonly content: string
+  /** The content without the thoughts in it, where it has some. */
+  readonly said?: string
   readonly tool_calls?: readonly ToolCall[]
 }
 /** The answer to a tool call. */

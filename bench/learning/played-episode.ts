@@ -13,6 +13,7 @@ import { instanceOrder } from '../../learning/instance-order.ts'
 import type { Outcome } from '../../learning/outcome.ts'
 import { finalReward } from '../../learning/reward.ts'
 import type { Message } from '../../messages/message.ts'
+import { spoken } from '../../messages/spoken-action.ts'
 import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
@@ -81,7 +82,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     actions.push(message)
     borders.push(before.length)
     context = grownContext(before, sampled.tokens)
-    const step = answerToUnreadable(problems) ?? (await environment.step(message))
+    const step = answerToUnreadable(problems) ?? (await environment.step(spoken(message)))
     const invalid = step.invalid === true
     turns.push({ prompt, sampled, invalid, problems: problems.length, paid: step.reward, state })
     messages = step.messages

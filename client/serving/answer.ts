@@ -5,6 +5,7 @@
  * - [SERVED-ANSWER-1] A prompt is sampled from as it is: one that is empty, holds an id that is no token, or leaves no room is
  *   refused.
  * - [SERVED-ANSWER-2] The same request with a seed gives the same answer.
+ * - [SERVED-ANSWER-3] No part of an answer is left out: calls are given where the whole answer can be read, else all of it is content.
  * - Log-probabilities are those at the asked temperature; at 0, those at 1.
  */
 import { randomInt, randomUUID } from 'node:crypto'
@@ -95,14 +96,17 @@ function answerSeed(seed: number, index: number): number {
   return high === 0 ? seedOf(seed, index) : seedOf(seed, index, high)
 }
 
-/** What the policy said, and why it stopped. */
-export function messageOf({ chat }: ServedModel, { tokens, finish }: SampledTokens) {
-  const { message } = chat.parseAction(tokens)
-  const calls = callsOf(message)
+/** What the policy said, and why it stopped. An answer that cannot be read as a whole is text. */
+export function messageOf(model: ServedModel, sampled: SampledTokens) {
+  const { finish, tokens } = sampled
+  const { message, problems } = model.chat.parseAction(tokens)
+  const isRead = problems.length === 0
+  const calls = isRead ? callsOf(message) : []
+  const content = isRead ? message.content : textOf(model, sampled)
   return {
     message: {
       role: 'assistant' as const,
-      content: message.content === '' && calls.length > 0 ? null : message.content,
+      content: content === '' && calls.length > 0 ? null : content,
       refusal: null,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },

@@ -37,16 +37,13 @@ export interface RunRow {
 
 export interface SuiteRow {
   readonly suite: string
-  /** Null where every evaluation is incomplete. */
-  readonly best: SuiteFinding | null
+  readonly best: SuiteFinding
   readonly latest: SuiteFinding
 }
 
 export interface SuiteFinding {
   readonly version: number
-  /** Episodes that ended with a reward, and those that were to be played. */
   readonly n: number
-  readonly planned: number
   /** Share that succeeded, with its 95 % interval. */
   readonly success: Estimate
 }

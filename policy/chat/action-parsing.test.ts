@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ActionProblemKind, actionProblem, parseActionText } from './action-parsing.ts'
+import { parseActionText } from './action-parsing.ts'
+import { type ActionProblemKind, actionProblem } from './action-problem.ts'
 
 const go = '<tool_call>{"name": "go", "arguments": {"to": "bed 1"}}</tool_call>'
 const goCall = { name: 'go', arguments: { to: 'bed 1' } }
@@ -11,7 +12,7 @@ function kindsOf(text: string): ActionProblemKind[] {
 
 describe('parseActionText', () => {
   test('takes content and calls apart', () => {
-    const second = '<tool_call>\n{"name":"look"}\n</tool_call>'
+    const second = '<tool_call>\n{"name":"look","arguments":{}}\n</tool_call>'
     expect(parseActionText(`I go.\n${go}\n${second}`, '\n')).toEqual({
       message: {
         role: 'assistant',
@@ -38,7 +39,8 @@ describe('parseActionText', () => {
 
   test.each<[string, string, ActionProblemKind[]]>([
     ['no JSON', '<tool_call>go to bed</tool_call>', ['not_json']],
-    ['an array', '<tool_call>[{"name":"go"}]</tool_call>', ['not_json']],
+    ['an empty list', '<tool_call>[]</tool_call>', ['not_json']],
+    ['a list of no objects', '<tool_call>[1, "go"]</tool_call>', ['not_json', 'not_json']],
     ['a missing brace', '<tool_call>{"name":"go","arguments":{}</tool_call>', ['not_json']],
     ['brackets that do not match', '<tool_call>{"name":"go"]</tool_call>', ['not_json']],
     ['single quotes', "<tool_call>{'name':'go'}</tool_call>", ['not_json']],
@@ -52,6 +54,25 @@ describe('parseActionText', () => {
     ['no name', '<tool_call>{"arguments":{}}</tool_call>', ['no_name']],
     ['an empty name', '<tool_call>{"name":""}</tool_call>', ['no_name']],
     ['an inherited name', '<tool_call>{"constructor":1}</tool_call>', ['no_name']],
+    ['no arguments', '<tool_call>{"name":"a"}</tool_call>', ['no_arguments']],
+    [
+      'arguments as Llama names them',
+      '<tool_call>{"name":"a","parameters":{}}</tool_call>',
+      ['misnamed_arguments'],
+    ],
+    ['arguments under a short name', '<tool_call>{"name":"a","args":{}}</tool_call>', ['misnamed_arguments']],
+    ['one key more', '<tool_call>{"name":"a","arguments":{},"why":"x"}</tool_call>', ['unknown_key']],
+    [
+      'a type that is none',
+      '<tool_call>{"type":"tool","name":"a","arguments":{}}</tool_call>',
+      ['unknown_key'],
+    ],
+    ['a key twice', '<tool_call>{"name":"a","name":"b","arguments":{}}</tool_call>', ['repeated_key']],
+    [
+      'an argument twice',
+      '<tool_call>{"name":"a","arguments":{"x":[{"y":1,"\\u0079":2}]}}</tool_call>',
+      ['repeated_key'],
+    ],
     ['arguments as text', '<tool_call>{"name":"a","arguments":"{}"}</tool_call>', ['arguments_not_object']],
     ['arguments as list', '<tool_call>{"name":"a","arguments":[]}</tool_call>', ['arguments_not_object']],
     [
@@ -81,9 +102,22 @@ describe('parseActionText', () => {
     expect(problems.map(({ kind }) => kind)).toEqual(['not_json'])
   })
 
-  test('of a key given twice the last counts, as JSON has it', () => {
-    const text = '<tool_call>{"name":"a","name":"b","arguments":{}}</tool_call>'
-    expect(parseActionText(text, '').message.tool_calls).toEqual([{ name: 'b', arguments: {} }])
+  // [READING-1]
+  test('what is no call stays in the content, and calls beside it are taken or told of', () => {
+    const text = `I go.\n<tool_call>{"name": "go", "to": 1}</tool_call>\n${go}`
+    expect(parseActionText(text, '\n')).toEqual({
+      message: {
+        role: 'assistant',
+        content: 'I go.\n<tool_call>{"name": "go", "to": 1}</tool_call>',
+        tool_calls: [goCall],
+      },
+      problems: [actionProblem('unknown_key')],
+    })
+    const list = `<tool_call>[{"name":"go","arguments":{}},{"name":"go"}]</tool_call>`
+    expect(parseActionText(list, '')).toEqual({
+      message: { role: 'assistant', content: list },
+      problems: [actionProblem('no_arguments')],
+    })
   })
 
   test('never throws, whatever the text', () => {
@@ -143,6 +177,62 @@ describe('parseActionText', () => {
     }
     // Sixteen times the text; a quadratic parser would need 256 times as long. 5 ms absorb the clock's noise.
     expect(time(128_000)).toBeLessThan(64 * time(8_000) + 5)
+  })
+})
+
+describe('a thought', () => {
+  const draft = '<tool_call>{"name": "buy", "arguments": {"n": 9}}</tool_call>'
+
+  // [READING-2] [READING-3]
+  test.each([
+    ['before the action', `<think>${draft} or not</think>\n${go}`, `<think>${draft} or not</think>`, ''],
+    [
+      'with tags of its own',
+      `<think>a <think> b ${draft}</think>\n${go}`,
+      `<think>a <think> b ${draft}</think>`,
+      '',
+    ],
+    ['beside words', `<think>${draft}</think>\nI go.\n${go}`, `<think>${draft}</think>\nI go.`, 'I go.'],
+    [
+      'of several',
+      `<think>a</think>${go}<thinking>${draft}</thinking>`,
+      `<think>a</think><thinking>${draft}</thinking>`,
+      '',
+    ],
+    ['without a beginning', `I could ${draft}</think>\n${go}`, `I could ${draft}</think>`, ''],
+    [
+      'with a call that has no end',
+      `<think><tool_call>{"name": </think>\n${go}`,
+      '<think><tool_call>{"name": </think>',
+      '',
+    ],
+  ])('%s calls nothing, and stays in the content', (_, text, content, said) => {
+    expect(parseActionText(text, '\n')).toEqual({
+      message: { role: 'assistant', content, said, tool_calls: [goCall] },
+      problems: [],
+    })
+  })
+
+  // [READING-2]
+  test.each([
+    ['that does not end', `<think>maybe ${draft} or`, ['unclosed_thought']],
+    [
+      'that begins within a call that is wrong',
+      `<tool_call>{go <think></tool_call>${draft}`,
+      ['not_json', 'unclosed_thought'],
+    ],
+    ['that ends behind the only call', `I could ${draft}</think> or not`, ['unopened_thought']],
+    ['that a second one does not close', `<think>a</think><reasoning>${draft}</think>`, ['unclosed_thought']],
+  ])('%s is a problem, and calls nothing', (_, text, kinds) => {
+    const { message, problems } = parseActionText(text, '\n')
+    expect(problems.map(({ kind }) => kind)).toEqual(kinds)
+    expect(message).toEqual({ role: 'assistant', content: text, said: expect.any(String) })
+  })
+
+  test('is none within the arguments of a call', () => {
+    const call = { name: 'say', arguments: { text: '<think> </think> [THINK]' } }
+    const text = `<tool_call>${JSON.stringify(call)}</tool_call>`
+    expect(parseActionText(text, '').message).toEqual({ role: 'assistant', content: '', tool_calls: [call] })
   })
 })
 

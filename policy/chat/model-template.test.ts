@@ -140,6 +140,71 @@ it('calls that a template has one at a time are refused by a message that says s
   expect(() => chat.encodeAssistant(looks('lamp', 'shelf'))).toThrow('make one call at a time')
 })
 
+describe('a template whose prompt opens a thought', () => {
+  const draft = '<tool_call>{"name": "look", "arguments": {"at": "door"}}</tool_call>'
+  const opening = publishedTemplates.hermes.replace(
+    `{{- '<|im_start|>assistant\\n' }}`,
+    `{{- '<|im_start|>assistant\\n<think>\\n' }}`,
+  )
+  // As Qwen3's newer models write an action: with its thought, even where that is empty.
+  const whole = opening.replace(
+    `{{- '<|im_start|>' + message.role + '\\n' + said }}`,
+    `{{- '<|im_start|>' + message.role + '\\n' }}{%- if message.role == 'assistant' %}{{- '<think>\\n' + (message.reasoning_content or '') + '\\n</think>\\n\\n' }}{%- endif %}{{- said }}`,
+  )
+
+  // [READING-2] [MODEL-TEMPLATE-4]
+  it.each([
+    ['with the thought of an action', whole],
+    ['without it', opening],
+  ])('and that renders an action %s is read from within the thought', async (_, template) => {
+    const chat = await open(template)
+    expect(chat.renderTurn('empty', [{ role: 'user', content: 'Hi' }]).endsWith('<think>\n')).toBe(true)
+    const message = looks('shelf')
+    const rendered = chat.renderAssistant(message)
+    expect(rendered).toMatch(/^\n<\/think>\n\n<tool_call>/)
+    expect(chat.parseAction(rendered)).toEqual({ message, problems: [] })
+    expect(chat.parseAction(chat.encodeAssistant(message))).toEqual({ message, problems: [] })
+    const thought = `Is it there? ${draft}\n</think>`
+    expect(chat.parseAction(`${thought}\n${rendered.split('\n\n')[1]}`)).toMatchObject({
+      message: { content: thought, said: '', tool_calls: message.tool_calls },
+      problems: [],
+    })
+    expect(chat.parseAction(draft)).toMatchObject({
+      message: { content: draft, said: '' },
+      problems: [{ kind: 'unclosed_thought' }],
+    })
+    expect(chat.parseAction(draft).message.tool_calls).toBeUndefined()
+  })
+
+  it('is read by marks that are its own', async () => {
+    const chat = await open(whole.replaceAll('think>', 'cot>'))
+    expect(chat.parseAction(draft).message.tool_calls).toBeUndefined()
+    expect(chat.parseAction(`a <cot> ${draft}</cot>${draft}`).message.tool_calls).toHaveLength(1)
+    const marks = publishedTemplates.hermes.replace(
+      `+ said }}`,
+      `+ ('«' + message.thinking + '»' if message.thinking else '') + said }}`,
+    )
+    const other = await open(marks)
+    expect(other.parseAction(`«${draft}»${draft}`).message.tool_calls).toHaveLength(1)
+    expect(other.parseAction(`«${draft}`).message.tool_calls).toBeUndefined()
+  })
+})
+
+it('marks of thoughts that are special tokens may be written by an agent', async () => {
+  const special = [...added, ...['[THINK]', '[/THINK]'].map((content) => ({ content, special: true }))]
+  const json = trainTokenizer(['a lamp'], { vocabularySize: 300, addedTokens: special })
+  const given = Tokenizer.parse(json)
+  const modelChat = { template: publishedTemplates.hermes, tokens: {}, ends: [] }
+  const chat = await createChat({ chat: 'jinja', modelChat }, given)
+  const text = '[THINK]a lamp?[/THINK]I look.'
+  expect(chat.parseAction(given.encode(text))).toEqual({
+    message: { role: 'assistant', content: text, said: 'I look.' },
+    problems: [],
+  })
+  expect(chat.encodeAssistant({ role: 'assistant', content: text }).slice(0, -1)).toEqual(given.encode(text))
+  expect(chat.encodeTurn([], [{ role: 'user', content: text }])).not.toContain(given.addedToken('[THINK]'))
+})
+
 const added = ['<|im_start|>', '<|im_end|>'].map((content) => ({ content, special: true }))
 const tokenizer = Tokenizer.parse(trainTokenizer(['a lamp'], { vocabularySize: 300, addedTokens: added }))
 const open = (template: string) =>

@@ -8,6 +8,7 @@
  * - [MODEL-TEMPLATE-1] Where a template is append-only, the appended tokens of a conversation are those of transformers' rendering of the whole.
  * - [MODEL-TEMPLATE-2] Where it is not, a note names the first difference, and the tokens that were sampled and appended stay.
  * - [MODEL-TEMPLATE-3] What a template cannot say (tools, calls, a system message, two messages in a row) is said within what it can.
+ * - [MODEL-TEMPLATE-4] Where the prompt for an action opens a thought, an action that is rendered ends it before it says anything.
  */
 import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
@@ -18,7 +19,7 @@ import { type GivenToken, OutsideText } from './outside-text.ts'
 import { type ChatTemplate, type ContextEnd, own } from './template.ts'
 import { differencesOf } from './template-differences.ts'
 import { TemplateRendering } from './template-rendering.ts'
-import { commonLength, probeWord, type TemplateTraits, traitsOf } from './template-traits.ts'
+import { probeWord, promptLength, type TemplateTraits, traitsOf } from './template-traits.ts'
 
 /** @throws CheckpointFault `foreign` for a template that cannot be used with this tokenizer */
 export function modelTemplate(
@@ -31,20 +32,28 @@ export function modelTemplate(
   )
   const endTexts = ends.map(({ content }) => content)
   const traits = traitsOf({ rendering, added, ends: endTexts })
-  const template = new ModelTemplate(rendering, traits, new OutsideText(added))
-  const { end, lead, syntax } = traits
+  const { end, lead, syntax, thoughts } = traits
+  const thoughtMarks = thoughts.marks.flatMap(({ opening, closing }) => [opening, closing])
+  // Some tokenizers have the marks of thoughts among their special tokens; an agent may write them.
+  const sayable = added.map((token) =>
+    thoughtMarks.includes(token.content) ? { ...token, special: false } : token,
+  )
+  const template = new ModelTemplate(rendering, traits, new OutsideText(sayable))
   const marks = new Set(syntax.marks)
   return {
     end,
     otherEnds: endTexts.filter((text) => text !== end),
     controls: [
       end,
-      ...added
+      ...sayable
         .filter(({ content, special }) => special && content !== end && !marks.has(content))
         .map(({ content }) => content),
     ],
     notes: [...notesOf(traits), ...differencesOf(template, rendering)],
-    parse: (text) => syntax.parse(text.startsWith(lead) ? text.slice(lead.length) : text),
+    parse: (text) =>
+      text.startsWith(lead)
+        ? syntax.parse(text.slice(lead.length), { marks: thoughts.marks })
+        : syntax.parse(text, thoughts),
     turnParts: (messages, before, tools) => template.turnParts(messages, before, tools),
     assistantParts: (message) => template.assistantParts(message),
   }
@@ -101,12 +110,12 @@ class ModelTemplate {
 
   /** @throws ChatFault `refused` */
   assistantParts(message: AssistantMessage): TextPart[] {
+    const { end, endOfThought, thoughts } = this.#traits
     const before = this.#render([asked], { prompt: true })
     const whole = this.#render([asked, this.#said(message)], { prompt: false })
-    const rest = whole.slice(commonLength(before, whole))
-    const { end } = this.#traits
+    const rest = whole.slice(promptLength(before, whole, thoughts.open))
     const at = rest.indexOf(end)
-    return this.#outside.parts(at === -1 ? rest + end : rest.slice(0, at + end.length))
+    return this.#outside.parts(endOfThought + (at === -1 ? rest + end : rest.slice(0, at + end.length)))
   }
 
   /** The messages as they can be given to the template, for a whole conversation as transformers would have it. */

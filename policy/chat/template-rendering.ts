@@ -39,6 +39,8 @@ export interface RenderingOptions {
   readonly prompt: boolean
   /** How arguments of calls are given to the template; some want them as JSON text. */
   readonly argumentsAs: 'object' | 'text'
+  /** What the agent thought before it spoke, where a template has a place for that. */
+  readonly thought?: string
 }
 
 export class TemplateRendering {
@@ -64,11 +66,17 @@ export class TemplateRendering {
   }
 
   /** @throws ChatFault `refused` */
-  render(messages: readonly Message[], { tools, prompt, argumentsAs }: RenderingOptions): string {
+  render(messages: readonly Message[], { tools, prompt, argumentsAs, thought }: RenderingOptions): string {
     try {
       return this.#template.render({
         ...this.#tokens,
-        messages: messages.map((message, at) => given(message, argumentsAs, answersBefore(messages, at))),
+        messages: messages.map((message, at) => ({
+          ...given(message, argumentsAs, answersBefore(messages, at)),
+          // Both names are in use; transformers gives templates both.
+          ...(thought === undefined || message.role !== 'assistant'
+            ? {}
+            : { reasoning_content: thought, thinking: thought }),
+        })),
         tools: tools ?? null,
         documents: null,
         add_generation_prompt: prompt,

@@ -11,6 +11,7 @@ import { type CallSyntax, hermesSyntax, syntaxOf } from './call-syntax.ts'
 import { ChatFault } from './chat-fault.ts'
 import type { GivenToken } from './outside-text.ts'
 import type { RenderingOptions, TemplateRendering } from './template-rendering.ts'
+import { marksWith, openThought, type ThoughtMarks, type ThoughtReading } from './thoughts.ts'
 
 export interface TemplateTraits {
   /** The token after an action. */
@@ -18,6 +19,10 @@ export interface TemplateTraits {
   /** What the template puts before what an agent says, after the prompt for it. */
   readonly lead: string
   readonly argumentsAs: RenderingOptions['argumentsAs']
+  /** How thoughts are marked, and the thought that the prompt for an action opens. */
+  readonly thoughts: ThoughtReading
+  /** What ends that thought before an action that a template writes without one. */
+  readonly endOfThought: string
   /** How calls are written: the template's way, or Hermes' where `calls` is false. */
   readonly syntax: CallSyntax
   /** A system message first, and one later. */
@@ -69,7 +74,10 @@ export function traitsOf(probed: Probed): TemplateTraits {
   )
   const options = { prompt: false, argumentsAs: argumentsAs ?? 'object' } as const
   const whole = ofConversation(() => rendering.render([user, said], options))
-  const syntax = argumentsAs === undefined ? undefined : readableSyntax(probed, options)
+  const prompt = rendering.render([user], { ...options, prompt: true })
+  const thoughts = thoughtsOf(rendering, prompt, options)
+  const syntax =
+    argumentsAs === undefined ? undefined : readableSyntax(probed, options, prompt, thoughts.open)
   const can = (messages: readonly Message[], word: string) => contains(rendering, messages, word, options)
   const acted = syntax === undefined ? said : calling
   const end = endAfter(whole, added, ends)
@@ -78,10 +86,15 @@ export function traitsOf(probed: Probed): TemplateTraits {
       'foreign',
       'its chat template ends an action with no token of the tokenizer, so that it could not be told where one ends',
     )
-  const asked = commonLength(rendering.render([user], { ...options, prompt: true }), whole)
+  const asked = promptLength(prompt, whole, thoughts.open)
+  const before = whole.slice(asked, Math.max(asked, whole.indexOf(probeWord)))
+  const { open } = thoughts
+  const endOfThought = open === undefined || before.includes(open.closing) ? '' : `\n${open.closing}\n\n`
   return {
     end: end.text,
-    lead: whole.slice(asked, Math.max(asked, whole.indexOf(probeWord))),
+    lead: endOfThought + before,
+    thoughts,
+    endOfThought,
     argumentsAs: options.argumentsAs,
     syntax: syntax ?? hermesSyntax,
     system: can([system, user], 'zqxsystem'),
@@ -124,14 +137,52 @@ function contains(
   }
 }
 
+function thoughtsOf(rendering: TemplateRendering, prompt: string, options: RenderingOptions): ThoughtReading {
+  const marks = marksWith(ownMarks(rendering, prompt, options))
+  return { marks, open: openThought(prompt.slice(prompt.lastIndexOf('zqxasked')), marks) }
+}
+
+/**
+ * How much of a conversation with an action is the prompt for that action. A template may render an action without the thought that its
+ * prompt opens.
+ */
+export function promptLength(prompt: string, whole: string, open: ThoughtMarks | undefined): number {
+  const common = commonLength(prompt, whole)
+  return open === undefined || common === prompt.length
+    ? common
+    : Math.min(common, prompt.lastIndexOf(open.opening))
+}
+
+/** The marks of thoughts as a template writes them; undefined where it writes none. */
+function ownMarks(
+  rendering: TemplateRendering,
+  prompt: string,
+  options: RenderingOptions,
+): ThoughtMarks | undefined {
+  const thought = 'zqxthought'
+  if (!contains(rendering, [user, said], thought, { ...options, thought })) return undefined
+  const whole = rendering.render([user, said], { ...options, thought })
+  const at = whole.indexOf(thought)
+  const before = whole.slice(commonLength(prompt, whole), at).trim()
+  // A prompt that opens the thought ends with its mark.
+  const opening = wordsIn(before === '' ? whole.slice(0, at) : before).at(-1) ?? ''
+  const [closing = ''] = wordsIn(whole.slice(at + thought.length, whole.indexOf(probeWord, at)))
+  return opening === '' || closing === '' ? undefined : { opening, closing }
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== '')
+}
+
 /** The syntax of calls where what the template writes is read back as the same call. */
 function readableSyntax(
   { rendering, ends, added }: Probed,
   options: RenderingOptions,
+  prompt: string,
+  open: ThoughtMarks | undefined,
 ): CallSyntax | undefined {
-  const before = rendering.render([user], { ...options, prompt: true })
   const whole = rendering.render([user, calling], options)
-  const start = commonLength(before, whole)
+  const start = promptLength(prompt, whole, open)
   const syntax = syntaxOf(whole.slice(start))
   const end = syntax && endAfter(whole, added, ends, syntax.marks)
   const read = end && syntax?.parse(whole.slice(start, end.at))

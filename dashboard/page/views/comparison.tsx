@@ -1,7 +1,6 @@
 /** Policies beside one another: on the suites they share, in their curves, and where their configurations differ. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
 import { count, points, pointsBetween } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -111,7 +110,7 @@ const SuiteTable: FunctionComponent<SuiteProps> = ({ suite, policies }) => (
   <Section
     id={`suite-${suite.suite}`}
     title={suite.suite}
-    note="Differences to the first, with 95 % intervals: paired over the instances that both have played, where there are any."
+    note="Differences to the first, on instances that both have played, with 95 % intervals."
   >
     <Table
       label={suite.suite}
@@ -162,7 +161,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
         </td>
       </tr>
     )
-  const { version, success, n, planned } = finding
+  const { version, success, n } = finding
   const interval = `${percent(success.low)} to ${percent(success.high)}`
   return (
     <tr>
@@ -170,7 +169,6 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
       <td class="figures">v{version}</td>
       <td class="figures" title={`${interval}, ${count(n)} episodes`}>
         {percent(success.value)}
-        {n < planned ? <small class="quiet"> {episodeCountWords(finding)}</small> : null}
       </td>
       <td>
         <Span {...success} from={0} to={1} colour={colour} label={interval} />
@@ -181,19 +179,18 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
 }
 
 const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: PolicyFinding }> = ({
-  finding: { paired, unpaired, instances },
+  finding: { paired, instances },
   colour,
   isReference,
 }) => {
-  const found = paired ?? unpaired
-  if (found === undefined)
+  if (paired === undefined)
     return (
       <td colSpan={5} class="quiet">
         {isReference ? 'the reference' : 'no instance in common'}
       </td>
     )
-  const { difference, low, high } = found
-  const interval = `${pointsBetween(found)} points${paired === undefined ? ', not paired' : ''}`
+  const { difference, low, high, better, worse } = paired
+  const interval = `${pointsBetween(paired)} points`
   const isCertain = low > 0 || high < 0
   return (
     <>
@@ -203,8 +200,8 @@ const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: Policy
       <td>
         <Span value={difference} low={low} high={high} from={-1} to={1} colour={colour} label={interval} />
       </td>
-      <td class="figures">{paired === undefined ? '–' : count(paired.better)}</td>
-      <td class="figures">{paired === undefined ? '–' : count(paired.worse)}</td>
+      <td class="figures">{count(better)}</td>
+      <td class="figures">{count(worse)}</td>
       <td class="figures">{count(instances)}</td>
     </>
   )
