@@ -31,7 +31,7 @@ const arrows = {
     'identity',
     'messages',
   ],
-  telemetry: ['workflows', 'storage', 'config', 'identity', 'faults', 'machine'],
+  telemetry: ['workflows', 'storage', 'config', 'learning', 'identity', 'faults', 'machine'],
   temporal: ['workflows', 'telemetry', 'storage', 'config', 'identity', 'faults', 'machine'],
 }
 const upper = ['workers', 'client', 'dashboard', 'cli']

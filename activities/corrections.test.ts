@@ -85,13 +85,13 @@ test('[CORRECTIONS-1] what the policy did otherwise is played and not imitated, 
     const environment = await task.create()
     const adviser = task.advise?.()
     let seen = await environment.reset(instanceOf(steps[0]?.messages.at(-1)?.content ?? '', await games()))
-    adviser?.see(seen)
+    await adviser?.see(seen)
     for (const { messages, action, mistake } of steps) {
       expect(seen.messages).toEqual(messages)
-      if (mistake === true) expect(adviser?.advise()).not.toEqual(action)
-      else expect(adviser?.advise()).toEqual(action)
+      if (mistake === true) expect(await adviser?.advise()).not.toEqual(action)
+      else expect(await adviser?.advise()).toEqual(action)
       const after = await environment.step(action)
-      adviser?.see(after, action)
+      await adviser?.see(after, action)
       seen = after
     }
     await environment.close()

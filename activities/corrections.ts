@@ -24,6 +24,7 @@ import {
   demonstrate,
   demonstratedAt,
 } from './demonstrations.ts'
+import { createLeftOut, type LeftOut } from './left-out.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** Episodes in progress at once, so that the engine computes their turns together. */
@@ -44,6 +45,8 @@ export interface CorrectedPolicy {
  * Plays an episode at each place, the policy and the expert in turns that are drawn.
  * @param onProgress called after each episode
  * @param signal ends it between two turns
+ * @param leftOut instances that fail
+ * @throws EnvironmentFault `none_playable`
  */
 export async function collectCorrections(
   run: OpenRun,
@@ -51,17 +54,20 @@ export async function collectCorrections(
   policy: CorrectedPolicy,
   onProgress: (done: number) => void,
   signal: AbortSignal,
+  leftOut: LeftOut = createLeftOut('corrections'),
 ): Promise<readonly DemonstratedEpisode[]> {
   const episodes: (DemonstratedEpisode | undefined)[] = places.map(() => undefined)
   const waiting = places.entries()
   let done = 0
   async function playOn(): Promise<void> {
     for (const [at, place] of waiting) {
-      episodes[at] = await correct(run, place, policy, signal)
+      const played = await leftOut.playing(() => correct(run, place, policy, signal))
+      episodes[at] = played?.result
       onProgress(++done)
     }
   }
   await Promise.all(Array.from({ length: correctedAtOnce }, playOn))
+  leftOut.requireOne()
   return episodes.filter((episode) => episode !== undefined)
 }
 
@@ -73,7 +79,7 @@ async function correct(
 ): Promise<DemonstratedEpisode | undefined> {
   signal.throwIfAborted()
   const found = await demonstratedAt(run, place)
-  const adviser = found?.task.advise?.()
+  const adviser = found?.task.advise?.(found.instance)
   if (found === undefined || adviser === undefined) return await demonstrate(run, place)
   const { config } = run
   const environment = await found.task.create()
@@ -117,10 +123,10 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
   const borders: number[] = []
   let context = new Int32Array(0)
   let seen = await environment.reset(instance)
-  adviser.see(seen)
+  await adviser.see(seen)
   for (let done = false; !done && steps.length < turnLimit; ) {
     signal.throwIfAborted()
-    const advice = adviser.advise()
+    const advice = await adviser.advise()
     if (advice === undefined) return steps
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
@@ -136,7 +142,7 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     borders.push(prompt.length)
     context = grownContext(prompt, policy.chat.encodeAssistant(action))
     const after = await environment.step(spoken(action))
-    adviser.see(after, action)
+    await adviser.see(after, action)
     seen = after
     done = after.done
   }

@@ -4,6 +4,7 @@
  * Invariants
  * - The same configuration gives the same demonstrations, in the same order.
  * - They come from the tasks that have an expert, by their weights.
+ * - An instance that fails is left out (`left-out.ts`).
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  * - [DEMONSTRATIONS-1] A slip is played, not imitated; what the expert does beside is what it would have done without, and wins with the
  *   slips as well. Otherwise there are none.
@@ -17,6 +18,7 @@ import { isPlayable, nextTask } from '../learning/task-mix.ts'
 import type { AssistantMessage, Message, ToolSpec } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
+import { createLeftOut, type LeftOut } from './left-out.ts'
 import { misread, wordsOf } from './misreading.ts'
 import type { OpenRun } from './open-runs.ts'
 
@@ -33,21 +35,25 @@ const triesPerDemonstration = 4
  * Plays the expert's actions and records what the policy would have seen.
  * @param onProgress called after each demonstration
  * @param signal ends it between two demonstrations
+ * @param leftOut instances that fail
+ * @throws EnvironmentFault `none_playable`
  */
 export async function collectDemonstrations(
   run: OpenRun,
   count: number,
   onProgress: (done: number) => void,
   signal: AbortSignal,
+  leftOut: LeftOut = createLeftOut('demonstrations'),
 ): Promise<readonly DemonstratedEpisode[]> {
   const episodes: DemonstratedEpisode[] = []
   for (const at of await placesOf(run, count * triesPerDemonstration)) {
     if (episodes.length === count) break
     signal.throwIfAborted()
-    const episode = await demonstrate(run, at)
-    if (episode !== undefined) episodes.push(episode)
+    const played = await leftOut.playing(() => demonstrate(run, at))
+    if (played?.result !== undefined) episodes.push(played.result)
     onProgress(episodes.length)
   }
+  leftOut.requireOne()
   return episodes
 }
 

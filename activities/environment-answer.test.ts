@@ -14,7 +14,7 @@ async function heardOf(text: string) {
       return { messages: [], reward: 0, done: false, info: {} }
     },
   } as Partial<Environment> as Environment
-  const session = { environment, answerTimeoutMs: 1000, turn: 0, toldTools: '' }
+  const session = { environment, turn: 0, toldTools: '' }
   const action = parseActionText(text, '\n') as Partial<StoredAction> as StoredAction
   const context = { cancellationSignal: new AbortController().signal } as Context
   const { messages } = await asyncLocalStorage.run(context, () => playAction(session, action))

@@ -1,12 +1,12 @@
 /**
- * Answer of an environment: what it says to a reset or to an action, within the time that its task allows.
+ * Answer of an environment: what it says to a reset or to an action.
  *
  * Invariants
  * - An action that could not be read is answered to the agent and counted, and never reaches the task.
- * - A caller waits no longer than the task allows, and not at all once it is cancelled.
+ * - A caller that is cancelled does not wait. How long an answer may take is the task's rule (`envs/watched-task.ts`).
  */
 import { Context } from '@temporalio/activity'
-import { EnvironmentFault, type StepResult } from '../envs/environment.ts'
+import type { StepResult } from '../envs/environment.ts'
 import type { Message } from '../messages/message.ts'
 import { spoken } from '../messages/spoken-action.ts'
 import type { StoredAction } from '../storage/actions.ts'
@@ -16,7 +16,7 @@ import type { LiveSession } from './sessions.ts'
 /** One step; an action that could not be read is answered in the place of the task. */
 export async function playAction(session: LiveSession, action: StoredAction): Promise<StepResult> {
   const refusal = answerToUnreadable(action.problems)
-  return refusal ?? withinAnswerTime(session, 'step', () => session.environment.step(spoken(action.message)))
+  return refusal ?? unlessCancelled(() => session.environment.step(spoken(action.message)))
 }
 
 /** What the agent hears in the place of the task; undefined for an action that could be read. */
@@ -28,21 +28,10 @@ export function answerToUnreadable(problems: readonly unknown[]): StepResult | u
   return { messages: [message], info: { problem: content }, reward: 0, done: false, invalid: true }
 }
 
-/**
- * Waits for an environment as long as its task allows, and no longer than a caller waits for the answer.
- * @throws EnvironmentFault `session_lost`, CancelledFailure
- */
-export async function withinAnswerTime<T>(
-  { answerTimeoutMs }: LiveSession,
-  what: string,
-  work: () => Promise<T>,
-): Promise<T> {
+/** Waits for an environment until the caller is cancelled. @throws CancelledFailure */
+export async function unlessCancelled<T>(work: () => Promise<T>): Promise<T> {
   const { cancellationSignal } = Context.current()
   const { promise: givenUp, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    const message = `the environment did not answer a ${what} within ${answerTimeoutMs / 1000} s; its session is given up`
-    reject(new EnvironmentFault('session_lost', message))
-  }, answerTimeoutMs)
   const onCancel = () => {
     // A worker that shuts down lets the step end.
     if (!isShutdown(cancellationSignal)) reject(cancellationSignal.reason)
@@ -52,7 +41,6 @@ export async function withinAnswerTime<T>(
   try {
     return await Promise.race([work(), givenUp])
   } finally {
-    clearTimeout(timer)
     cancellationSignal.removeEventListener('abort', onCancel)
   }
 }

@@ -22,7 +22,7 @@ export function evaluationMetrics({
   result,
 }: StoredEvaluation): EvaluationMetrics | undefined {
   if (result === undefined) return undefined
-  const { success, n, ended } = result
+  const { success, n, planned, lost, ended } = result
   const { meanReward, samples, interval, passAt } = result.statistics as unknown as EvaluationFigures
   return {
     evaluation: withinRun(id),
@@ -30,6 +30,8 @@ export function evaluationMetrics({
     suite,
     success,
     n,
+    planned,
+    lost,
     samples,
     mean_reward: meanReward,
     ...interval,

@@ -1,16 +1,18 @@
 /**
- * Evaluation activities: recording what an evaluation found, and finding it again.
+ * Evaluation activities: finding the episodes that are left to play, recording the result, and finding it again.
  *
  * Invariants
- * - A result is recorded once, in the store and in the run's metrics.
+ * - A complete result is recorded once, in the store and in the run's metrics.
+ * - [LEFT-TO-PLAY-1] Episodes that ended with a reward are never played again; one that was lost gets attempts that it has not had.
  * - Figures are added up in the order of samples, not of their ends: the same episodes give the same bytes.
  */
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
-import { isRewarded } from '../learning/outcome.ts'
+import { isComplete, type LostEpisodes } from '../learning/evaluation-completeness.ts'
+import { isRewarded, type Outcome } from '../learning/outcome.ts'
 import { isSuccess } from '../learning/reward.ts'
 import { suiteStatistics } from '../learning/suite-statistics.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
-import type { StoredEpisode } from '../storage/episode.ts'
+import { type StoredEpisode, samplesOf } from '../storage/episode.ts'
 import { type SuiteFigures, summaryOf } from '../storage/evaluations.ts'
 import type { Store } from '../storage/store.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
@@ -34,6 +36,20 @@ export interface WantedEvaluation {
   readonly version: number
 }
 
+/** Bounds the answer, and so the history of the evaluation that asks. */
+const samplesAtOnce = 1_000
+
+/** Samples of an evaluation from one to another: those to play, and what the others came to. */
+export interface SamplesToPlay {
+  /** Each with its first attempt that was not played to an end. */
+  readonly left: readonly { readonly sample: number; readonly attempt: number }[]
+  /** The first sample after these. */
+  readonly next: number
+  readonly ended: number
+  readonly successes: number
+  readonly rewardSum: number
+}
+
 export function createEvaluationActivities({ store, runs }: Dependencies) {
   async function enter({ evaluation: id, run, suite, version }: WantedEvaluation): Promise<void> {
     const { config } = await runs.get(run)
@@ -41,6 +57,27 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
   }
 
   return failing({
+    /** The samples of an evaluation that are left to play, some of them at a time. @param request.planned samples in all */
+    async samplesToPlay({
+      from,
+      planned,
+      ...wanted
+    }: WantedEvaluation & { readonly from: number; readonly planned: number }): Promise<SamplesToPlay> {
+      await enter(wanted)
+      const next = Math.min(planned, from + samplesAtOnce)
+      const samples = samplesOf(await store.episodes.list(wanted.evaluation), { from, to: next })
+      const results = samples.flatMap(({ result }) => (result === undefined ? [] : [result.seal]))
+      return {
+        left: samples.flatMap(({ sample, result, nextAttempt: attempt }) =>
+          result === undefined ? [{ sample, attempt }] : [],
+        ),
+        next,
+        ended: results.length,
+        successes: results.filter(({ outcome, reward }) => isSuccess(outcome, reward)).length,
+        rewardSum: results.reduce((sum, { reward }) => sum + (reward ?? 0), 0),
+      }
+    },
+
     async recordEvaluation(request: {
       readonly evaluation: EvaluationId
       readonly run: RunId
@@ -52,6 +89,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const open = await runs.get(run)
       const { config } = open
       const { suite, version, success, n } = summary
+      const planned = summary.planned ?? n
       await enter({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
@@ -59,6 +97,8 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       await store.evaluations.complete(id, {
         success,
         n,
+        planned,
+        lost: lostIn(episodes, planned),
         episodes: episodes.map((episode) => episode.id),
         statistics: { ...figures },
         ended: Date.now(),
@@ -80,11 +120,12 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
 
     /**
      * Enters an evaluation that is about to start: from now on its version's checkpoint is kept.
-     * @returns whether it has no result yet
+     * @returns whether it has no complete result yet
      */
     async beginEvaluation(request: WantedEvaluation): Promise<{ readonly isNew: boolean }> {
       await enter(request)
-      return { isNew: (await store.evaluations.get(request.evaluation))?.result === undefined }
+      const found = (await store.evaluations.get(request.evaluation))?.result
+      return { isNew: found === undefined || !isComplete(found) }
     },
 
     /** Enters that an evaluation is not waited for any more; asked for again, it begins anew. */
@@ -95,14 +136,27 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       await store.evaluations.fail(request.evaluation, request.reason)
     },
 
-    /** What those evaluations found that have ended. */
+    /** The results of those evaluations that have ended and are not being played again. */
     async findEvaluations(request: {
       readonly evaluations: readonly EvaluationId[]
     }): Promise<{ readonly summaries: readonly EvaluationSummary[] }> {
       const stored = await Promise.all(request.evaluations.map((id) => store.evaluations.get(id)))
-      return { summaries: stored.flatMap((evaluation) => summaryOf(evaluation) ?? []) }
+      const ended = stored.filter((evaluation) => evaluation?.isPlayedAgain !== true)
+      return { summaries: ended.flatMap((evaluation) => summaryOf(evaluation) ?? []) }
     },
   })
+}
+
+/** Samples without a reward, by the outcome of the last attempt. */
+function lostIn(episodes: readonly StoredEpisode[], planned: number): LostEpisodes {
+  const lost: Partial<Record<Outcome, number>> = {}
+  for (const { result, last } of samplesOf(episodes, { to: planned })) {
+    if (result !== undefined) continue
+    // An attempt whose workflow never ran has no seal.
+    const outcome = last?.seal.outcome ?? 'infrastructure_error'
+    lost[outcome] = (lost[outcome] ?? 0) + 1
+  }
+  return lost
 }
 
 /** Over the episodes that ended with a reward; 0 where none did. */

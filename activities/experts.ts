@@ -4,12 +4,15 @@
  * Invariants
  * - [EXPERTS-1] It wins an instance where its demonstration ends within the turns that the policy has.
  * - It is measured without the settings of demonstrations: what a run makes harder for its demonstrator is not what an expert is.
+ * - An instance on which the expert fails is left out, and not counted as lost.
  * - A suite of many instances is measured on the first of them.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { RunConfig } from '../config/schema.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import type { Experts, StoredExpert } from '../storage/experts.ts'
+import { createLeftOut, type LeftOut } from './left-out.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** An interval of six points; the slowest expert needs some tens of milliseconds for an instance. */
@@ -23,16 +26,29 @@ const mostInstances = 300
 export async function measureExperts(
   opened: Pick<OpenRun, 'run' | 'config' | 'task'>,
   experts: Experts,
-  { onProgress, signal }: { readonly onProgress: Progress; readonly signal: AbortSignal },
+  { onProgress, signal, report }: Measuring,
 ): Promise<void> {
   const known = new Set((await experts.list(opened.run)).map(({ suite }) => suite))
   const suites = opened.config.evaluation.suites.filter(({ name }) => !known.has(name))
   const total = suites.reduce((sum, suite) => sum + instancesOf(suite), 0)
   let done = 0
   for (const suite of suites) {
-    const found = await expertOn(opened, suite, () => onProgress(++done, total), signal)
-    if (found !== undefined) await experts.insert(opened.run, found)
+    const onInstance = () => onProgress(++done, total)
+    const leftOut = createLeftOut(`the expert's figure on ${suite.name}`, report)
+    const found = await expertOn(opened, suite, { onInstance, signal, leftOut }).catch((fault: unknown) => {
+      // A run learns without this figure.
+      if (!(fault instanceof EnvironmentFault) || fault.kind !== 'none_playable') throw fault
+      report?.(fault.message, leftOut.count)
+    })
+    if (found) await experts.insert(opened.run, found)
   }
+}
+
+interface Measuring {
+  readonly onProgress: Progress
+  readonly signal: AbortSignal
+  /** Told of instances that fail. */
+  readonly report?: Parameters<typeof createLeftOut>[1]
 }
 
 type Progress = (done: number, total: number) => void
@@ -46,8 +62,11 @@ function instancesOf({ episodes }: Suite): number {
 async function expertOn(
   { config, task }: Pick<OpenRun, 'config' | 'task'>,
   suite: Suite,
-  onInstance: () => void,
-  signal: AbortSignal,
+  {
+    onInstance,
+    signal,
+    leftOut,
+  }: { readonly onInstance: () => void; readonly signal: AbortSignal; readonly leftOut: LeftOut },
 ): Promise<StoredExpert | undefined> {
   const index = config.tasks.findIndex((entry) => entry.task === suite.task)
   const opened = await task(index)
@@ -59,10 +78,12 @@ async function expertOn(
   for (let position = 0; position < n; position++) {
     signal.throwIfAborted()
     const instance = opened.task.instanceAt(split.name, instanceOrder(split.size, position))
-    const demonstration = await opened.task.demonstrate(instance)
-    if (demonstration !== undefined && demonstration.actions.length <= turnLimit) won += 1
+    const played = await leftOut.playing(async () => opened.task.demonstrate?.(instance))
+    const length = played?.result?.actions.length ?? Number.POSITIVE_INFINITY
+    if (length <= turnLimit) won += 1
     onInstance()
     await setImmediate() // heartbeats between two
   }
-  return { suite: suite.name, success: won / n, n }
+  const measured = n - leftOut.count
+  return measured === 0 ? undefined : { suite: suite.name, success: won / measured, n: measured }
 }

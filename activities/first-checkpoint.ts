@@ -10,7 +10,7 @@ import { type Chat, createChat } from '../policy/chat/chat.ts'
 import { compactAddedTokens } from '../policy/chat/compact-template.ts'
 import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
-import { type PretrainedPolicy, readPretrained } from '../policy/checkpoints/pretrained.ts'
+import { outlinePretrained, type PolicyOutline, readPretrained } from '../policy/checkpoints/pretrained.ts'
 import { trainTokenizer } from '../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../policy/trainer/initial-checkpoint.ts'
@@ -34,7 +34,7 @@ export async function firstCheckpoint(
   else await fromScratch(dir, config, episodes)
 }
 
-/** What cannot be talked to, or not at such length, is refused here: later each turn would fail of it. */
+/** A policy that could not be talked to, or not at such length, is refused here: later each turn would fail. */
 async function fromPretrained(
   dir: string,
   folder: string,
@@ -43,10 +43,7 @@ async function fromPretrained(
 ): Promise<void> {
   const policy = await readPretrained(folder)
   const { architecture, weights, tokenizer, chat, modelChat } = policy
-  const beyond = beyondWindow(architecture, contextLength)
-  if (beyond !== undefined)
-    throw new CheckpointFault('foreign', `${folder}: ${beyond}: lower policy.contextLength`)
-  const { notes, stopTokens } = await fittingChat(folder, policy)
+  const { notes, stopTokens } = await fittingChat(folder, policy, contextLength)
   for (const note of notes) log(`${folder}: ${note}`)
   await publishCheckpoint(dir, {
     ...{ architecture, weights, tokenizer },
@@ -56,8 +53,20 @@ async function fromPretrained(
   })
 }
 
+/** Whether a run can start from the folder, without reading the numbers of its weights. @throws CheckpointFault */
+export async function checkPretrained(folder: string, contextLength: number): Promise<void> {
+  await fittingChat(folder, await outlinePretrained(folder), contextLength)
+}
+
 /** @throws CheckpointFault `foreign` */
-async function fittingChat(folder: string, { tokenizer, ...spoken }: PretrainedPolicy): Promise<Chat> {
+async function fittingChat(
+  folder: string,
+  { architecture, tokenizer, ...spoken }: PolicyOutline,
+  contextLength: number,
+): Promise<Chat> {
+  const beyond = beyondWindow(architecture, contextLength)
+  if (beyond !== undefined)
+    throw new CheckpointFault('foreign', `${folder}: ${beyond}: lower policy.contextLength`)
   const file = join(folder, 'tokenizer.json')
   try {
     return await createChat(spoken, Tokenizer.parse(tokenizer, file))

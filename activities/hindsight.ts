@@ -6,9 +6,10 @@
  * - [HINDSIGHT-1] An example wins its instance with its last action; only its first observation differs from the episode's, token by
  *   token.
  * - [HINDSIGHT-2] An action that left the exact state as it was is read, not imitated: it was not needed to win.
+ * - An episode on which the environment fails gives no example, and the update goes on (`left-out.ts`).
  * - [HINDSIGHT-3] The same episodes give the same examples, in the order of groups and samples, up to the bound.
  */
-import type { Environment, ReachedInstance, Task } from '../envs/environment.ts'
+import { type Environment, EnvironmentFault, type ReachedInstance, type Task } from '../envs/environment.ts'
 import { isFullReward } from '../learning/reward.ts'
 import type { AssistantMessage, Message } from '../messages/message.ts'
 import { spoken } from '../messages/spoken-action.ts'
@@ -16,6 +17,7 @@ import type { Chat } from '../policy/chat/chat.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import type { EpisodeExample } from './episode-example.ts'
 import { equalTokens } from './equal-tokens.ts'
+import { createLeftOut } from './left-out.ts'
 
 /** What examples are made with. */
 export interface Hindsight {
@@ -24,19 +26,28 @@ export interface Hindsight {
   readonly chat: Chat
   /** Examples at most. */
   readonly most: number
+  /** Told of episodes that are left out because the environment fails on them. */
+  readonly report?: (sentence: string) => void
 }
 
 /** The examples of lost episodes. @param lost in the order of groups and samples @throws EnvironmentFault */
 export async function examplesOf(
   lost: Iterable<Trajectory>,
-  { taskOf, chat, most }: Hindsight,
+  { taskOf, chat, most, report }: Hindsight,
 ): Promise<readonly EpisodeExample[]> {
   const examples: EpisodeExample[] = []
-  for (const trajectory of lost) {
-    if (examples.length >= most) break
-    const task = await taskOf(trajectory.episode.task)
-    const example = task && (await exampleOf(trajectory, task, chat))
-    if (example !== undefined) examples.push(example)
+  const leftOut = createLeftOut('hindsight', report)
+  try {
+    for (const trajectory of lost) {
+      if (examples.length >= most) break
+      const task = await taskOf(trajectory.episode.task)
+      const made = task && (await leftOut.playing(() => exampleOf(trajectory, task, chat)))
+      if (made?.result !== undefined) examples.push(made.result)
+    }
+  } catch (fault) {
+    // An update learns from its own episodes without them.
+    if (!(fault instanceof EnvironmentFault) || fault.kind !== 'none_playable') throw fault
+    report?.(fault.message)
   }
   return examples
 }

@@ -11,6 +11,7 @@ import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { findEnvironment as registered } from '../envs/registry.ts'
+import { openWatched, type ReportCall } from '../envs/watched-task.ts'
 import type { RunId } from '../identity/identity.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Home, RunDirectory } from '../storage/home.ts'
@@ -42,6 +43,8 @@ interface Dependencies {
   readonly store: Store
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: ((name: string) => EnvironmentDefinition) | undefined
+  /** Told of calls of environments that take unusually long. */
+  readonly report?: ReportCall | undefined
 }
 
 export function createOpenRuns(dependencies: Dependencies): OpenRuns {
@@ -109,17 +112,17 @@ async function openTask(
   config: RunConfig,
   index: number,
   demonstrations: boolean,
-  { home, store, findEnvironment }: Dependencies,
+  { home, store, findEnvironment, report }: Dependencies,
 ): Promise<OpenTask> {
   const entry = config.tasks[index]
   if (entry === undefined) throw new EnvironmentFault('bad_settings', `tasks.${index} is not configured`)
   const definition = await definitionOf(entry, findEnvironment)
   const settings = demonstrations ? { ...entry.settings, ...entry.demonstrationSettings } : entry.settings
-  const task = await definition.open({
+  const options = {
     dataDir: entry.data,
     settings: withSecrets(settings, `tasks.${index}.settings`),
     folder: home.environmentsDir,
     leases: store.leases,
-  })
-  return { definition, task }
+  }
+  return { definition, task: await openWatched(definition, options, report) }
 }

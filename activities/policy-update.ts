@@ -24,6 +24,7 @@ import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
+import { checkOffer } from '../policy/trainer/losses.ts'
 import {
   type LossChoice,
   type Trainer,
@@ -186,7 +187,7 @@ async function hindsightOf(
     const index = indices.get(name)
     return index === undefined ? undefined : (await opened.task(index)).task
   }
-  return (lost) => examplesOf(lost, { most, chat, taskOf })
+  return (lost) => examplesOf(lost, { most, chat, taskOf, report: log })
 }
 
 /** The trainer's part, where there is something to learn from. */
@@ -197,14 +198,19 @@ async function train(
   { trainerOf, onProgress, signal, log }: UpdateTools,
 ): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
-  if (batch === null) return noUpdate
+  const losses = await lossChoices(config)
+  const trainer = trainerOf(config.policy)
+  if (batch === null) {
+    // A run that never has anything to learn from would otherwise end as done with a trainer that cannot be started.
+    await checkOffer(losses, trainer)
+    return noUpdate
+  }
   const batchFile = directory.batchFile(request.step)
   await writeUpdateBatch(batchFile, batch)
-  const losses = await lossChoices(config)
   const version = request.version + 1
   const toCheckpointDir = directory.checkpointDir(version)
   try {
-    return await trainerOf(config.policy).update(
+    return await trainer.update(
       {
         ...learningOf(config, request, { warmStarted: referenceDir(config, directory), losses }),
         batchFile,

@@ -83,7 +83,7 @@ export async function holdingsOf(
     warmStart: await warmStartOf(directory),
     inUse: needs && [...needs.inUse, ...evaluating],
     pinned: needs && promoted && [...needs.pinned, ...promoted, ...orders],
-    evaluations: evaluations.map(({ suite, version, success }) => ({ suite, version, success })),
+    evaluations,
     batches: await batchesOf(directory),
     step: (await store.updates.latest(run))?.step ?? 0,
     trajectories: trajectories ? await store.holdings.trajectories(run) : [],

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { log } from '@temporalio/activity'
 import { reasonOf } from '../faults/reason.ts'
 import type { RunId } from '../identity/identity.ts'
-import { type MetricsLine, placeOf } from '../storage/metrics.ts'
+import { type MetricsLine, placeOf, replaces } from '../storage/metrics.ts'
 import type { Store } from '../storage/store.ts'
 import { writeTrackers } from '../storage/trackers/tracking.ts'
 import { evaluationMetrics } from './evaluation-metrics.ts'
@@ -69,7 +69,7 @@ export async function restoreMetrics(store: Store, run: RunId, file: string): Pr
 
 /** Lines of work that is done: what it left in the store is enough to make them again. */
 async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> {
-  const known = new Set((await store.metrics.list(run)).map(keyOf))
+  const known = new Map((await store.metrics.list(run)).map((line) => [keyOf(line), line]))
   const published = (await store.runs.version(run)) ?? -1
   const updates = (await store.updates.list(run)).filter(({ version }) => version <= published)
   const evaluations = await store.evaluations.list(run)
@@ -77,7 +77,10 @@ async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> 
     // How long publishing took was written there alone.
     ...updates.map((update) => metricsOf(update, 0)),
     ...evaluations.flatMap((evaluation) => evaluationMetrics(evaluation) ?? []),
-  ].filter((line) => !known.has(keyOf(line)))
+  ].filter((line) => {
+    const earlier = known.get(keyOf(line))
+    return earlier === undefined || replaces(line, earlier)
+  })
 }
 
 function keyOf(line: MetricsLine): string {

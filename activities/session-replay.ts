@@ -14,7 +14,7 @@ import { type StoredObservation, stateKey } from '../storage/observations.ts'
 import type { Store } from '../storage/store.ts'
 import type { TurnTime } from '../storage/turn-time.ts'
 import { timed } from './call-in-progress.ts'
-import { playAction, withinAnswerTime } from './environment-answer.ts'
+import { playAction, unlessCancelled } from './environment-answer.ts'
 import type { OpenRuns } from './open-runs.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
 
@@ -27,9 +27,6 @@ export interface Opening {
   /** Position in the shuffled order of the split. */
   readonly position: number
 }
-
-/** Longer than any step of a healthy environment, and below the limit of the activity. */
-const defaultStepTimeoutSeconds = 120
 
 interface Dependencies {
   readonly store: Store
@@ -57,7 +54,6 @@ export async function sessionAt(
     )
   const session: LiveSession = {
     environment: await task.create(),
-    answerTimeoutMs: 1000 * (definition.stepTimeoutSeconds ?? defaultStepTimeoutSeconds),
     turn: 0,
     toldTools: '',
   }
@@ -88,7 +84,7 @@ async function playRecorded(
   { instance, turn }: { readonly instance: string; readonly turn: number },
 ): Promise<void> {
   const { result: first, took } = await timed(() =>
-    withinAnswerTime(session, 'reset', () => session.environment.reset(instance)),
+    unlessCancelled(() => session.environment.reset(instance)),
   )
   const begin = observationOf(episode, session, { ...first, reward: 0, done: false })
   await keep(store, begin, { what: 'observation 0', took })

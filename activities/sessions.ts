@@ -13,8 +13,6 @@ import type { EpisodeId } from '../identity/identity.ts'
 
 export interface LiveSession {
   readonly environment: Environment
-  /** How long it may take to answer. */
-  readonly answerTimeoutMs: number
   /** Actions played so far. */
   turn: number
   /** The tools as the agent was last told, as JSON. */

@@ -58,7 +58,7 @@ export function createTrainingActivities(dependencies: Dependencies) {
       createRunDirectory(home, run)
       await checkOffer(await lossChoices(opened.config), trainerOf(opened.config.policy))
       const { cancellationSignal: signal } = Context.current()
-      await measureExperts(opened, store.experts, { onProgress: progressOf('experts'), signal })
+      await measureExperts(opened, store.experts, { onProgress: progressOf('experts'), signal, report: log })
       await prepareWarmStart(opened, progressOf('demonstrations'), signal, log)
       return { sizes: await splitSizes(opened) }
     },

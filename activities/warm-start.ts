@@ -24,6 +24,7 @@ import type { Trainer } from '../policy/trainer/trainer.ts'
 import { collectCorrections, correctedAtOnce } from './corrections.ts'
 import { collectDemonstrations, demonstrationBatch, placesOf } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
+import { createLeftOut } from './left-out.ts'
 import type { OpenRun } from './open-runs.ts'
 import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
@@ -37,7 +38,7 @@ type Progress = (done: number, total: number) => void
 
 /**
  * Tokenizer, first weights and demonstrations of a run.
- * @param log told what a given model's chat template does otherwise
+ * @param log told what a given model's chat template does otherwise, and which instances are left out
  */
 export async function prepareWarmStart(
   opened: OpenRun,
@@ -49,7 +50,11 @@ export async function prepareWarmStart(
   const { demonstrations } = config.warmStart
   const plain = firstPlaceOf(config, firstCorrected(config))
   const total = Math.max(plain, config.policy.from === undefined ? tokenizerDemonstrations : 0)
-  const episodes = await collectDemonstrations(opened, total, (done) => onProgress(done, total), signal)
+  const leftOut = createLeftOut('demonstrations', log)
+  const onDone = (done: number) => onProgress(done, total)
+  const episodes = await collectDemonstrations(opened, total, onDone, signal, leftOut)
+  if (episodes.length < total && leftOut.count > 0)
+    log(`${episodes.length} of ${total} demonstrations, because ${leftOut.count} instances failed`)
   const first = firstDir(opened)
   await firstCheckpoint(first, config, episodes, log)
   if (demonstrations === 0) {
@@ -161,7 +166,7 @@ async function correctionsFile(
   opened: OpenRun,
   chunk: number,
   checkpointDir: string,
-  { onCorrection, signal }: Pick<ImitationTools, 'onCorrection' | 'signal'>,
+  { onCorrection, signal, log }: Pick<ImitationTools, 'onCorrection' | 'signal' | 'log'>,
 ): Promise<string> {
   const { config, directory } = opened
   const file = directory.correctionsFile(chunk)
@@ -181,6 +186,7 @@ async function correctionsFile(
       { engine, version: 0, chat },
       onProgress,
       signal,
+      createLeftOut('corrections', log),
     )
     await writeUpdateBatch(file, demonstrationBatch(episodes, chat, config.policy))
   } finally {

@@ -231,10 +231,7 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
       '`tasks.0.settings` is {"difficulty":"x","unseenGoals":0.2}',
     ],
     [['train', '--set', 'tasks.0.data=none'], 'none": expected a folder with the official data of alfworld'],
-    [
-      ['train', '--dry-run', '--set', 'policy.from=none'],
-      'none": expected a folder with a Hugging Face checkpoint',
-    ],
+    [['train', '--dry-run', '--set', 'policy.from=none'], 'none": expected the folder of a checkpoint: '],
     [['resume'], "missing required argument 'run'"],
     [['status', 'none'], 'RUN is "none"'],
     [['export', 'none'], 'RUN is "none"'],

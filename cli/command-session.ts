@@ -19,11 +19,19 @@ interface WorkerSession extends Pick<SessionOptions, 'home' | 'metrics' | 'share
 /** Does something with a session that starts no workers. */
 export async function withClient<T>(
   home: string,
+  terminal: Terminal,
   work: (session: TrainingSession) => Promise<T>,
 ): Promise<T> {
   const { openSession } = await import('../client/training-session.ts')
-  await using session = await openSession({ home, roles: 'client', log: () => undefined })
-  return await work(session)
+  await using session = await openSession({ home, roles: 'client', log: (line) => terminal.say(line) })
+  return await unlessLost(session, work(session))
+}
+
+/** Waits for the work, but not beyond the loss of what the session stands on. @throws its reason */
+async function unlessLost<T>({ stopped }: TrainingSession, work: Promise<T>): Promise<T> {
+  const lost = Promise.withResolvers<never>()
+  stopped.catch(lost.reject)
+  return await Promise.race([work, lost.promise])
 }
 
 /** Does something with a session that has workers. @param work is given up by the signal only as far as it listens */
@@ -49,7 +57,7 @@ export async function askWorkers<T>(
   const { signal } = interrupt
   try {
     await withWorkers({ home, signal }, terminal, async (session) =>
-      report(await unlessAborted(signal, ask(session))),
+      report(await unlessAborted(signal, unlessLost(session, ask(session)))),
     )
   } catch (error) {
     if (!signal.aborted) throw error

@@ -4,10 +4,11 @@
 import { Command } from 'commander'
 import { compareOnSuites, type Side, type SideFindings, type SuiteComparison } from '../client/comparison.ts'
 import { runId } from '../identity/identity.ts'
+import { episodeCountWords, isComplete } from '../learning/evaluation-completeness.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { CallFault } from './failure.ts'
-import { shareWithInterval } from './live-view.ts'
+import { findingWords } from './live-view.ts'
 import { type ReportOptions, type RunVersion, reporting, runVersion } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -62,11 +63,11 @@ function tableOf(suites: readonly SuiteComparison[]): Table {
       'better on',
       'worse on',
     ],
-    rows: suites.map(({ suite, before, after, instances, paired }) => [
+    rows: suites.map(({ suite, before, after, instances, paired, unpaired }) => [
       suite,
       ...cellsOf(before),
       ...cellsOf(after),
-      paired === undefined ? '' : `${points(paired.difference)} (${pointsBetween(paired)})`,
+      differenceWords(paired ?? unpaired),
       instances,
       paired?.better ?? '',
       paired?.worse ?? '',
@@ -74,11 +75,25 @@ function tableOf(suites: readonly SuiteComparison[]): Table {
   })
 }
 
-function cellsOf({ run, version, success, n }: SideFindings): readonly [string, string] {
-  return [`${run}@${version}`, shareWithInterval(success, n)]
+function differenceWords(found: SuiteComparison['paired'] | SuiteComparison['unpaired']): string {
+  return found === undefined ? '' : `${points(found.difference)} (${pointsBetween(found)})`
+}
+
+function cellsOf({ run, version, ...found }: SideFindings): readonly [string, string] {
+  return [`${run}@${version}`, findingWords(found)]
 }
 
 function remarkOn({ suite, instances, before, after }: SuiteComparison): readonly string[] {
-  if (instances > 0) return []
-  return [`${suite}: ${before.run} and ${after.run} have played no instance in common, so nothing is paired`]
+  const lost = [before, after].filter((side) => !isComplete(side))
+  return [
+    ...(instances > 0
+      ? []
+      : [
+          `${suite}: ${before.run} and ${after.run} have played no instance in common, so the difference is not paired`,
+        ]),
+    ...lost.map(
+      ({ run, version, ...counts }) =>
+        `${suite}: ${run}@${version} has ${episodeCountWords(counts)}; \`perdure eval ${run}@${version} --suite ${suite}\` plays them again`,
+    ),
+  ]
 }

@@ -1,9 +1,10 @@
 /** The plan of a run on machines whose rates are known. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { writePublishedModel } from '../test/published-model.ts'
 
 const program = join(import.meta.dirname, '..', 'bin', 'perdure.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'perdure-plan-'))
@@ -34,15 +35,13 @@ test('rates without a plan, and a price without hours, are refused', () => {
   expect(planned('--dry-run', '--flops', 'many').stderr).toContain('Use a number above 0')
 }, 60_000)
 
-test('a context beyond the window of the model is refused by the plan already', () => {
-  mkdirSync(join(folder, 'model'))
-  const config = {
-    ...{ model_type: 'mistral', vocab_size: 300, hidden_size: 32, intermediate_size: 64 },
-    ...{ num_hidden_layers: 1, num_attention_heads: 2, sliding_window: 512 },
-  }
-  writeFileSync(join(folder, 'model', 'config.json'), JSON.stringify(config))
+test('a context beyond the window of the model is refused by the plan already', async () => {
+  await writePublishedModel(join(folder, 'model'))
   const at = (length: number) =>
     planned('--dry-run', '--set', 'policy.from=./model', '--set', `policy.contextLength=${length}`)
+  const file = join(folder, 'model', 'config.json')
+  const config = { ...JSON.parse(readFileSync(file, 'utf8')), model_type: 'mistral', sliding_window: 512 }
+  writeFileSync(file, JSON.stringify(config))
   expect(at(1024).stderr).toContain('the last 512 tokens alone, and 1024 are asked for')
   expect(at(512).status).toBe(0)
 }, 60_000)

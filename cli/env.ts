@@ -4,6 +4,7 @@
  * Invariants
  * - `replay` writes nothing but JSON Lines to standard output and reads no further than it has answered.
  */
+
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -18,7 +19,9 @@ import {
 } from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
+import { openWatched } from '../envs/watched-task.ts'
 import { codeOf } from '../faults/system-error.ts'
+import { jsonLine, shownText } from '../machine/shown-text.ts'
 import type { JsonObject, Message } from '../messages/message.ts'
 import { homeAt } from '../storage/home.ts'
 import { withTypedCommands } from './command-name.ts'
@@ -26,6 +29,7 @@ import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, portNumber, wholeNumber } from './options.ts'
+import { unfiltered } from './output.ts'
 import { Table } from './table.ts'
 import { taskAt, tasksAt } from './task-address.ts'
 import { openTerminal } from './terminal.ts'
@@ -92,7 +96,7 @@ export function envCommand(): Command {
       const opened = await openTask(task, flags)
       try {
         if (flags.web) await playOnPage(opened, flags, process.stdout)
-        else await play(opened, flags, process.stdin, process.stdout)
+        else await play(opened, flags, process.stdin, unfiltered(process.stdout))
       } catch (cause) {
         throw callFault(cause)
       } finally {
@@ -144,6 +148,10 @@ function jsonObject(text: string): JsonObject {
   throw new InvalidArgumentError('Use a JSON object, e.g. {"showAdmissible":true}.')
 }
 
+function warn(sentence: string): void {
+  process.stderr.write(`warning: ${sentence}\n`)
+}
+
 async function openTask(
   address: string,
   { data, settings, home }: TaskFlags,
@@ -153,8 +161,8 @@ async function openTask(
   try {
     const folder = homeAt(home).environmentsDir
     const filled = settings === undefined ? undefined : withSecrets(settings, '--settings')
-    const task = await definition.open({ dataDir: data, settings: filled, folder, unlimited })
-    for (const warning of task.warnings ?? []) process.stderr.write(`warning: ${warning}\n`)
+    const task = await openWatched(definition, { dataDir: data, settings: filled, folder, unlimited }, warn)
+    for (const warning of task.warnings ?? []) warn(warning)
     return task
   } catch (cause) {
     throw callFault(cause)
@@ -188,7 +196,7 @@ interface TaskRow {
 
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
   const { name, summary, turnLimit, reward, replayable, source, licence } = definition
-  const task = await definition.open({})
+  const task = await openWatched(definition, {}, warn)
   const splits = task.splits.map((split) => ({
     name: split.name,
     size: Number.isFinite(split.size) ? split.size : null,
@@ -222,7 +230,7 @@ export async function replay(
 ): Promise<void> {
   async function* answers(): AsyncGenerator<string> {
     const resolve = resolverFor(task, split)
-    for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${JSON.stringify(answer)}\n`
+    for await (const answer of replayLines(task, linesOf(input), resolve)) yield `${jsonLine(answer)}\n`
   }
   try {
     await pipeline(answers, output, { end: false })
@@ -240,7 +248,7 @@ export async function play(
   output: Writable & { readonly isTTY?: boolean },
 ): Promise<void> {
   const say = (text: string): void => {
-    output.write(`${text}\n`)
+    output.write(`${shownText(text)}\n`)
   }
   const prompt = output.isTTY === true ? '> ' : ''
   const lines = createInterface({ input, output, terminal: output.isTTY === true, prompt })

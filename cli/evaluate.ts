@@ -2,10 +2,13 @@
  * `eval RUN[@VERSION]`: measure one checkpoint over one suite.
  *
  * Invariants
- * - The same checkpoint, suite and seed are measured once; asking again gives the stored result.
+ * - The same checkpoint, suite and seed are measured once; asking again plays the episodes that were lost, and else
+ *   gives the stored result.
  * - A suite or a version that the run does not have is reported before anything starts.
  */
 import { Command } from 'commander'
+import type { EvaluationSummary } from '../client/training-session.ts'
+import { episodeCountWords, isComplete } from '../learning/evaluation-completeness.ts'
 import { wilsonInterval } from '../learning/interval.ts'
 import { percent } from '../learning/percent.ts'
 import { askWorkers, withClient } from './command-session.ts'
@@ -62,6 +65,7 @@ async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<vo
       const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
       terminal.report({ run, ...summary, interval }, [
         `${run}@${summary.version} on ${summary.suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
+        ...lossWords(summary),
         ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${percent(value)}`),
       ])
     },
@@ -80,8 +84,19 @@ async function askLiveRun(
       '--now evaluates the current version over the whole suite: leave out @VERSION, --episodes and --samples',
     )
   await requireMeasurable(home, run, { suite, version })
-  const evaluation = await withClient(home, (session) => session.evaluateNow(run, suite))
+  const evaluation = await withClient(home, terminal, (session) => session.evaluateNow(run, suite))
   terminal.report({ run, evaluation }, [
     `Run ${run} plays ${evaluation} beside its training; \`perdure status ${run}\` shows the result.`,
   ])
+}
+
+/** What was lost, and what follows from it; nothing where nothing was. */
+function lossWords(summary: EvaluationSummary): readonly string[] {
+  const { lost = {} } = summary
+  const kinds = Object.entries(lost).map(([outcome, episodes]) => `${outcome} ${episodes}`)
+  if (kinds.length === 0) return []
+  const counts = `${episodeCountWords(summary)} (${kinds.join(', ')})`
+  return isComplete(summary)
+    ? [counts]
+    : [`${counts}: too few to count. The same command plays the lost episodes again.`]
 }

@@ -11,9 +11,11 @@ import type {
   SeedMean,
 } from '../client/experiment-report.ts'
 import type { RunCost } from '../client/measured-runs.ts'
+import { episodeCountWords } from '../learning/evaluation-completeness.ts'
 import { probability } from '../learning/figures.ts'
 import type { Interval } from '../learning/interval.ts'
 import { percent } from '../learning/percent.ts'
+import { commandName } from './command-name.ts'
 import { Table } from './table.ts'
 import { count, duration, points, pointsBetween } from './wording.ts'
 
@@ -102,7 +104,14 @@ function legend({ test, level, seeds }: ExperimentReport): readonly string[] {
 
 function unfinished({ runs }: ExperimentReport): readonly string[] {
   const left = runs.filter(({ status }) => status !== 'done')
-  return left.length === 0
-    ? []
-    : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]
+  const incomplete = runs.flatMap(({ run, incomplete: own = [] }) => own.map((each) => ({ run, ...each })))
+  return [
+    ...(left.length === 0
+      ? []
+      : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]),
+    ...incomplete.map(({ run, version, suite, ...counts }) => {
+      const again = `${commandName()} eval ${run}@${version} --suite ${suite}`
+      return `Not counted: ${run} v${version} on ${suite}, ${episodeCountWords(counts)}; \`${again}\` plays the lost ones`
+    }),
+  ]
 }

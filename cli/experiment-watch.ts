@@ -7,10 +7,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExperimentRunCourse } from '../client/experiments.ts'
-import type { TrainingSession } from '../client/training-session.ts'
+import type { RunProgress, TrainingSession } from '../client/training-session.ts'
 import { Fault } from '../faults/fault.ts'
 import { reasonOf } from '../faults/reason.ts'
 import type { RunId } from '../identity/identity.ts'
+import { episodeCountWords, isComplete } from '../learning/evaluation-completeness.ts'
 import { percent } from '../learning/percent.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -112,8 +113,11 @@ function lineOf({ run, status, detail, progress }: ExperimentRunCourse): string 
       ? `part ${warmStart?.done ?? 0} of ${warmStart?.total ?? '?'}`
       : `update ${step} of ${updates}`
   const latest = evaluations.at(-1)
-  const measured =
-    latest === undefined ? [] : [`${latest.suite} v${latest.version} ${percent(latest.success)}`]
+  const measured = latest === undefined ? [] : [`${latest.suite} v${latest.version} ${latestWords(latest)}`]
   const words = [run, phase.replace('_', ' '), made, ...measured, pauseReason, warning]
   return words.filter((word) => word !== undefined).join('  ')
+}
+
+function latestWords(found: RunProgress['evaluations'][number]): string {
+  return isComplete(found) ? percent(found.success) : episodeCountWords(found)
 }

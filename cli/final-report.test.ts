@@ -1,6 +1,8 @@
 /** The report at a run's end. */
 import { expect, test } from 'vitest'
+import type { SuiteComparison } from '../client/comparison.ts'
 import type { RunProgress } from '../client/training-session.ts'
+import { runId } from '../identity/identity.ts'
 import { commandName } from './command-name.ts'
 import { finalReport } from './final-report.ts'
 
@@ -24,8 +26,19 @@ const progress: RunProgress = {
   ],
   startedAt: 0,
 }
+const sides = { run: runId('demo'), planned: 80 }
+const course: readonly SuiteComparison[] = [
+  {
+    suite: 'held_out',
+    before: { ...sides, version: 0, success: 0.6, n: 80 },
+    after: { ...sides, version: 60, success: 0.8, n: 70 },
+    instances: 70,
+    paired: { difference: 0.2, low: 0.101, high: 0.298, better: 20, worse: 6 },
+  },
+]
 const end = {
   progress,
+  course,
   seconds: 812,
   directory: '/home/me/.perdure/runs/demo',
   uiUrl: 'http://127.0.0.1:8233',
@@ -35,8 +48,14 @@ test('every success has its number of episodes and its 95 % interval, and so doe
   const text = finalReport(end, false)
   expect(text).toMatch(/held_out │ +80 │ warm start \(v0\) │ 60\.0 % \(49\.0–70\.0\)/)
   expect(text).toMatch(/held_out │ +70 │ v60 +│ 80\.0 % \(69\.2–87\.7\)/)
-  // Newcombe's own example: 48 of 80 against 56 of 70 differ by 0.2000, 0.0524 to 0.3339.
-  expect(text).toContain('held_out: +20.0 points (+5.2 to +33.4) from warm start (v0) to v60')
+  // The figures of the comparison, which pairs them: two independent rates would give +5.2 to +33.4.
+  expect(text).toContain('held_out: +20.0 points (+10.1 to +29.8) from warm start (v0) to v60')
+})
+
+test('what an evaluation lost to the infrastructure is said', () => {
+  const evaluations = [{ suite: 'held_out', version: 60, success: 1, n: 5, planned: 40 }]
+  const text = finalReport({ ...end, progress: { ...progress, evaluations } }, false)
+  expect(text).toMatch(/held_out │ 5 of 40, 35 lost │ v60/)
 })
 
 test('the expert of a suite stands below what the policy reached', () => {

@@ -6,8 +6,9 @@
  * - Every success is shown with its number of episodes and its 95 % interval.
  */
 
-import type { EvaluationSummary, RunProgress } from '../client/training-session.ts'
-import { differenceInterval } from '../learning/interval.ts'
+import type { SuiteComparison } from '../client/comparison.ts'
+import type { RunProgress } from '../client/training-session.ts'
+import { episodeCountWords } from '../learning/evaluation-completeness.ts'
 import { isUntrained, type LearningCourse, standstillWords } from '../learning/learning-signal.ts'
 import { commandName } from './command-name.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
@@ -20,6 +21,8 @@ const reportWidth = 80
 /** What the report is made of. */
 export interface RunEnd {
   readonly progress: RunProgress
+  /** On each suite, the first version that was evaluated compared with the last one. */
+  readonly course?: readonly SuiteComparison[] | undefined
   /** What the run took, breaks included. */
   readonly seconds: number
   readonly directory: string
@@ -31,8 +34,8 @@ export interface RunEnd {
 
 type Measured = Pick<RunProgress, 'evaluations' | 'experts'>
 
-function versionWords(evaluation: EvaluationSummary): string {
-  return evaluation.version === 0 ? 'warm start (v0)' : `v${evaluation.version}`
+function versionWords({ version }: { readonly version: number }): string {
+  return version === 0 ? 'warm start (v0)' : `v${version}`
 }
 
 function successTable({ evaluations, experts = [] }: Measured, colours: boolean): Table {
@@ -42,7 +45,7 @@ function successTable({ evaluations, experts = [] }: Measured, colours: boolean)
     const policies = (first === last ? [first] : [first, last]).flatMap((shown) =>
       shown === undefined
         ? []
-        : [[suite, count(shown.n), versionWords(shown), shareWithInterval(shown.success, shown.n)]],
+        : [[suite, episodeCountWords(shown), versionWords(shown), shareWithInterval(shown.success, shown.n)]],
     )
     const expert = experts.find((each) => each.suite === suite)
     if (expert === undefined) return policies
@@ -57,19 +60,13 @@ function successTable({ evaluations, experts = [] }: Measured, colours: boolean)
   })
 }
 
-function counts({ success, n }: EvaluationSummary): { successes: number; n: number } {
-  return { successes: Math.round(success * n), n }
-}
-
 /** One line a suite: how far its success moved, with the 95 % interval of the difference. */
-function differences(evaluations: readonly EvaluationSummary[]): readonly string[] {
-  return [...bySuite(evaluations)].flatMap(([suite, ordered]) => {
-    const first = ordered[0]
-    const last = ordered.at(-1)
-    if (first === undefined || last === undefined || first === last) return []
-    const found = differenceInterval(counts(first), counts(last))
+function differences(course: readonly SuiteComparison[]): readonly string[] {
+  return course.flatMap(({ suite, before, after, paired, unpaired }) => {
+    const found = paired ?? unpaired
+    if (found === undefined) return []
     return [
-      `${suite}: ${points(found.difference)} points (${pointsBetween(found)}) from ${versionWords(first)} to ${versionWords(last)}`,
+      `${suite}: ${points(found.difference)} points (${pointsBetween(found)}) from ${versionWords(before)} to ${versionWords(after)}`,
     ]
   })
 }
@@ -114,7 +111,7 @@ export function learningWords(course: LearningCourse): readonly string[] {
 
 /** The report as text. */
 export function finalReport(end: RunEnd, colours: boolean, columns = Number.POSITIVE_INFINITY): string {
-  const { progress, seconds, directory, uiUrl, home } = end
+  const { progress, course = [], seconds, directory, uiUrl, home } = end
   const facts: Fact[] = [
     ['updates', `${count(progress.step)} of ${count(progress.updates)}`],
     ['time', duration(seconds)],
@@ -129,7 +126,7 @@ export function finalReport(end: RunEnd, colours: boolean, columns = Number.POSI
     progress.evaluations.length === 0
       ? 'No evaluation finished.'
       : successTable(progress, colours).inWidth(columns),
-    ...differences(progress.evaluations),
+    ...differences(course),
     '',
     ...factLines(facts, columns),
     '',

@@ -50,6 +50,14 @@ describe('the view', () => {
     expect(text).toContain('http://127.0.0.1:8233')
   })
 
+  test('words from elsewhere are in it on one line and without their control codes, its own styles with theirs', () => {
+    const message = 'the module says \u001b[2J\nboo\u009b1m'
+    const lines = renderLive(stateOf({ message, pauseReason: message }), { columns: 100, colours: true })
+    const text = lines.map((line) => stripVTControlCharacters(line))
+    expect(text.filter((line) => line.includes('says ␛[2J boo\ufffd1m'))).toHaveLength(2)
+    expect(text.join('')).not.toMatch(/\p{Cc}/u)
+  })
+
   test('an update that had nothing to learn from is a named state, whole in any width, until one has', () => {
     const standstill = { groups: 8, won: 0, lost: 8, unusable: 0.63, cutOff: 0.6, updates: 5 }
     const nothingLearnt = { ...standstill, cause: 'cut_off_actions' } as const

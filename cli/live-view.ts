@@ -8,9 +8,11 @@
  */
 import { styleText } from 'node:util'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../client/training-session.ts'
+import { episodeCountWords, isComplete } from '../learning/evaluation-completeness.ts'
 import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
+import { shownLine } from '../machine/shown-text.ts'
 import { withTypedCommands } from './command-name.ts'
 import type { Pace } from './pace.ts'
 import { count, duration, inLines, runSeconds, timeOfDay } from './wording.ts'
@@ -80,6 +82,16 @@ export function shareWithInterval(success: number, n: number, interval?: Interva
   return `${percent(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
 }
 
+/** What an evaluation found, with its interval, and with its loss where it lost episodes. */
+export function findingWords({ success, n, planned, interval }: Finding): string {
+  const loss = n < (planned ?? n) ? `, ${episodeCountWords({ n, planned })}` : ''
+  return `${shareWithInterval(success, n, interval)}${loss}`
+}
+
+type Finding = Pick<EvaluationSummary, 'success' | 'n' | 'interval'> & {
+  readonly planned?: number | undefined
+}
+
 function bar(done: number, total: number, width: number): readonly Segment[] {
   const filled = total > 0 ? Math.min(width, Math.floor((done / total) * width)) : 0
   return [
@@ -140,10 +152,14 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
     // The first one is what the run is measured against, the last ones are where it is now.
     const shown =
       evaluations.length > 3 ? [...evaluations.slice(0, 1), ...evaluations.slice(-2)] : evaluations
-    const texts = shown.map(({ version, success, n, interval }, at) => [
+    const texts = shown.map(({ version, ...found }, at) => [
       dim(at === 0 ? '' : evaluations.length > 3 && at === 1 ? ' … ' : ' → '),
       dim(`v${version} `),
-      bold(at === 0 || at === shown.length - 1 ? shareWithInterval(success, n, interval) : percent(success)),
+      bold(
+        at === 0 || at === shown.length - 1 || !isComplete(found)
+          ? findingWords(found)
+          : percent(found.success),
+      ),
     ])
     return labelled(index === 0 ? 'evaluated' : '', plain(`${suite}  `), ...texts.flat())
   })
@@ -207,8 +223,9 @@ export interface Paint {
 function paint(line: Line, { columns, colours }: Paint): string {
   let room = columns
   let painted = ''
-  for (const { text, style } of line) {
+  for (const { text: given, style } of line) {
     if (room <= 0) break
+    const text = shownLine(given)
     const fitting = text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`
     room -= fitting.length
     painted +=
@@ -268,9 +285,14 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
   // The line of an update says how long it lasts; what to do is said once, where the cause is a new one.
   if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before.nothingLearnt?.cause)
     events.push(standstillWords(after.nothingLearnt))
-  for (const { suite, version, success, n } of after.evaluations) {
-    const known = before.evaluations.some((each) => each.suite === suite && each.version === version)
-    if (!known) events.push(`evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${n}`)
+  for (const { suite, version, success, n, planned } of after.evaluations) {
+    const known = before.evaluations.some(
+      (each) => each.suite === suite && each.version === version && each.n === n,
+    )
+    if (!known)
+      events.push(
+        `evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${episodeCountWords({ n, planned })}`,
+      )
   }
   for (const { suite, version, reason } of after.failedEvaluations ?? []) {
     const isKnown = (each: { suite: string; version: number }) =>

@@ -8,7 +8,7 @@ import { Command } from 'commander'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { withClient } from './command-session.ts'
-import { shareWithInterval } from './live-view.ts'
+import { findingWords } from './live-view.ts'
 import { type ReportOptions, reporting, runName, wholeNumber } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -31,15 +31,12 @@ export function promoteCommand(): Command {
     ['promote first', 'promote first 40', 'promote first --suite held_out'],
   ).action(async (run: string, version: number | undefined, options: PromoteOptions) => {
     const terminal = openTerminal(options)
-    const promotion = await withClient(options.home, (session) =>
+    const promotion = await withClient(options.home, terminal, (session) =>
       session.promote(run, { version, suite: options.suite }),
     )
     const { evaluation } = promotion
     const checkpoint = homeAt(options.home).run(runId(run)).checkpointDir(promotion.version)
-    const evidence =
-      evaluation === undefined
-        ? ''
-        : `: ${shareWithInterval(evaluation.success, evaluation.n)} on ${evaluation.suite}`
+    const evidence = evaluation === undefined ? '' : `: ${findingWords(evaluation)} on ${evaluation.suite}`
     terminal.report({ run, ...promotion, checkpoint }, [
       `Version ${promotion.version} of run ${run} is promoted${evidence}.`,
       checkpoint,

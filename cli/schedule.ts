@@ -54,7 +54,7 @@ function createCommand(): Command {
     const terminal = openTerminal(options)
     const timing = timingOf(options)
     const { suite, name, episodes, samples } = options
-    const schedule = await withClient(options.home, (session) =>
+    const schedule = await withClient(options.home, terminal, (session) =>
       session.schedule(run, { timing, suite, name, episodes, samples }),
     )
     const when = 'every' in timing ? `every ${timing.every}` : `at ${timing.cron}`
@@ -80,7 +80,7 @@ function listCommand(): Command {
     ['schedule list', 'schedule list first --json'],
   ).action(async (run: string | undefined, options: ReportOptions) => {
     const terminal = openTerminal(options)
-    const schedules = await withClient(options.home, (session) => session.schedules(run))
+    const schedules = await withClient(options.home, terminal, (session) => session.schedules(run))
     terminal.report(schedules, [
       schedules.length === 0
         ? 'No schedules yet; `perdure schedule create RUN --every 30m` makes one.'
@@ -124,7 +124,7 @@ function orderCommand([order, summary, effect]: (typeof orders)[number]): Comman
   return reporting(command, [`schedule ${order} first held_out`]).action(
     async (run: string, name: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      await withClient(options.home, (session) => session[`${order}Schedule`](run, name))
+      await withClient(options.home, terminal, (session) => session[`${order}Schedule`](run, name))
       terminal.report({ run, schedule: name, order }, [`Schedule ${name} of run ${run} ${effect}.`])
     },
   )

@@ -4,6 +4,7 @@
  * Invariants
  * - A run that no process works on is shown from the store, with how to continue it.
  */
+
 import { Command } from 'commander'
 import { SessionFault } from '../client/session-fault.ts'
 import type { RunProgress } from '../client/training-session.ts'
@@ -12,11 +13,12 @@ import { isWritable } from '../storage/read-only.ts'
 import { TemporalFault } from '../temporal/server/fault.ts'
 import { withClient } from './command-session.ts'
 import { learningWords, nextCommands } from './final-report.ts'
-import { bySuite, renderLive, shareWithInterval } from './live-view.ts'
+import { bySuite, findingWords, renderLive } from './live-view.ts'
 import { type ReportOptions, reporting, runName } from './options.ts'
+import { painted } from './painted.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
 import { factLines, Table } from './table.ts'
-import { openTerminal } from './terminal.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
 import { duration, runSeconds } from './wording.ts'
 
 /** `perdure status RUN`. */
@@ -32,15 +34,17 @@ export function statusCommand(): Command {
     const record = await findRun(options.home, run)
     const service = record.status === 'running' ? await serviceOf(options.home) : idle
     const { live, silence = service.silence } = service.isAttended
-      ? await liveProgress(run, options.home)
+      ? await liveProgress(run, options.home, terminal)
       : { live: undefined }
     const lines =
       live === undefined
         ? recordLines(record, options.home, silence, terminal.tableColumns)
         : [
-            ...renderLive(
-              { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
-              terminal,
+            ...painted(
+              renderLive(
+                { ...live, now: Date.now(), tokensPerSecond: undefined, secondsLeft: undefined },
+                terminal,
+              ),
             ),
             ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
           ]
@@ -91,9 +95,10 @@ async function serviceOf(home: string): Promise<Service> {
 async function liveProgress(
   run: string,
   home: string,
+  terminal: Terminal,
 ): Promise<{ live?: { progress: RunProgress; uiUrl: string | undefined }; silence?: string }> {
   try {
-    return await withClient(home, async (session) => ({
+    return await withClient(home, terminal, async (session) => ({
       live: { progress: await session.progress(run), uiUrl: session.uiUrl },
     }))
   } catch (error) {
@@ -131,9 +136,7 @@ function recordLines(
     ...promotedRows(record),
     ...[...bySuite(record.evaluations)].map(([suite, evaluations]): [string, string] => [
       suite,
-      evaluations
-        .map(({ version, success, n, interval }) => `v${version} ${shareWithInterval(success, n, interval)}`)
-        .join(' → '),
+      evaluations.map((evaluation) => `v${evaluation.version} ${findingWords(evaluation)}`).join(' → '),
     ]),
     ...(record.failedEvaluations ?? []).map(({ suite, version, reason }): [string, string] => [
       suite,
@@ -153,10 +156,7 @@ function recordLines(
 function promotedRows({ promoted }: RunRecord): readonly [string, string][] {
   if (promoted === undefined) return []
   const { version, evaluation, by } = promoted
-  const evidence =
-    evaluation === undefined
-      ? ''
-      : `, ${evaluation.suite} ${shareWithInterval(evaluation.success, evaluation.n)}`
+  const evidence = evaluation === undefined ? '' : `, ${evaluation.suite} ${findingWords(evaluation)}`
   return [['promoted', `v${version}${evidence}, by ${by}`]]
 }
 
@@ -164,9 +164,7 @@ function promotedRows({ promoted }: RunRecord): readonly [string, string][] {
 function runsTable(records: readonly RunRecord[]): Table {
   const lastOf = ({ evaluations }: RunRecord): string => {
     const last = evaluations.at(-1)
-    return last === undefined
-      ? ''
-      : `${last.suite} v${last.version} ${shareWithInterval(last.success, last.n)}`
+    return last === undefined ? '' : `${last.suite} v${last.version} ${findingWords(last)}`
   }
   return new Table({
     head: ['run', 'status', 'started', 'updates', 'version', 'last evaluation'],

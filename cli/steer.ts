@@ -57,7 +57,7 @@ function orderCommand({ name, summary, description, said }: PlainOrder): Command
     .description(description)
     .action(async (run: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      await withClient(options.home, (session) => session[name](run))
+      await withClient(options.home, terminal, (session) => session[name](run))
       terminal.report({ run, order: name }, [said(run)])
     })
 }
@@ -70,7 +70,7 @@ function stopCommand(): Command {
     .action(async (run: string, options: ReportOptions & { readonly now?: boolean }) => {
       const terminal = openTerminal(options)
       const { now = false } = options
-      await withClient(options.home, (session) => session.stop(run, { now }))
+      await withClient(options.home, terminal, (session) => session.stop(run, { now }))
       const when = now ? 'now' : 'after the update in progress'
       terminal.report({ run, order: 'stop', now }, [
         `Run ${run} stops ${when}; \`perdure resume ${run}\` continues from there.`,
@@ -93,7 +93,7 @@ function setCommand(): Command {
     .argument('<key=value...>', 'settings by their keys in the configuration', settings)
     .action(async (run: string, change: SettingsChange, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      await withClient(options.home, (session) => session.change(run, change))
+      await withClient(options.home, terminal, (session) => session.change(run, change))
       terminal.report({ run, order: 'set', settings: change }, [
         ...Object.entries(change).map(([key, value]) => `${key} = ${value ?? 'none'}`),
         `Run ${run} has them; \`perdure audit ${run}\` tells from which version on they hold.`,
@@ -116,7 +116,7 @@ function checkpointCommand(): Command {
     .description('Keeps the checkpoint of the current version of a live run, whatever else is deleted.')
     .action(async (run: string, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      const version = await withClient(options.home, (session) => session.checkpoint(run))
+      const version = await withClient(options.home, terminal, (session) => session.checkpoint(run))
       terminal.report({ run, order: 'checkpoint', version }, [`Version ${version} of run ${run} is kept.`])
     })
 }
@@ -130,7 +130,7 @@ function rollbackCommand(): Command {
     .argument('<version>', 'version to go back to', wholeNumber)
     .action(async (run: string, version: number, options: ReportOptions) => {
       const terminal = openTerminal(options)
-      await withClient(options.home, (session) => session.rollBack(run, version))
+      await withClient(options.home, terminal, (session) => session.rollBack(run, version))
       terminal.report({ run, order: 'rollback', version }, [
         `After the update in progress run ${run} continues from version ${version}; \`perdure audit ${run}\` shows when it has.`,
       ])

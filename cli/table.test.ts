@@ -24,3 +24,12 @@ test('one that does not fit is a list, whose lines fit and keep their words [TAB
     ),
   )
 })
+
+test('a cell holds no control codes, whether the table fits or not [TABLE-3]', () => {
+  const hostile = new Table({ head: ['na\u001b[8mme'], rows: [['cl\u001b[2Jear'], ['\u009b1m']] })
+  for (const width of [80, 5]) {
+    const text = hostile.inWidth(width)
+    expect(text).toContain('cl␛[2Jear')
+    expect(text).not.toMatch(/(?!\n)\p{Cc}/u)
+  }
+})

@@ -5,9 +5,11 @@
  * - [TABLE-1] A table that fits is in its borders, one row a line.
  * - [TABLE-2] One that does not is a list: each row as lines of `heading  value`, none of them cut off in the
  *   middle of a word that fits.
+ * - [TABLE-3] Cells and facts hold no control codes; the styles are the table's own.
  */
 import { stripVTControlCharacters } from 'node:util'
 import CliTable from 'cli-table3'
+import { shownLine, shownText } from '../machine/shown-text.ts'
 import { inLines } from './wording.ts'
 
 type Cell = string | number
@@ -32,7 +34,9 @@ export function factLines(facts: readonly Fact[], columns: number): readonly str
 }
 
 function factLine([name, value]: Fact, width: number, columns: number): readonly string[] {
-  const lines = value.split('\n').flatMap((text) => inLines(text, Math.max(1, columns - width - 2)))
+  const lines = shownText(value)
+    .split('\n')
+    .flatMap((text) => inLines(text, Math.max(1, columns - width - 2)))
   return lines.map((line, at) => `${(at === 0 ? name : '').padEnd(width)}  ${line}`)
 }
 
@@ -54,7 +58,7 @@ export class Table {
   #boxed(): string {
     const { head, aligns, rows, colours = false, widths } = this.#shape
     const table = new CliTable({
-      head: [...head],
+      head: head.map(shownLine),
       ...(aligns === undefined ? {} : { colAligns: [...aligns] }),
       ...(widths === undefined ? {} : { colWidths: [...widths], wordWrap: true }),
       style: {
@@ -63,7 +67,7 @@ export class Table {
         compact: widths === undefined,
       },
     })
-    for (const row of rows) table.push([...row])
+    for (const row of rows) table.push(row.map((cell) => (typeof cell === 'string' ? shownText(cell) : cell)))
     return table.toString()
   }
 
@@ -71,7 +75,7 @@ export class Table {
     const { head, rows } = this.#shape
     const width = Math.max(...head.map((name) => name.length))
     const lineOf = (value: Cell, at: number) =>
-      String(value) === '' ? [] : factLine([head[at] ?? '', String(value)], width, columns)
+      String(value) === '' ? [] : factLine([shownLine(head[at] ?? ''), String(value)], width, columns)
     return rows.map((row) => row.flatMap(lineOf).join('\n')).join('\n\n')
   }
 }

@@ -4,10 +4,14 @@
  * Invariants
  * - With `--json` standard output carries the JSON document alone; all else goes to standard error.
  * - A line that is written while the live view is on the screen is above it, whole.
+ * - [TERMINAL-1] No text reaches a stream with its control codes, whoever writes it: what is not `Painted` is made visible.
  * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
  */
 import { createLogUpdate } from 'log-update'
+import { jsonLine, shownText } from '../machine/shown-text.ts'
 import { withTypedCommands } from './command-name.ts'
+import { unfiltered } from './output.ts'
+import { Painted } from './painted.ts'
 import type { Table } from './table.ts'
 
 /** A command's way out. */
@@ -19,13 +23,13 @@ export interface Terminal {
   readonly tableColumns: number
   readonly colours: boolean
   /** A line for people. */
-  say(line: string): void
+  say(line: string | Painted): void
   /** Redraws the live view. */
-  draw(lines: readonly string[]): void
+  draw(lines: readonly (string | Painted)[]): void
   /** Leaves the last view on the screen and continues below it. */
   settle(): void
   /** What the command was asked for: the JSON document with `--json`, else the lines for people. */
-  report(value: unknown, lines: readonly (string | Table)[]): void
+  report(value: unknown, lines: readonly (string | Painted | Table)[]): void
 }
 
 // A terminal that tells no width is taken for the classic one.
@@ -33,7 +37,7 @@ const defaultColumns = 80
 
 /** The process's own streams. */
 export function openTerminal({ json = false }: { json?: boolean }): Terminal {
-  const stream = json ? process.stderr : process.stdout
+  const stream = unfiltered(json ? process.stderr : process.stdout)
   const interactive = stream.isTTY === true && process.env.TERM !== 'dumb'
   const update = interactive ? createLogUpdate(stream) : undefined
   let drawn: readonly string[] = []
@@ -47,23 +51,32 @@ export function openTerminal({ json = false }: { json?: boolean }): Terminal {
     },
     colours: interactive && stream.hasColors?.() === true && (process.env.NO_COLOR ?? '') === '',
     say(text) {
-      const line = withTypedCommands(text)
+      const line = withTypedCommands(safe(text))
       if (update !== undefined && drawn.length > 0) update.persist(line)
       else stream.write(`${line}\n`)
       if (update !== undefined && drawn.length > 0) update(drawn.join('\n'))
     },
     draw(lines) {
-      drawn = lines
-      update?.(lines.join('\n'))
+      drawn = lines.map(safe)
+      update?.(drawn.join('\n'))
     },
     settle() {
       if (drawn.length > 0) update?.done()
       drawn = []
     },
     report(value, lines) {
-      if (json) process.stdout.write(`${JSON.stringify(value)}\n`)
+      if (json) process.stdout.write(`${jsonLine(value)}\n`)
       else
-        for (const line of lines) this.say(typeof line === 'string' ? line : line.inWidth(this.tableColumns))
+        for (const line of lines)
+          this.say(
+            typeof line === 'string' || line instanceof Painted
+              ? line
+              : new Painted(line.inWidth(this.tableColumns)),
+          )
     },
   }
+}
+
+function safe(text: string | Painted): string {
+  return text instanceof Painted ? text.text : shownText(text)
 }

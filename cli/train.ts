@@ -5,8 +5,10 @@
  * - A configuration is checked before anything starts, and a run that is done is reported without a server.
  * - A signal leaves the run resumable, from when its configuration was accepted on; it says how to continue and ends with 130.
  */
+
 import { basename, extname, join } from 'node:path'
 import { Command } from 'commander'
+import { compareFirstToLast } from '../client/comparison.ts'
 import { recordRun } from '../client/new-run.ts'
 import { checkRun } from '../client/task-check.ts'
 import type { RunProgress, TrainingSession } from '../client/training-session.ts'
@@ -18,6 +20,7 @@ import { runId, runNameAt } from '../identity/identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { packageRoot } from '../machine/package-root.ts'
 import { defaultHome, homeAt } from '../storage/home.ts'
+import { openStore } from '../storage/store.ts'
 import { withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
 import { CallFault, exitCodes } from './failure.ts'
@@ -38,6 +41,7 @@ import {
   setOption,
 } from './options.ts'
 import { workWithoutOutput } from './output.ts'
+import { Painted } from './painted.ts'
 import { changeOf, findFinished, findRun, pageOf, refuseTaken } from './run-record.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { stoppingWords, type WatchResult, watchRun } from './watch.ts'
@@ -107,14 +111,16 @@ Examples:
       })
       const terminal = openTerminal(options)
       const rates = ratesOf(options)
+      const report = (sentence: string) => terminal.say(sentence)
+      const surroundings = { home: options.home, officialData: options.data, report }
       if (options.dryRun) {
-        await dryRun(config, terminal, { home: options.home, officialData: options.data, rates })
+        await dryRun(config, terminal, { ...surroundings, rates })
         return
       }
       workWithoutOutput()
       const run = options.run ?? runNameAt(basename(given, extname(given)), new Date())
       await refuseTaken(options.home, run)
-      const checked = await checkRun(config, { home: options.home, officialData: options.data })
+      const checked = await checkRun(config, surroundings)
       for (const notice of checked.notices) terminal.say(notice)
       await follow(run, options, terminal, {
         begin: (session) => session.start(run, checked.config),
@@ -168,7 +174,7 @@ export function resumeCommand(): Command {
 function reportEnd(end: RunEnd, terminal: Terminal): number {
   const { progress, directory, seconds } = end
   const text = finalReport(end, terminal.colours, terminal.tableColumns)
-  terminal.report({ ...progress, directory, seconds }, [text])
+  terminal.report({ ...progress, directory, seconds }, [new Painted(text)])
   return exitCodeOfRun(progress)
 }
 
@@ -180,7 +186,16 @@ async function reportFinished(
 ): Promise<number> {
   const { directory, ...span } = await findRun(home, run)
   const seconds = runSeconds(span, Date.now())
-  return reportEnd({ progress, seconds, directory, uiUrl: undefined, home: homeToName(home) }, terminal)
+  const course = await courseOf(home, run)
+  return reportEnd(
+    { progress, course, seconds, directory, uiUrl: undefined, home: homeToName(home) },
+    terminal,
+  )
+}
+
+async function courseOf(home: string, run: string): Promise<RunEnd['course']> {
+  await using store = await openStore(homeAt(home).storeFile, { create: false, access: 'read' })
+  return await compareFirstToLast(store, runId(run))
 }
 
 /** The home as the commands that are shown name it: the default one goes without saying. */
@@ -205,6 +220,7 @@ async function follow(
   const directory = homeAt(options.home).run(runId(run)).dir
   const home = homeToName(options.home)
   let watched: WatchResult = { ended: false, progress: undefined }
+  let course: RunEnd['course']
   let isKnown = keep === undefined
   let uiUrl: string | undefined
   let servedAt: string | undefined
@@ -214,7 +230,10 @@ async function follow(
     const seconds = runSeconds(span, Date.now())
     const { progress } = watched
     if (watched.ended)
-      return reportEnd({ progress: watched.progress, seconds, directory, uiUrl: servedAt, home }, terminal)
+      return reportEnd(
+        { progress: watched.progress, course, seconds, directory, uiUrl: servedAt, home },
+        terminal,
+      )
     terminal.report({ run, ...progress, directory, seconds, phase: 'interrupted', resumable: isKnown }, [
       isKnown
         ? `Run ${run} is interrupted and resumable. ${nextSteps(run, home)}`
@@ -255,7 +274,10 @@ async function follow(
   }
   if (!isKnown) await keep?.()
   isKnown = true
-  if (watched.ended) span = await findRun(options.home, run)
+  if (watched.ended) {
+    span = await findRun(options.home, run)
+    course = await courseOf(options.home, run)
+  }
   servedAt = await stillServed(options.home, uiUrl)
   process.exitCode = conclude()
 }

@@ -32,7 +32,7 @@ function recorder(): Terminal & { readonly lines: string[] } {
     columns: 80,
     tableColumns: 80,
     colours: false,
-    say: (line) => lines.push(line),
+    say: (line) => lines.push(String(line)),
     draw: () => undefined,
     settle: () => undefined,
     report: () => undefined,

@@ -5,12 +5,14 @@
  * - Looking never changes the run; a look that fails is reported and tried again.
  * - Ends with what the run itself answers when it is over, not with the last look.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunProgress, TrainingSession } from '../client/training-session.ts'
 import { Fault } from '../faults/fault.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { plainLines, renderLive } from './live-view.ts'
 import { PaceMeter } from './pace.ts'
+import { painted } from './painted.ts'
 import type { Terminal } from './terminal.ts'
 
 // Often enough to feel live, rare enough to cost nothing beside the run.
@@ -56,7 +58,7 @@ export async function watchRun(
   function show(progress: RunProgress, notice?: string): void {
     const at = now()
     const state = { progress, now: at, uiUrl: session.uiUrl, page, notice, ...meter.observe(progress, at) }
-    if (terminal.interactive) terminal.draw(renderLive(state, terminal))
+    if (terminal.interactive) terminal.draw(painted(renderLive(state, terminal)))
     else for (const line of plainLines(last, state)) terminal.say(line)
     last = progress
   }

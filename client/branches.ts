@@ -19,9 +19,9 @@ import {
   type RunId,
   workflowIdOf,
 } from '../identity/identity.ts'
-import { isRewarded, type Outcome } from '../learning/outcome.ts'
+import type { Outcome } from '../learning/outcome.ts'
 import { actionSummary } from '../messages/action-summary.ts'
-import { isSealed, type SealedEpisode, type StoredEpisode } from '../storage/episode.ts'
+import { type SealedEpisode, type StoredEpisode, samplesOf } from '../storage/episode.ts'
 import type { Store } from '../storage/store.ts'
 import type { branch } from '../workflows/branch.ts'
 import { branchFacts } from '../workflows/details.ts'
@@ -106,9 +106,8 @@ async function playBranch(
   }
   await playMissing(parts, plan, { samples, task })
   const played = await store.episodes.list(parent)
-  const rows = Array.from({ length: samples }, async (_, sample) => {
-    const ended = played.filter((each) => each.sample === sample).filter(isSealed)
-    const shown = resultOf(ended) ?? ended.at(-1)
+  const rows = samplesOf(played, { to: samples }).map(async ({ result, last }) => {
+    const shown = result ?? last
     return shown === undefined ? null : rowOf(store, shown)
   })
   return {
@@ -166,12 +165,9 @@ async function playMissing(
 
 /** Samples without a result, each with its first attempt that was not played before. */
 function missing(played: readonly StoredEpisode[], samples: number): BranchPlan['samples'] {
-  return Array.from({ length: samples }, (_, sample) => {
-    const attempts = played.filter((episode) => episode.sample === sample)
-    const ended = attempts.filter(isSealed)
-    const attempt = Math.max(-1, ...ended.map((episode) => episode.attempt)) + 1
-    return { sample, attempt, isMissing: resultOf(ended) === undefined }
-  }).flatMap(({ isMissing, ...sample }) => (isMissing ? [sample] : []))
+  return samplesOf(played, { to: samples }).flatMap(({ sample, result, nextAttempt: attempt }) =>
+    result === undefined ? [{ sample, attempt }] : [],
+  )
 }
 
 /** @returns false where the same branch is being played already */
@@ -209,9 +205,4 @@ async function rowOf(store: Store, episode: SealedEpisode): Promise<EpisodeRow> 
     turns,
     lastAction: last === undefined ? null : actionSummary(last.message),
   }
-}
-
-/** The attempt that counts. */
-function resultOf(ended: readonly SealedEpisode[]): SealedEpisode | undefined {
-  return ended.find(({ seal }) => isRewarded(seal.outcome))
 }

@@ -4,14 +4,16 @@
  * Invariants
  * - [COMPARISON-1] An instance takes part where both have an episode of it that ended with a reward; its samples count
  *   as one share. Instances are the same where task and name are, whatever position they had.
- * - [COMPARISON-2] Of a run without a version it is the newest one that the suite was played with.
+ * - [COMPARISON-2] Of a run without a version it is the newest one whose evaluation of the suite is complete.
  * - Reads the store alone.
  */
 import { inSuiteOrder } from '../config/suite-order.ts'
 import { type RunId, seedOf } from '../identity/identity.ts'
+import { newestOf } from '../learning/best-version.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import type { Interval } from '../learning/interval.ts'
 import { isRewarded } from '../learning/outcome.ts'
-import { type PairedDifference, pairedDifference } from '../learning/paired-difference.ts'
+import { type Shares, type SuccessDifference, successDifference } from '../learning/paired-difference.ts'
 import { isSuccess } from '../learning/reward.ts'
 import type { StoredEvaluation, SuiteFigures } from '../storage/evaluations.ts'
 import type { Store } from '../storage/store.ts'
@@ -29,18 +31,16 @@ export interface SideFindings {
   /** Share of its n episodes that succeeded, in [0, 1]. */
   readonly success: number
   readonly n: number
+  /** Episodes that were to be played. */
+  readonly planned: number
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
   readonly interval?: Interval
 }
 
-export interface SuiteComparison {
+export interface SuiteComparison extends SuccessDifference {
   readonly suite: string
   readonly before: SideFindings
   readonly after: SideFindings
-  /** Instances that both have played. */
-  readonly instances: number
-  /** After − before over these, with its 95 % interval; absent where there are none. */
-  readonly paired?: PairedDifference
 }
 
 /** The suites that both were measured on, in the order of the first one's configuration. */
@@ -59,17 +59,39 @@ export async function compareOnSuites(
   return comparisons
 }
 
+/** How far a run has come: on each suite the first complete evaluation beside the last one, where there are two. */
+export async function compareFirstToLast(store: Store, run: RunId): Promise<readonly SuiteComparison[]> {
+  const comparisons: SuiteComparison[] = []
+  for (const [suite, all] of await measuredBySuite(store, { run })) {
+    const complete = all.filter(({ result }) => isComplete(result)).toSorted((a, b) => a.version - b.version)
+    const [first, last] = [complete[0], complete.at(-1)]
+    if (first !== undefined && last !== undefined && first !== last)
+      comparisons.push(await compareOn(store, suite, first, last))
+  }
+  return inSuiteOrder((await store.runs.get(run))?.config, comparisons)
+}
+
 type Measured = StoredEvaluation & Required<Pick<StoredEvaluation, 'result'>>
 
-/** The newest version of each suite that the side means. */
-async function newestBySuite(store: Store, { run, version }: Side): Promise<ReadonlyMap<string, Measured>> {
+/** Evaluations with a result, of the version that the side means. */
+async function measuredBySuite(
+  store: Store,
+  { run, version }: Side,
+): Promise<ReadonlyMap<string, readonly Measured[]>> {
+  const all = await store.evaluations.list(run)
+  const measured = all.flatMap(({ result, ...evaluation }) =>
+    result === undefined || (version !== undefined && evaluation.version !== version)
+      ? []
+      : [{ ...evaluation, result }],
+  )
+  return Map.groupBy(measured, ({ suite }) => suite)
+}
+
+async function newestBySuite(store: Store, side: Side): Promise<ReadonlyMap<string, Measured>> {
   const newest = new Map<string, Measured>()
-  for (const evaluation of await store.evaluations.list(run)) {
-    const { suite, result } = evaluation
-    if (result === undefined || (version !== undefined && evaluation.version !== version)) continue
-    const known = newest.get(suite)
-    if (known === undefined || known.version <= evaluation.version)
-      newest.set(suite, { ...evaluation, result })
+  for (const [suite, measured] of await measuredBySuite(store, side)) {
+    const found = newestOf(measured.map((each) => ({ ...each.result, version: each.version, each })))
+    if (found !== undefined) newest.set(suite, found.each)
   }
   return newest
 }
@@ -81,28 +103,24 @@ async function compareOn(
   after: Measured,
 ): Promise<SuiteComparison> {
   const [first, second] = [await sharesOf(store, before), await sharesOf(store, after)]
-  const pairs = [...first].flatMap(([instance, share]) => {
-    const other = second.get(instance)
-    return other === undefined ? [] : [{ before: share, after: other }]
-  })
-  const seed = seedOf(0, 'comparison', suite)
   return {
     suite,
     before: findingsOf(before),
     after: findingsOf(after),
-    instances: pairs.length,
-    ...(pairs.length === 0 ? {} : { paired: pairedDifference(pairs, seed) }),
+    ...successDifference(first, second, seedOf(0, 'comparison', suite)),
   }
 }
 
-function findingsOf({ run, version, result: { success, n, statistics } }: Measured): SideFindings {
+function findingsOf({ run, version, result }: Measured): SideFindings {
+  const { success, n, planned, statistics } = result
   const { interval, passAt }: SuiteFigures = statistics
-  return { run, version, success, n, ...(passAt === undefined || interval === undefined ? {} : { interval }) }
+  return {
+    ...{ run, version, success, n, planned },
+    ...(passAt === undefined || interval === undefined ? {} : { interval }),
+  }
 }
 
-/** By task and instance, the share of its samples that succeeded. */
-export type Shares = ReadonlyMap<string, number>
-
+/** Of an evaluation, by task and instance. */
 export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Shares> {
   const shares = new Map<string, { won: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {

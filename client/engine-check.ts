@@ -2,13 +2,17 @@
  * Checks the engine of a configuration before anything starts: whether it can be loaded, and do what the run needs.
  *
  * Invariants
- * - An engine that cannot is refused by the key that asks for more; no server is asked for anything.
+ * - An engine that cannot is refused by the key that asks for more.
+ * - A server that does not answer, or is of another kind, is refused by its address.
  */
 import { unmetDemand } from '../activities/engine-demands.ts'
 import { engineDefinition } from '../activities/engines.ts'
+import { isEngineName } from '../config/engine-name.ts'
 import type { RunConfig } from '../config/schema.ts'
+import { withSecrets } from '../config/secrets.ts'
 import { ExternalFault } from '../machine/external-module.ts'
-import type { EngineDefinition } from '../policy/engines/engine.ts'
+import { type EngineDefinition, EngineFault } from '../policy/engines/engine.ts'
+import { shown } from '../policy/engines/server-call.ts'
 import { badValue } from './bad-value.ts'
 
 /** @throws ConfigFault */
@@ -23,5 +27,31 @@ async function definitionOf(engine: string): Promise<EngineDefinition> {
   } catch (cause) {
     if (!(cause instanceof ExternalFault)) throw cause
     throw badValue('policy.engine', engine, `a module with an engine: ${cause.message}`, cause)
+  }
+}
+
+/** Servers answer what they are at once, also while they are busy. */
+const answerMs = 10_000
+
+/** Whether the servers are there that actions are sampled from. @throws ConfigFault */
+export async function checkServers({ policy }: RunConfig): Promise<void> {
+  const { engine, engineUrl = [], engineApiKey } = policy
+  if (engine === 'embedded' || !isEngineName(engine)) return
+  const { serverKind } = await import('../policy/engines/server-check.ts')
+  const apiKey = engineApiKey === undefined ? undefined : withSecrets(engineApiKey, 'policy.engineApiKey')
+  for (const url of [withSecrets(engineUrl, 'policy.engineUrl')].flat()) {
+    const refuse = (problem: string, cause?: unknown) =>
+      badValue(
+        'policy.engineUrl',
+        engineUrl,
+        `the address of a running server of ${engine}: ${problem}`,
+        cause,
+      )
+    try {
+      const { name } = await serverKind(url, apiKey, answerMs)
+      if (name !== engine) throw refuse(`${shown(url)} is one of ${name}`)
+    } catch (cause) {
+      throw cause instanceof EngineFault ? refuse(cause.message, cause) : cause
+    }
   }
 }

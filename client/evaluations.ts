@@ -2,10 +2,12 @@
  * Evaluations from outside: one checkpoint over one suite, by hand.
  *
  * Invariants
- * - The same checkpoint, suite, instances and samples are measured once, whichever process asks.
+ * - The same checkpoint, suite, instances and samples are measured once, whichever process asks. What an incomplete evaluation
+ *   lost is played again.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import { workflowIdOf } from '../identity/identity.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import { summaryOf } from '../storage/evaluations.ts'
 import type { evaluation } from '../workflows/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../workflows/evaluation-plan.ts'
@@ -37,7 +39,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
       const version = await goodVersion(id, wish.version ?? (await publishedVersion(store, id)))
       const plan = evaluationPlan(id, config, { ...wish, suite, version })
       const found = summaryOf(await store.evaluations.get(plan.evaluation))
-      if (found !== undefined) return found
+      if (found !== undefined && isComplete(found)) return found
       // From now on the run keeps the version's checkpoint.
       const entry = { id: plan.evaluation, run: id, suite: plan.suite, version, seed: config.seed }
       await store.evaluations.insert({ ...entry, created: Date.now() })

@@ -6,7 +6,7 @@
  * - A word stands for an instance: the share of its samples that were won, or `-` where it was not played.
  */
 import { z } from 'zod'
-import type { Shares } from './comparison.ts'
+import type { Shares } from '../learning/paired-difference.ts'
 import type { MeasuredRun } from './measured-runs.ts'
 
 const word = /^(?:-|[01]|0\.\d+)$/

@@ -5,16 +5,18 @@
  * - [REPORT-1] Arms, seeds and claims are those of the statement, all of them, whatever came of them.
  * - [REPORT-2] The same runs give the same figures; only what they cost depends on when and where they ran.
  * - [REPORT-3] A claim is judged when all its runs are done; until then it says which are missing.
+ * - [REPORT-4] An incomplete evaluation is reported as such, and is part of no mean, curve or claim.
  */
 import { cpus } from 'node:os'
 import type { ExperimentStatement, Hypothesis, StatedFile } from '../config/experiment.ts'
 import type { MeasuredPolicy, MeasuredVersion } from '../config/experiment-schema.ts'
 import { seedOf } from '../identity/identity.ts'
 import type { InstanceDifferences } from '../learning/crossed-bootstrap.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../learning/hypothesis.ts'
 import type { Interval } from '../learning/interval.ts'
+import type { Shares } from '../learning/paired-difference.ts'
 import { meanInterval } from '../learning/student-t.ts'
-import type { Shares } from './comparison.ts'
 import type { Outcomes } from './experiment-outcomes.ts'
 import { isSameFile, type KnownExperiment } from './experiments.ts'
 import {
@@ -35,6 +37,8 @@ export interface SeedMean extends Partial<Interval> {
 export interface ReportedRun extends RunOfExperiment {
   /** Of the version that counts, by suite; empty until the run is done. */
   readonly measured: readonly ReportedFigure[]
+  /** Evaluations that lost too many episodes to count, by suite and version; absent without any. */
+  readonly incomplete?: readonly ReportedFigure[]
   /** Of all versions that were evaluated, by suite and version. */
   readonly curve: readonly ReportedFigure[]
 }
@@ -137,8 +141,10 @@ function reportedRun(
   { suites, version: counts }: ExperimentStatement,
   { figures, experts: _, ...run }: MeasuredRun,
 ): ReportedRun {
+  const incomplete = figures.filter((each) => !isComplete(each)).map(shown)
   return {
     ...run,
+    ...(incomplete.length === 0 ? {} : { incomplete }),
     measured: suites.flatMap((suite) => {
       const found = figureOf({ ...run, figures }, suite, counts)
       return found === undefined ? [] : [shown(found)]
@@ -147,8 +153,8 @@ function reportedRun(
   }
 }
 
-function shown({ suite, version, success, n }: ReportedFigure): ReportedFigure {
-  return { suite, version, success, n }
+function shown({ suite, version, success, n, planned }: ReportedFigure): ReportedFigure {
+  return { suite, version, success, n, ...(planned === undefined ? {} : { planned }) }
 }
 
 function armOf(
@@ -201,7 +207,7 @@ function curvesOf(
     suites.flatMap((suite) => {
       const figures = runs
         .filter((each) => each.arm === arm)
-        .flatMap(({ curve }) => curve.filter((each) => each.suite === suite))
+        .flatMap(({ curve }) => curve.filter((each) => each.suite === suite && isComplete(each)))
       const points = [...Map.groupBy(figures, ({ version }) => version)]
         .toSorted(([a], [b]) => a - b)
         .flatMap(([version, found]): CurvePoint[] => {

@@ -71,7 +71,7 @@ interface ExperimentParts extends SessionParts {
 }
 
 export function createRunExperiments(parts: ExperimentParts): RunExperiments {
-  const { store, home, client, homeName, untilClosed, log } = parts
+  const { store, home, client, homeName, log } = parts
   const handleOf = (name: ExperimentName) =>
     client.workflow.getHandle<typeof experiment>(workflowIdOf(homeName, experimentId(name)))
 
@@ -90,17 +90,15 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
         // Empty: no links. A statement of an earlier release has no such key.
         ...(dashboardUrl ? { dashboardUrl } : {}),
       }
-      await untilClosed(() =>
-        client.workflow.signalWithStart<typeof experiment, [{ parallel: number }]>('experiment', {
-          workflowId: workflowIdOf(homeName, experimentId(name)),
-          taskQueue: taskQueue('orchestrator', homeName),
-          workflowTaskTimeout,
-          args: [plan],
-          signal: continueExperiment,
-          signalArgs: [{ parallel }],
-          staticSummary: `experiment ${name} · ${runs.length} runs`,
-        }),
-      )
+      await client.workflow.signalWithStart<typeof experiment, [{ parallel: number }]>('experiment', {
+        workflowId: workflowIdOf(homeName, experimentId(name)),
+        taskQueue: taskQueue('orchestrator', homeName),
+        workflowTaskTimeout,
+        args: [plan],
+        signal: continueExperiment,
+        signalArgs: [{ parallel }],
+        staticSummary: `experiment ${name} · ${runs.length} runs`,
+      })
       return { isNew }
     },
 
@@ -132,10 +130,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
       const { name, statement } = await knownExperiment(store, home, given)
       const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return runs.map(({ run }) => ({ run, status: 'done' }))
-      const handle = handleOf(name)
-      const result = () => untilClosed(() => handle.result())
-      const describe = () => untilClosed(() => handle.describe())
-      return resultOf(`experiment ${name}`, throughRestarts(result, describe))
+      return resultOf(`experiment ${name}`, throughRestarts(handleOf(name)))
     },
   }
 }

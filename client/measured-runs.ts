@@ -9,11 +9,13 @@ import type { ExperimentStatement } from '../config/experiment.ts'
 import type { MeasuredVersion } from '../config/experiment-schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import { bestOf } from '../learning/best-version.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
+import type { Shares } from '../learning/paired-difference.ts'
 import type { RunStatus } from '../learning/run-phase.ts'
 import type { StoredExpert } from '../storage/experts.ts'
 import type { Store } from '../storage/store.ts'
 import type { ExperimentRun } from '../workflows/messages.ts'
-import { type Shares, sharesOf } from './comparison.ts'
+import { sharesOf } from './comparison.ts'
 import { runsOf } from './experiments.ts'
 
 /** A version on a suite. */
@@ -22,6 +24,8 @@ export interface ReportedFigure {
   readonly version: number
   readonly success: number
   readonly n: number
+  /** Episodes that were to be played; absent in reports of earlier releases. */
+  readonly planned?: number | undefined
 }
 
 /** A version on a suite, with its instances. */
@@ -91,7 +95,8 @@ async function measureRun(
     ...{ run, arm, seed, status: record.status },
     figures: evaluations.flatMap(({ id, suite, version, result }) => {
       if (result === undefined || !suites.includes(suite)) return []
-      return [{ suite, version, success: result.success, n: result.n, shares: () => sharesOf(store, { id }) }]
+      const { success, n, planned } = result
+      return [{ suite, version, success, n, planned, shares: () => sharesOf(store, { id }) }]
     }),
     experts: await store.experts.list(run),
     cost: {
@@ -113,7 +118,7 @@ export function completedBy(
   )
 }
 
-/** The evaluation that counts; undefined until the run is done. */
+/** The evaluation that counts; undefined until the run is done, and where it is incomplete. */
 export function figureOf(
   { status, figures }: Pick<MeasuredRun, 'status' | 'figures'>,
   suite: string,
@@ -121,7 +126,8 @@ export function figureOf(
 ): MeasuredFigure | undefined {
   if (status !== 'done') return undefined
   const own = figures.filter((each) => each.suite === suite)
-  if (version === 'first') return own[0]
-  if (version === 'last') return own.at(-1)
-  return bestOf(own)
+  if (version === 'best') return bestOf(own)
+  // Where the version that counts was measured incompletely, another one does not stand for it.
+  const meant = version === 'first' ? own[0] : own.at(-1)
+  return meant !== undefined && isComplete(meant) ? meant : undefined
 }

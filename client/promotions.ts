@@ -35,7 +35,9 @@ export function createRunPromotions(parts: SessionParts): RunPromotions {
       if (version === undefined)
         throw new SessionFault(
           'unknown_version',
-          `run ${run} has no evaluation over ${suite}; name a version`,
+          measured.some((summary) => summary.suite === suite)
+            ? `every evaluation of run ${run} over ${suite} lost more than 5 % of its episodes; \`perdure eval ${run}@VERSION --suite ${suite}\` plays them again, or name a version`
+            : `run ${run} has no evaluation over ${suite}; name a version`,
         )
       if ((await goodVersion(id, version)) !== version)
         throw new SessionFault(
@@ -51,7 +53,7 @@ export function createRunPromotions(parts: SessionParts): RunPromotions {
         by,
         ...(evidence === undefined
           ? {}
-          : { evaluation: { suite, success: evidence.success, n: evidence.n } }),
+          : { evaluation: { suite, success: evidence.success, n: evidence.n, planned: evidence.planned } }),
       }
       await writePromotion(checkpointsDir, promotion)
       const current = (await store.runs.version(id)) ?? version

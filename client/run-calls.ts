@@ -2,8 +2,8 @@
  * Calls to the workflows of runs, over a connection of the session's own.
  *
  * Invariants
- * - A call that still waits when the connection is closed is ended first: it would be tried again on the closed channel,
- *   from a timer, and end the process.
+ * - A call waits through an outage of the server, unless it has a deadline.
+ * - A call that still waits when the connection is closed ends first.
  */
 import {
   Client,
@@ -12,8 +12,9 @@ import {
   WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client'
-import { TerminatedFailure } from '@temporalio/common'
+import { TerminatedFailure, type Workflow, type WorkflowResultType } from '@temporalio/common'
 import { runId, workflowIdOf } from '../identity/identity.ts'
+import { createOutageWait } from '../temporal/outage.ts'
 import { dataConverter, unread } from '../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
@@ -28,8 +29,6 @@ export interface RunCalls extends AsyncDisposable {
   handleOf(run: string): WorkflowHandle<typeof trainingRun>
   /** The run's execution; undefined where it has none. @throws TemporalFault `unreachable` */
   describe(run: string): Promise<WorkflowExecutionDescription | undefined>
-  /** A call that ends when the session does. */
-  untilClosed<T>(call: () => Promise<T>): Promise<T>
 }
 
 /** What the parts of a training session work with. */
@@ -41,23 +40,21 @@ export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol
 }
 
 export async function openRunCalls({ server, homeName }: SessionHome): Promise<RunCalls> {
-  const connection = await Connection.connect(server.options)
-  const closing = new AbortController()
+  const wait = createOutageWait()
+  const connection = await Connection.connect({ ...server.options, interceptors: [...wait.interceptors] })
   const converter = dataConverter()
   const common = { connection, namespace: server.namespace }
   const client = new Client({ ...common, ...(converter === undefined ? {} : { dataConverter: converter }) })
   // What is described needs no key.
   const { ask, describe } = createServerCalls(new Client({ ...common, dataConverter: unread }), server)
   const workflowIdOfRun = (run: string) => workflowIdOf(homeName, runId(run))
-  const untilClosed = <T>(call: () => Promise<T>) => client.withAbortSignal(closing.signal, call)
   return {
     client,
     ask,
     handleOf: (run) => client.workflow.getHandle<typeof trainingRun>(workflowIdOfRun(run)),
-    describe: (run) => untilClosed(() => describe(workflowIdOfRun(run))),
-    untilClosed,
+    describe: (run) => describe(workflowIdOfRun(run)),
     async [Symbol.asyncDispose]() {
-      closing.abort()
+      wait.end()
       await connection.close()
     },
   }
@@ -77,17 +74,16 @@ export async function resultOf<T>(what: string, waiting: Promise<T>): Promise<T>
   }
 }
 
-/** Waits on through restarts: an execution that was given up for a new one is not the end. @param describe says what there is now */
-export async function throughRestarts<T>(
-  result: () => Promise<T>,
-  describe: () => Promise<WorkflowExecutionDescription | undefined>,
-): Promise<T> {
+/** The result of a workflow, also where its execution was given up for a new one: that is not the end. */
+export async function throughRestarts<T extends Workflow>(
+  handle: WorkflowHandle<T>,
+): Promise<WorkflowResultType<T>> {
   for (;;) {
     try {
-      return await result()
+      return await handle.result()
     } catch (error) {
       const isTerminated = error instanceof WorkflowFailedError && error.cause instanceof TerminatedFailure
-      if (!isTerminated || (await describe())?.status.name === 'TERMINATED') throw error
+      if (!isTerminated || (await handle.describe()).status.name === 'TERMINATED') throw error
     }
   }
 }

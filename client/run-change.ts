@@ -23,10 +23,8 @@ import type { Store } from '../storage/store.ts'
 import { changedState, stateToRestartFrom, stateToResumeFrom } from '../workflows/run-state.ts'
 import { isWarm, type TrainingState } from '../workflows/training-state.ts'
 import { forgetWarmStart } from '../workflows/transitions/phase.ts'
-import { checkEngine } from './engine-check.ts'
-import { checkLearning } from './learning-check.ts'
 import type { SessionParts } from './run-calls.ts'
-import { checkRun, checkTasks } from './task-check.ts'
+import { checkMeans, checkRun, checkTasks } from './task-check.ts'
 
 /** A change that can be made. */
 export interface RunChange {
@@ -68,8 +66,7 @@ export async function runChangeOf(
     )
   const check = warm ? checkTasks : checkRun
   const { config, notices } = await check(wanted, { home: home.dir, own })
-  await checkEngine(config)
-  await checkLearning(config)
+  if (warm) await checkMeans(config)
   const changes = changesBetween(before, config)
   return changes.length === 0 ? undefined : { config, changes, notices }
 }

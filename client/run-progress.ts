@@ -36,7 +36,7 @@ const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed']
 export function createRunsProgress(
   parts: Omit<SessionParts, 'goodVersion' | 'log' | 'by'>,
 ): RunsProgress & { readonly ownProgress: OwnProgress } {
-  const { home, store, server, ask, describe, handleOf, untilClosed, known, lastState } = parts
+  const { home, store, server, ask, handleOf, known, lastState } = parts
 
   async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)
@@ -64,8 +64,8 @@ export function createRunsProgress(
 
     async result(run) {
       try {
-        const result = () => untilClosed(() => handleOf(run).result())
-        return await evaluated(await throughRestarts(result, () => describe(run)))
+        const handle = handleOf(run)
+        return await evaluated(await throughRestarts(handle))
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
         if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))

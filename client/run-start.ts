@@ -37,7 +37,7 @@ export interface RunLaunch {
 }
 
 export function createRunLaunch(parts: SessionParts): RunLaunch {
-  const { store, homeName, client, untilClosed, known, lastState } = parts
+  const { store, homeName, client, known, lastState } = parts
 
   async function start(
     state: TrainingState,
@@ -48,7 +48,7 @@ export function createRunLaunch(parts: SessionParts): RunLaunch {
       workflowIdConflictPolicy,
       taskQueue: taskQueue('orchestrator', homeName),
     }
-    await untilClosed(() => client.workflow.start<typeof trainingRun>('trainingRun', execution))
+    await client.workflow.start<typeof trainingRun>('trainingRun', execution)
   }
 
   return {

@@ -11,6 +11,7 @@ import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/clie
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
+import { TemporalFault } from '../temporal/server/fault.ts'
 import { answerDeadlineMs } from '../temporal/server-calls.ts'
 import {
   changeSettings,
@@ -29,11 +30,17 @@ import { SessionFault } from './session-fault.ts'
 export type { AuditEntry } from '../storage/audit.ts'
 export type { SettingsChange } from '../workflows/messages.ts'
 
+export interface OrderOptions {
+  /** Why; of a pause the run's status shows it. */
+  readonly reason?: string
+  /** The person at this machine by default. */
+  readonly by?: string
+}
+
 /** Orders to runs. All throw SessionFault `unknown_run`, `not_running`, `no_workers`, `refused`. */
 export interface RunSteering {
-  /** @param options.reason why, which the run's status shows */
-  pause(run: string, options?: { readonly reason?: string; readonly by?: string }): Promise<void>
-  continue(run: string): Promise<void>
+  pause(run: string, options?: OrderOptions): Promise<void>
+  continue(run: string, options?: OrderOptions): Promise<void>
   /** Stops after the update in progress, or without waiting for it; `resume` continues from there. */
   stop(run: string, options?: { readonly now?: boolean }): Promise<void>
   /** New values of live settings by their keys in a configuration, all or none; null takes one away. */
@@ -51,7 +58,7 @@ export interface RunSteering {
 const askedAgainAfterMs = 200
 
 export function createRunSteering(parts: SessionParts): RunSteering {
-  const { client, store, handleOf, known, describe, goodVersion, by } = parts
+  const { client, store, server, handleOf, known, describe, goodVersion, by } = parts
 
   /** Sends a message that the run must answer. */
   async function steer<T>(
@@ -77,6 +84,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
         return steer(run, send, until)
       }
       if (!isDeadline(error)) throw error
+      const silence = server.silence()
+      if (silence !== undefined) throw new TemporalFault('unreachable', `${silence}.`, { cause: error })
       const message = `no worker answers for run ${run}; start one with \`perdure resume ${run}\` or \`perdure worker\``
       throw new SessionFault('no_workers', message, { cause: error })
     }
@@ -86,8 +95,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
     async pause(run, order = {}) {
       await steer(run, (handle) => handle.executeUpdate(pause, { args: [{ by, ...order }] }))
     },
-    async continue(run) {
-      await steer(run, (handle) => handle.executeUpdate(resume, { args: [{ by }] }))
+    async continue(run, order = {}) {
+      await steer(run, (handle) => handle.executeUpdate(resume, { args: [{ by, ...order }] }))
     },
     async stop(run, { now = false } = {}) {
       await steer(run, (handle) => handle.executeUpdate(stop, { args: [{ by, now }] }))

@@ -18,8 +18,8 @@ export interface SessionHome extends AsyncDisposable {
   readonly server: TemporalConnection
   /** Under which the server knows the home's work. */
   readonly homeName: HomeName
-  /** Rejects when the home is lost; undefined without workers. */
-  readonly lost: Promise<never> | undefined
+  /** Rejects when the home is lost, or its server for good. */
+  readonly lost: Promise<never>
 }
 
 interface SessionHomeOptions {
@@ -33,12 +33,16 @@ interface SessionHomeOptions {
 export async function openSessionHome(home: Home, options: SessionHomeOptions): Promise<SessionHome> {
   const { log, signal, hasWorkers } = options
   await using opened = new AsyncDisposableStack()
-  const server = await connect(home.dir, { log, signal, restartsHung: hasWorkers })
+  const { promise: serverLost, reject: onFault } = Promise.withResolvers<never>()
+  const server = await connect(home.dir, { log, signal, restartsHung: hasWorkers, onFault })
   opened.defer(() => server.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
   const watch = hasWorkers ? await watchHome(home) : undefined
   opened.defer(() => watch?.close())
+  const lost = watch === undefined ? serverLost : Promise.race([watch.lost, serverLost])
+  // A session that no one watches is ended by what it fails at.
+  lost.catch(() => undefined)
   const homeName = homeNameOn(server, store)
   const all = opened.move()
   return {
@@ -46,7 +50,7 @@ export async function openSessionHome(home: Home, options: SessionHomeOptions): 
     store,
     server,
     homeName,
-    lost: watch?.lost,
+    lost,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
 }

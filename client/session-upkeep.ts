@@ -5,7 +5,7 @@
  * Invariants
  * - The last that was started is stopped first, and what fails to stop keeps nothing else going.
  */
-import { watchDisk } from '../workers/disk-watch.ts'
+import { type DiskWatchOptions, diskWatcher, watchDisk } from '../workers/disk-watch.ts'
 import { startRetentionRounds } from '../workers/retention-rounds.ts'
 import type { Role } from '../workers/role-worker-options.ts'
 import type { RoleWorkers } from '../workers/role-workers.ts'
@@ -26,7 +26,7 @@ interface Dependencies {
   readonly parts: SessionParts
   readonly launch: RunLaunch
   readonly ownProgress: OwnProgress
-  readonly steering: Pick<RunSteering, 'pause'>
+  readonly steering: Pick<RunSteering, 'pause' | 'continue'>
   readonly workers: RoleWorkers
 }
 
@@ -51,7 +51,14 @@ export function startSessionUpkeep(dependencies: Dependencies, options: UpkeepOp
     everyMs: diskLookMs,
     running: parts.running,
     phase: async (run) => (await ownProgress(run)).phase,
-    pause: (run, reason) => pauseForDisk(steering, run, reason),
+    ...ordersForDisk(steering),
+    async isPausedForDisk(run) {
+      const turns = (await store.audit.list(run)).filter(
+        ({ what }) => what === 'pause' || what === 'continue',
+      )
+      const last = turns.at(-1)
+      return last?.what === 'pause' && last.by === diskWatcher
+    },
   })
   started.defer(() => disk.close())
   const count = startCostCount({ costs: store.costs, running: parts.running, log })
@@ -84,17 +91,18 @@ function takeoverOf(
   })
 }
 
-/** @returns false where the run has ended or cannot be paused */
-async function pauseForDisk(
-  steering: Pick<RunSteering, 'pause'>,
-  run: string,
-  reason: string,
-): Promise<boolean> {
-  try {
-    await steering.pause(run, { by: 'disk watch', reason })
-    return true
-  } catch (error) {
-    if (error instanceof SessionFault && error.kind !== 'no_workers') return false
-    throw error
+/** They return false where the run has ended or takes no such order. */
+function ordersForDisk(
+  steering: Pick<RunSteering, 'pause' | 'continue'>,
+): Pick<DiskWatchOptions, 'pause' | 'continue'> {
+  const order = (what: 'pause' | 'continue') => async (run: string, reason: string) => {
+    try {
+      await steering[what](run, { by: diskWatcher, reason })
+      return true
+    } catch (error) {
+      if (error instanceof SessionFault && error.kind !== 'no_workers') return false
+      throw error
+    }
   }
+  return { pause: order('pause'), continue: order('continue') }
 }

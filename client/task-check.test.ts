@@ -6,6 +6,7 @@ import { ConfigFault } from '../config/fault.ts'
 import { resolveConfig } from '../config/loader.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { createEchoTask } from '../test/echo-task.ts'
+import { writePublishedModel } from '../test/published-model.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'perdure-tasks-'))
@@ -72,7 +73,8 @@ describe('a warm start', () => {
   it('is left out where the policy is given or none is asked for', async () => {
     const none = { ...fresh, warmStart: { ...fresh.warmStart, demonstrations: 0 } }
     expect((await checkRun(none, { home, own })).config).toEqual(none)
-    const given = { ...fresh, policy: { ...fresh.policy, from: '/checkpoint' } }
+    const from = await writePublishedModel(join(home, 'model'))
+    const given = { ...fresh, policy: { ...fresh.policy, from } }
     const { config: checked, notices } = await checkRun(given, { home, own })
     expect(checked.warmStart.demonstrations).toBe(0)
     expect(notices.join()).toContain('without a warm start')

@@ -2,6 +2,7 @@
  * Checks the tasks of a configuration before anything starts: opens each of them once.
  *
  * Invariants
+ * - An environment that begins none of the first instances of a split is refused.
  * - A task, module, split, setting or data folder that cannot be used is named by its key, with what is allowed.
  * - A warm start has an expert to imitate, or there is none.
  * - Groups are played on from a turn only where every task that is trained can be replayed.
@@ -9,16 +10,20 @@
  * - Where official data is offered for all tasks, one that cannot use it plays its built-in problems, and says so.
  */
 import { resolve } from 'node:path'
+import { checkPretrained } from '../activities/first-checkpoint.ts'
 import { taskWords } from '../config/loader.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { environments } from '../envs/registry.ts'
+import { openWatched, type ReportCall } from '../envs/watched-task.ts'
+import { instanceOrder } from '../learning/instance-order.ts'
 import { ExternalFault } from '../machine/external-module.ts'
+import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { homeAt } from '../storage/home.ts'
 import { badValue } from './bad-value.ts'
-import { checkEngine } from './engine-check.ts'
+import { checkEngine, checkServers } from './engine-check.ts'
 import { checkLearning } from './learning-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
@@ -44,6 +49,8 @@ export interface TaskSurroundings {
   readonly officialData?: string | undefined
   /** False leaves out what official data needs set up on this machine, and whether it can be. */
   readonly setUp?: boolean
+  /** Told of what takes unusually long. */
+  readonly report?: ReportCall | undefined
 }
 
 /**
@@ -51,7 +58,7 @@ export interface TaskSurroundings {
  * @throws ConfigFault
  */
 export async function checkTasks(config: RunConfig, surroundings: TaskSurroundings): Promise<CheckedTasks> {
-  const { home, own = [], officialData, setUp = true } = surroundings
+  const { home, own = [], officialData, setUp = true, report } = surroundings
   const folder = homeAt(home).environmentsDir
   const turnLimits = new Map<string, number>()
   const notices: string[] = []
@@ -70,11 +77,13 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
             { dataDir: resolve(officialData, given.task), folder, setUp },
             notices,
           )
-    const opened = await openTask(index, task, definition, folder)
+    const opened = await openTask(index, task, definition, { folder, report })
     try {
       if (setUp) await prepare(index, task, opened)
       for (const warning of opened.warnings ?? []) notices.push(`${task.task}: ${warning}`)
       checked = withSplits(checked, index, task, opened.splits)
+      // Without the setting-up a session could not be had.
+      if (setUp || opened.prepare === undefined) await checkReset(checked, index, opened, notices)
       experts.push(opened.demonstrate !== undefined)
     } finally {
       await opened.close()
@@ -84,15 +93,34 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
 }
 
 /**
- * What a run needs before it starts: tasks that can be played, an engine that will do, and an expert where it imitates one.
+ * What a run needs before it starts: tasks that can be played, a policy to start from, an engine and a trainer that will do, and an
+ * expert where it imitates one.
  * @throws ConfigFault
  */
 export async function checkRun(config: RunConfig, surroundings: TaskSurroundings): Promise<CheckedTasks> {
+  await checkModel(config)
   const checked = await checkTasks(config, surroundings)
-  await checkEngine(checked.config)
-  await checkLearning(checked.config)
+  await checkMeans(checked.config)
   const notices = [...checked.notices]
   return { ...checked, config: withExperts(checked.config, checked.experts, notices), notices }
+}
+
+/** Whether what samples, what trains and what judges can be used. @throws ConfigFault */
+export async function checkMeans(config: RunConfig): Promise<void> {
+  await checkEngine(config)
+  await checkServers(config)
+  await checkLearning(config)
+}
+
+/** Whether the run can start from the folder that it names. */
+async function checkModel({ policy: { from, contextLength } }: RunConfig): Promise<void> {
+  if (from === undefined) return
+  try {
+    await checkPretrained(from, contextLength)
+  } catch (cause) {
+    if (!(cause instanceof CheckpointFault)) throw cause
+    throw badValue('policy.from', from, `the folder of a checkpoint: ${cause.message}`, cause)
+  }
 }
 
 /** The configuration with a warm start that can be: demonstrations come from tasks that have an expert. */
@@ -126,7 +154,7 @@ async function withOfficialData(
 ): Promise<TaskConfig> {
   try {
     const settings = withSecrets(task.settings, `${task.task}.settings`)
-    const opened = await definition.open({ dataDir, settings, folder })
+    const opened = await openWatched(definition, { dataDir, settings, folder })
     try {
       if (setUp) await opened.prepare?.()
     } finally {
@@ -207,17 +235,67 @@ async function prepare(index: number, { task }: TaskConfig, opened: Task): Promi
   }
 }
 
+/** Instances of a split that are tried: one that fails while others do not is left out by the run. */
+const resetTries = 3
+
+/** Begins an instance of each split that the task is played on. */
+async function checkReset(
+  { tasks, evaluation: { suites } }: RunConfig,
+  index: number,
+  opened: Task,
+  notices: string[],
+): Promise<void> {
+  const task = tasks[index]
+  if (task === undefined) return
+  const ofSuites = suites.filter((suite) => suite.task === task.task).map(({ split }) => split)
+  const splits = new Set([...(task.weight > 0 ? [task.split] : []), ...ofSuites])
+  for (const { name, size } of opened.splits.filter((split) => splits.has(split.name)))
+    for (let position = 0; position < resetTries; position++) {
+      const fault = await resetFault(opened, name, instanceOrder(size, position))
+      if (fault === undefined) break
+      if (position + 1 < resetTries && fault.kind !== 'no_answer') notices.push(fault.message)
+      else {
+        const key = task.from === undefined ? 'task' : 'from'
+        const allowed = `an environment whose instances can be begun: ${fault.message}`
+        throw badValue(`tasks.${index}.${key}`, task.from ?? task.task, allowed, fault)
+      }
+    }
+}
+
+/** What keeps an instance from being begun. */
+async function resetFault(opened: Task, split: string, index: number): Promise<EnvironmentFault | undefined> {
+  try {
+    const session = await opened.create()
+    try {
+      await session.reset(opened.instanceAt(split, index))
+    } finally {
+      await session.close()
+    }
+    return undefined
+  } catch (fault) {
+    if (fault instanceof EnvironmentFault) return fault
+    throw fault
+  }
+}
+
 async function openTask(
   index: number,
   task: TaskConfig,
   definition: EnvironmentDefinition,
-  folder: string,
+  { folder, report }: { readonly folder: string; readonly report: ReportCall | undefined },
 ): Promise<Task> {
   try {
     const settings = withSecrets(task.settings, `tasks.${index}.settings`)
-    return await definition.open({ dataDir: task.data, settings, folder })
+    return await openWatched(definition, { dataDir: task.data, settings, folder }, report)
   } catch (cause) {
     if (!(cause instanceof EnvironmentFault)) throw cause
+    if (cause.kind === 'failed' || cause.kind === 'no_answer')
+      throw badValue(
+        `tasks.${index}.${task.from === undefined ? 'task' : 'from'}`,
+        task.from ?? task.task,
+        `an environment that opens: ${cause.message}`,
+        cause,
+      )
     if (cause.kind === 'bad_settings')
       throw badValue(
         `tasks.${index}.settings`,

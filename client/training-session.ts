@@ -13,7 +13,7 @@ import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { RunId } from '../identity/identity.ts'
 import { createHome, type Home } from '../storage/home.ts'
-import { requireRoom } from '../storage/room.ts'
+import { requireDisk } from '../storage/room.ts'
 import type { MetricsPlace } from '../telemetry/telemetry.ts'
 import { installRuntime } from '../temporal/runtime.ts'
 import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker-options.ts'
@@ -80,7 +80,7 @@ export interface TrainingSession
     AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
-  /** Settles when the workers of this session stop; never for a client. @throws StorageFault the home is lost */
+  /** Settles when the workers of this session stop; never for a client. @throws StorageFault, TemporalFault the home or its server is lost */
   readonly stopped: Promise<void>
   close(): Promise<void>
 }
@@ -90,7 +90,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const { signal, log, by = whoami() } = options
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
   const hasWorkers = wanted.length > 0
-  if (hasWorkers) requireRoom(resolve(options.home))
+  if (hasWorkers) requireDisk(resolve(options.home))
   const home = createHome(options.home)
   // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
   // first, and what fails to close keeps nothing else open.
@@ -121,12 +121,12 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const promotions = createRunPromotions(parts)
   const experiments = createRunExperiments({ ...parts, progress: progress.progress, resume: start.resume })
 
+  const stopped = workers === null ? place.lost : Promise.race([workers.stopped, place.lost])
+  stopped.catch(() => undefined)
   const all = opened.move()
-  const endings = [workers?.stopped, place.lost].filter((each) => each !== undefined)
   return {
     uiUrl: place.server.uiUrl,
-    // Without workers nothing ends it.
-    stopped: Promise.race(endings),
+    stopped,
     ...start,
     ...progress,
     ...steering,

@@ -41,7 +41,15 @@ const reportSchema = z.object({
       status: z.string(),
       machine: z.string().optional(),
       cost: costSchema.optional(),
-      curve: z.array(z.object({ suite: z.string(), version: amount, success: share, n: amount })),
+      curve: z.array(
+        z.object({
+          suite: z.string(),
+          version: amount,
+          success: share,
+          n: amount,
+          planned: amount.optional(),
+        }),
+      ),
     }),
   ),
   outcomes: outcomesSchema,

@@ -80,6 +80,8 @@ async function addEvaluation(run: RunId, isBetter: boolean): Promise<void> {
   await home.store.evaluations.complete(warmStart, {
     success: 0.3,
     n: 20,
+    planned: 20,
+    lost: {},
     episodes: [],
     statistics: { meanReward: 0.3 },
     ended: 1900,
@@ -95,6 +97,8 @@ async function addEvaluation(run: RunId, isBetter: boolean): Promise<void> {
   await home.store.evaluations.complete(id, {
     success,
     n: 2,
+    planned: 2,
+    lost: {},
     episodes,
     statistics: { meanReward: success },
     ended: 9000,
@@ -118,6 +122,8 @@ async function addExperiment(): Promise<void> {
       const result = {
         success,
         n: 3,
+        planned: 3,
+        lost: {},
         episodes: [],
         statistics: { meanReward: success },
         ended: 9100 + version,

@@ -7,6 +7,8 @@ function evaluated(suite: string, version: number, value: number): EvaluationRow
   const found = {
     success: { value, low: value - 0.1, high: value + 0.1 },
     n: 10,
+    planned: 10,
+    lost: {},
     instances: 10,
     meanReward: value,
     passAt: {},

@@ -7,6 +7,7 @@
 import type { CurvePoint, ReportedCurve } from '../client/experiment-report.ts'
 import { expertName } from '../client/experiment-report.ts'
 import { learningCurve } from '../client/learning-curve.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import type { RunCurves } from './contract/curves.ts'
 import type { EvaluationsAnswer } from './contract/evaluation.ts'
 
@@ -40,7 +41,9 @@ function suiteLines(
 ): readonly ReportedCurve[] {
   const points = evaluations
     .flatMap((row) =>
-      row.suite === suite && row.found !== undefined ? [pointOf(row.version, row.found.success)] : [],
+      row.suite === suite && row.found !== undefined && isComplete(row.found)
+        ? [pointOf(row.version, row.found.success)]
+        : [],
     )
     .toSorted((a, b) => a.version - b.version)
   if (points.length === 0) return []

@@ -68,6 +68,8 @@ beforeAll(async () => {
     await store.evaluations.complete(id, {
       success: name === 'second' ? 1 : 0.5,
       n: 2,
+      planned: 2,
+      lost: {},
       episodes: [0, 1].map((sample) => episodeId(id, sample, 0)),
       statistics: { meanReward: 0.5 },
       ended: 9000,

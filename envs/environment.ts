@@ -72,9 +72,9 @@ export interface ReachedInstance {
 /** An expert that watches an episode which others play too, and says what it would do next. */
 export interface Adviser {
   /** Takes in what a reset or a step gave. @param action what was done before; absent after a reset */
-  see(observation: Observation, action?: AssistantMessage): void
+  see(observation: Observation, action?: AssistantMessage): void | Promise<void>
   /** Its action here, to be imitated; undefined where it sees no way on. */
-  advise(): AssistantMessage | undefined
+  advise(): AssistantMessage | undefined | Promise<AssistantMessage | undefined>
 }
 
 /** A page that is being served; close it when it is no longer needed. */
@@ -99,7 +99,7 @@ export interface Task {
    */
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
   /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
-  advise?(): Adviser
+  advise?(instance?: InstanceId): Adviser
   /**
    * The first other goal that an episode reached which lost its own, so that what it did can be imitated as what wins that one;
    * undefined where it reached none, or none that this split asks for.
@@ -143,14 +143,17 @@ export interface EnvironmentDefinition {
   readonly replayableBecause: string
   /** Turns of a training episode, unless configured otherwise. */
   readonly turnLimit: number
-  /** Seconds after which a reset or step counts as hung, and its session as lost; 120 by default. */
+  /** Seconds after which a call of a session, an expert or `reached` counts as hung, and its session as lost; 120 by default. */
   readonly stepTimeoutSeconds?: number
   /** Absolute paths of files and folders, beside its own module, that its answers follow from: a program, its scripts. */
   readonly sources?: readonly string[]
   open(options: TaskOptions): Promise<Task>
 }
 
-/** An environment could not do its work; the agent is not to blame and no reward follows. */
+/**
+ * An environment could not do its work; the agent is not to blame and no reward follows. `failed`: its code threw something else than
+ * such a fault. `no_answer`: it took longer than it may. `none_playable`: every instance that was tried failed so.
+ */
 export class EnvironmentFault extends Fault<
   | 'unknown_instance'
   | 'unknown_split'
@@ -159,6 +162,9 @@ export class EnvironmentFault extends Fault<
   | 'session_lost'
   | 'not_replayable'
   | 'backend'
+  | 'failed'
+  | 'no_answer'
+  | 'none_playable'
 > {
   override readonly name = 'EnvironmentFault'
   protected static override readonly permanentKinds: readonly EnvironmentFault['kind'][] = [
@@ -167,5 +173,6 @@ export class EnvironmentFault extends Fault<
     'bad_data',
     'bad_settings',
     'not_replayable',
+    'none_playable',
   ]
 }

@@ -3,19 +3,29 @@
  *
  * Invariants
  * - The highest success wins; of equals the newest version does.
+ * - [BEST-1] An incomplete evaluation is never among the best.
  */
+import { type EpisodeCounts, isComplete } from './evaluation-completeness.ts'
 
 /** What an evaluation found, as far as versions are compared by it. */
-interface Evaluated {
+interface Evaluated extends EpisodeCounts {
   readonly version: number
   readonly success: number
 }
 
-/** The best evaluation of those of one suite; undefined where there is none. */
+/** The best complete evaluation of one suite; undefined where there is none. */
 export function bestOf<Evaluation extends Evaluated>(
   evaluations: readonly Evaluation[],
 ): Evaluation | undefined {
   return bestFirst(evaluations)[0]
+}
+
+/** The newest version with a complete evaluation; where none is complete, the newest. @param evaluations of one suite */
+export function newestOf<Evaluation extends Omit<Evaluated, 'success'>>(
+  evaluations: readonly Evaluation[],
+): Evaluation | undefined {
+  const inOrder = evaluations.toSorted((a, b) => a.version - b.version)
+  return inOrder.findLast(isComplete) ?? inOrder.at(-1)
 }
 
 /** So many best versions of each suite, each version once. */
@@ -30,5 +40,5 @@ export function bestVersions(
 }
 
 function bestFirst<Evaluation extends Evaluated>(evaluations: readonly Evaluation[]): readonly Evaluation[] {
-  return evaluations.toSorted((a, b) => b.success - a.success || b.version - a.version)
+  return evaluations.filter(isComplete).toSorted((a, b) => b.success - a.success || b.version - a.version)
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { differenceInterval } from './interval.ts'
-import { type Pair, pairedDifference } from './paired-difference.ts'
+import { type Pair, pairedDifference, successDifference } from './paired-difference.ts'
 
 const share = fc.integer({ min: 0, max: 8 }).map((successes) => successes / 8)
 const pairs = fc.array(fc.record({ before: share, after: share }), { minLength: 1, maxLength: 40 })
@@ -59,5 +59,40 @@ describe('the paired difference', () => {
         expect([turned.better, turned.worse]).toEqual([found.worse, found.better])
       }),
     )
+  })
+})
+
+describe('the difference of two policies [DIFFERENCE-1]', () => {
+  const one = new Map([
+    ['a', 0],
+    ['b', 1],
+    ['c', 0],
+  ])
+
+  it('is paired over the instances that both played', () => {
+    const other = new Map([
+      ['a', 1],
+      ['b', 1],
+      ['z', 0],
+    ])
+    expect(successDifference(one, other, 7)).toEqual({
+      instances: 2,
+      paired: pairedDifference(
+        [
+          { before: 0, after: 1 },
+          { before: 1, after: 1 },
+        ],
+        7,
+      ),
+    })
+  })
+
+  it('is that of independent rates where they share no instance, and none where one of them played nothing', () => {
+    const other = new Map([['z', 0.5]])
+    expect(successDifference(one, other, 7)).toEqual({
+      instances: 0,
+      unpaired: differenceInterval({ successes: 1, n: 3 }, { successes: 0.5, n: 1 }),
+    })
+    expect(successDifference(one, new Map(), 7)).toEqual({ instances: 0 })
   })
 })

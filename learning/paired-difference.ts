@@ -1,16 +1,20 @@
 /**
- * Paired difference: how much better one policy is than another on the very same instances.
+ * The difference between the success of two policies, with its interval: the same wherever one difference is shown.
  *
- * What makes an instance easy or hard is the same for both, so it falls out of the difference: the interval is narrower
- * than that of two independent rates.
+ * It is paired where they played the same instances. What makes an instance easy or hard is the same for both, so it falls out of
+ * the difference: the interval is narrower than that of two independent rates.
  *
  * Invariants
  * - The interval lies within [−1, 1] and contains the measured difference; exchanging the two turns it round.
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
+ * - [DIFFERENCE-1] Instances that both played make it paired, and no others take part; without any it is that of independent rates.
  * - The same pairs and seed give the same figures.
  */
 import { bootstrapInterval } from './bootstrap.ts'
 import { differenceInterval, type Interval } from './interval.ts'
+
+/** Success of a policy by instance: the share of its samples that succeeded, in [0, 1]. */
+export type Shares = ReadonlyMap<string, number>
 
 /** Success of two policies on one instance, each the share of its samples that succeeded, in [0, 1]. */
 export interface Pair {
@@ -24,6 +28,27 @@ export interface PairedDifference extends Interval {
   /** Instances on which the second was better, and worse. */
   readonly better: number
   readonly worse: number
+}
+
+export interface SuccessDifference {
+  /** Instances that both played. */
+  readonly instances: number
+  /** After − before over these, with its 95 % interval; absent where there are none. */
+  readonly paired?: PairedDifference
+  /** Instead, where both played some and none in common: the difference of independent rates, with instances as trials. */
+  readonly unpaired?: Interval & { readonly difference: number }
+}
+
+/** @param seed 32 bits, of the draws */
+export function successDifference(before: Shares, after: Shares, seed: number): SuccessDifference {
+  const pairs = [...before].flatMap(([instance, share]) => {
+    const other = after.get(instance)
+    return other === undefined ? [] : [{ before: share, after: other }]
+  })
+  if (pairs.length > 0) return { instances: pairs.length, paired: pairedDifference(pairs, seed) }
+  if (before.size === 0 || after.size === 0) return { instances: 0 }
+  const trials = (shares: Shares) => ({ successes: sum([...shares.values()]), n: shares.size })
+  return { instances: 0, unpaired: differenceInterval(trials(before), trials(after)) }
 }
 
 /**

@@ -11,7 +11,7 @@ import { mostFollowed, noneWon } from './won-instances.ts'
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
 export const mostStateBytes = 65_536
 
-/** Of each suite the best evaluation is carried too. */
+/** Of each suite the best and the latest complete evaluation are carried too. */
 export const latestEvaluations = 2
 /** Evaluations of other suites than the configured ones: by hand, with other numbers of episodes. */
 export const otherEvaluations = 8
@@ -90,7 +90,7 @@ const readyFields = '{"number":,"version":},'.length
 const courseFields = '{"size":,"passed":,"won":""},'.length
 const judgedFields = '{"number":,"taskIndex":12,"position":,"won":false},'.length
 const skippedFields = '{"step":,"numbers":[]},'.length
-const summaryFields = '{"suite":,"version":,"success":,"n":123456},'.length
+const summaryFields = '{"suite":,"version":,"success":,"n":123456,"planned":123456},'.length
 const runningFields = '{"suite":,"version":,"lost":2,"waits":"to_be_given_up"},'.length
 const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
@@ -117,7 +117,7 @@ export function stateShares(config: StateSize): StateShares {
     suites:
       jsonBytes(evaluation) +
       (evaluation.gates?.length ?? 0) * gateFields +
-      sum(suites.map((name) => (latestEvaluations + 1) * (summaryFields + name + version + figure))) +
+      sum(suites.map((name) => (latestEvaluations + 2) * (summaryFields + name + version + figure))) +
       otherEvaluations * (summaryFields + otherSuiteBytes + version + figure) +
       mostEvaluations(suites.length) * (runningFields + longest + version) +
       carriedFailures * (failureFields + longest + version + shortTextBytes),

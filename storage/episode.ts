@@ -5,7 +5,7 @@
  * - A seal is complete: an episode has all of it or none.
  */
 import type { EpisodeId, ParentId, RunId } from '../identity/identity.ts'
-import type { Outcome } from '../learning/outcome.ts'
+import { isRewarded, type Outcome } from '../learning/outcome.ts'
 
 export interface NewEpisode {
   readonly id: EpisodeId
@@ -57,4 +57,33 @@ export interface SealedEpisode extends StoredEpisode {
 /** True for an episode whose trajectory is closed. */
 export function isSealed(episode: StoredEpisode): episode is SealedEpisode {
   return episode.seal !== undefined
+}
+
+/** The attempts at one sample. */
+export interface PlayedSample {
+  readonly sample: number
+  /** The attempt that ended with a reward, and so counts; undefined where none did. */
+  readonly result: SealedEpisode | undefined
+  /** The attempt that ended last. */
+  readonly last: SealedEpisode | undefined
+  /** The first attempt that has not ended. */
+  readonly nextAttempt: number
+}
+
+/**
+ * The samples from one to another, played or not.
+ * @param played attempts at samples of one parent, in any order
+ */
+export function samplesOf(
+  played: readonly StoredEpisode[],
+  { from = 0, to }: { readonly from?: number; readonly to: number },
+): readonly PlayedSample[] {
+  const bySample = Map.groupBy(played.filter(isSealed), ({ sample }) => sample)
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => {
+    const sample = from + index
+    const ended = (bySample.get(sample) ?? []).toSorted((a, b) => a.attempt - b.attempt)
+    const last = ended.at(-1)
+    const result = ended.find(({ seal }) => isRewarded(seal.outcome))
+    return { sample, result, last, nextAttempt: (last?.attempt ?? -1) + 1 }
+  })
 }

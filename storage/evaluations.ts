@@ -2,11 +2,12 @@
  * Evaluations: the success of one checkpoint over one suite.
  *
  * Invariants
- * - A result is written once; the first stands.
+ * - A complete result is written once. An incomplete one stands until the evaluation is begun again and has ended again.
  * - One that was given up has its reason until it is begun again, and none beside a result.
  */
-import type { Kysely, Selectable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../identity/identity.ts'
+import { isComplete, type LostEpisodes } from '../learning/evaluation-completeness.ts'
 import { insertOnce, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import type { EvaluationsTable, Schema } from './schema.ts'
 
@@ -23,6 +24,9 @@ export interface EvaluationResult {
   /** Share of the n episodes that succeeded, in [0, 1]. */
   readonly success: number
   readonly n: number
+  /** Episodes that were to be played. */
+  readonly planned: number
+  readonly lost: LostEpisodes
   readonly episodes: readonly EpisodeId[]
   /** JSON object with further figures. */
   readonly statistics: Readonly<Record<string, unknown>>
@@ -42,8 +46,10 @@ export interface SuiteFigures {
 }
 
 export interface StoredEvaluation extends NewEvaluation {
-  /** Absent while it runs. */
+  /** Absent while it is played for the first time. */
   readonly result?: EvaluationResult
+  /** It is being played again; until that has ended the result is the earlier, incomplete one. */
+  readonly isPlayedAgain?: true
   /** Why it was given up, in words. */
   readonly failure?: string
 }
@@ -54,6 +60,8 @@ export interface EvaluationFindings extends Pick<SuiteFigures, 'interval' | 'pas
   readonly version: number
   readonly success: number
   readonly n: number
+  readonly planned: number
+  readonly lost: LostEpisodes
 }
 
 /** All evaluations of a run that have ended, in short. */
@@ -68,7 +76,8 @@ export interface RunFindings {
 export function summaryOf(stored: StoredEvaluation | undefined): EvaluationFindings | undefined {
   if (stored?.result === undefined) return undefined
   const { suite, version, result } = stored
-  return findingsOf({ suite, version, success: result.success, n: result.n }, result.statistics)
+  const { success, n, planned, lost, statistics } = result
+  return findingsOf({ suite, version, success, n, planned, lost }, statistics)
 }
 
 function findingsOf(figures: EvaluationFindings, { interval, passAt }: SuiteFigures): EvaluationFindings {
@@ -77,21 +86,21 @@ function findingsOf(figures: EvaluationFindings, { interval, passAt }: SuiteFigu
 
 export interface EvaluationCounts {
   readonly begun: number
-  /** With a result. */
+  /** With a result, and not being repeated. */
   readonly ended: number
   /** Given up, and not begun again. */
   readonly failed: number
 }
 
 export interface Evaluations {
-  /** One that was given up is begun again. */
+  /** One that was given up or whose result is incomplete is begun again. */
   insert(evaluation: NewEvaluation): Promise<Precedence>
   /** Writes the result of an inserted evaluation. */
   complete(id: EvaluationId, result: EvaluationResult): Promise<Precedence>
-  /** Gives up an inserted evaluation that has no result. */
+  /** Gives up an inserted evaluation that is being played; a result of an earlier time stays. */
   fail(id: EvaluationId, reason: string): Promise<void>
   get(id: EvaluationId): Promise<StoredEvaluation | undefined>
-  /** Versions of evaluations that started since then, have no result yet and were not given up. */
+  /** Versions of evaluations that started since then, have not ended and were not given up. */
   unfinished(run: RunId, since: number): Promise<number[]>
   /** What all evaluations of a run have come to, without their episodes. */
   findings(run: RunId): Promise<RunFindings>
@@ -105,12 +114,14 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
   return {
     insert: (evaluation) => insertEvaluation(db, evaluation),
 
-    async complete(id, { success, n, episodes, statistics, ended }) {
+    async complete(id, { success, n, planned, lost, episodes, statistics, ended }) {
       const result = await db
         .updateTable('evaluations')
         .set({
           success,
           n,
+          planned,
+          lost: JSON.stringify(lost),
           episodes: JSON.stringify(episodes),
           statistics: JSON.stringify(statistics),
           ended,
@@ -125,7 +136,10 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
     async fail(id, failure) {
       await db
         .updateTable('evaluations')
-        .set({ failure })
+        .set({
+          failure: sql`case when success is null then ${failure} end`,
+          ended: sql`case when success is null then null else created end`,
+        })
         .where('id', '=', id)
         .where('ended', 'is', null)
         .execute()
@@ -185,32 +199,42 @@ export function createEvaluations(db: Kysely<Schema>): Evaluations {
 
 async function insertEvaluation(db: Kysely<Schema>, evaluation: NewEvaluation): Promise<Precedence> {
   const precedence = await insertOnce(db.insertInto('evaluations').values(evaluation))
-  if (precedence === 'already')
+  if (precedence === 'already' && (await isToBeginAgain(db, evaluation.id)))
     await db
       .updateTable('evaluations')
-      .set({ failure: null, created: evaluation.created })
+      .set({ failure: null, ended: null, created: evaluation.created })
       .where('id', '=', evaluation.id)
-      .where('failure', 'is not', null)
       .execute()
   return precedence
+}
+
+async function isToBeginAgain(db: Kysely<Schema>, id: EvaluationId): Promise<boolean> {
+  const row = await db
+    .selectFrom('evaluations')
+    .select(['n', 'planned', 'ended', 'failure'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return false
+  const { n, planned, ended, failure } = row
+  return failure !== null || (ended !== null && n !== null && !isComplete({ n, planned: planned ?? n }))
 }
 
 async function findingsIn(db: Kysely<Schema>, run: RunId): Promise<RunFindings> {
   const rows = await db
     .selectFrom('evaluations')
-    .select(['id', 'suite', 'version', 'success', 'n', 'statistics', 'failure'])
+    .select(['id', 'suite', 'version', 'success', 'n', 'planned', 'lost', 'statistics', 'failure'])
     .where('run', '=', run)
-    .where((or) => or.or([or('ended', 'is not', null), or('failure', 'is not', null)]))
+    .where((or) => or.or([or('success', 'is not', null), or('failure', 'is not', null)]))
     .orderBy('created')
     .orderBy('id')
     .execute()
   return {
-    found: rows.flatMap(({ id, suite, version, success, n, statistics }) =>
+    found: rows.flatMap(({ id, suite, version, success, n, planned, lost, statistics }) =>
       success === null || n === null
         ? []
         : [
             findingsOf(
-              { suite, version, success, n },
+              { suite, version, success, n, planned: planned ?? n, lost: lostOf(id, lost) },
               jsonOf(statistics ?? '', `evaluation ${id}: statistics`),
             ),
           ],
@@ -222,7 +246,7 @@ async function findingsIn(db: Kysely<Schema>, run: RunId): Promise<RunFindings> 
 }
 
 function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
-  const { suite, version, seed, created, success, n, ended, failure } = row
+  const { suite, version, seed, created, success, n, planned, lost, ended, failure } = row
   const subject = `evaluation ${row.id}`
   return {
     id: row.id as EvaluationId,
@@ -232,16 +256,23 @@ function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
     seed,
     created,
     ...(failure === null ? {} : { failure }),
-    ...(success === null || n === null || ended === null
+    ...(success !== null && ended === null ? { isPlayedAgain: true } : {}),
+    ...(success === null || n === null
       ? {}
       : {
           result: {
             success,
             n,
-            ended,
+            planned: planned ?? n,
+            lost: lostOf(row.id, lost),
+            ended: ended ?? created,
             episodes: jsonOf<EpisodeId[]>(row.episodes ?? '', `${subject}: episodes`),
             statistics: jsonOf<Record<string, unknown>>(row.statistics ?? '', `${subject}: statistics`),
           },
         }),
   }
+}
+
+function lostOf(id: string, lost: string | null): LostEpisodes {
+  return lost === null ? {} : jsonOf<LostEpisodes>(lost, `evaluation ${id}: lost`)
 }

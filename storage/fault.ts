@@ -18,6 +18,8 @@ export type StorageFaultKind =
   /** Another process holds the store for longer than a write may wait. */
   | 'locked'
   | 'disk_full'
+  /** The home is on a file system of the network. */
+  | 'network_disk'
   /** The store was written by a later release. */
   | 'newer_schema'
   | 'no_permission'
@@ -36,6 +38,7 @@ export class StorageFault extends Fault<StorageFaultKind> {
   protected static override readonly permanentKinds: readonly StorageFaultKind[] = [
     'corrupt',
     'missing',
+    'network_disk',
     'newer_schema',
     'no_permission',
     'not_a_directory',
@@ -49,6 +52,7 @@ const advice: Record<StorageFaultKind, string> = {
   missing: 'it does not exist',
   locked: 'another process keeps it locked; end that process, or try again',
   disk_full: 'the disk is full; free space and the work continues',
+  network_disk: 'it is on a network file system; choose a directory on a local disk with --home',
   newer_schema: 'a later release wrote it; update Perdure',
   no_permission: 'it cannot be opened for writing; check owner, permissions and that its folder exists',
   not_a_directory: 'a file is where a directory is needed; move it, or choose another --home',

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - An update's step, an evaluation's id and a roll-back's version are each known by one key.
+ * - A line stands, but for an evaluation's: the line of a repetition that played lost episodes replaces it.
  */
 import { z } from 'zod'
 
@@ -97,7 +98,11 @@ const evaluationSchema = z.looseObject({
   version: count,
   suite: z.string().min(1),
   success: share,
+  /** Episodes that ended with a reward. */
   n: count,
+  /** Episodes that were to be played, and by outcome those without a reward; absent in files of older versions. */
+  planned: count.optional(),
+  lost: z.record(z.string(), count).optional(),
 })
 
 const rollbackSchema = z.looseObject({
@@ -147,6 +152,11 @@ export function placeOf(line: MetricsLine): MetricsPlace {
   if (isUpdateMetrics(line)) return { key: `step ${line.step}`, version, rank: 1, number: line.step }
   if (isEvaluationMetrics(line)) return { key: `evaluation ${line.evaluation}`, version, rank: 2, number: 0 }
   return { key: `rollback ${version}`, version, rank: 0, number: 0 }
+}
+
+/** Whether a line replaces an earlier one of the same key: that of an evaluation of which more episodes ended with a reward. */
+export function replaces(line: MetricsLine, earlier: MetricsLine): boolean {
+  return isEvaluationMetrics(line) && isEvaluationMetrics(earlier) && line.n > earlier.n
 }
 
 /** @throws RangeError a figure that is missing, not finite or out of bounds, by name */

@@ -115,6 +115,14 @@ const migrations: Readonly<Record<string, Migration>> = {
   ),
   '0010_version_spans': executing(sql`alter table actions add column spans text`),
   '0011_tree_groups': executing(sql`alter table groups add column tree text`),
+  '0012_planned_episodes': executing(
+    sql`alter table evaluations add column planned integer`,
+    sql`alter table evaluations add column lost text`,
+    // Ids of episodes end with their sample and attempt: without the attempt's number, each sample is there once.
+    sql`update evaluations set planned = (select count(distinct rtrim(value, '0123456789')) from json_each(episodes))
+      where n is not null and json_valid(episodes)`,
+    sql`update evaluations set lost = json_object('infrastructure_error', planned - n) where planned > n`,
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -62,6 +62,8 @@ export interface RunHoldings {
     readonly suite: string
     readonly version: number
     readonly success: number
+    readonly n: number
+    readonly planned?: number
   }[]
   readonly batches: readonly { readonly step: number; readonly bytes: number }[]
   /** The last update that has ended. */

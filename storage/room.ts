@@ -1,11 +1,13 @@
 /**
- * Room to start: what has to be free on the disk of a home before anything is opened there.
+ * The disk of a home: its kind, and what has to be free on it before anything is opened there.
  *
  * Invariants
+ * - [DISK-1] A home on a network file system is refused: SQLite's log is not safe there.
  * - A disk without room is named with what is free and what is needed, before anything is half made on it.
  */
 import { existsSync, type StatsFs, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type FileSystem, fileSystemOf } from '../machine/file-system.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 
 /** The files of store and server as they are when they are new, with their logs. */
@@ -14,8 +16,27 @@ const neededMegabytes = 16
 const neededNames = 200
 const megabyte = 1e6
 
-/** @param dir need not exist yet @throws StorageFault `disk_full` */
-export function requireRoom(dir: string): void {
+/** @param dir need not exist yet @throws StorageFault `network_disk`, `disk_full` */
+export function requireDisk(dir: string): void {
+  refuseNetworkDisk(dir, fileSystemOf(dir))
+  requireRoom(dir)
+}
+
+/** @throws StorageFault `network_disk` */
+export function refuseNetworkDisk(dir: string, { name, kind }: FileSystem): void {
+  if (kind === 'network')
+    throw new StorageFault('network_disk', `${dir} ${networkWords(name)}; ${networkAdvice}`)
+}
+
+/** What is wrong with a home on a network file system. */
+export function networkWords(name: string): string {
+  return `is on a network file system (${name}), where the databases of a home can be damaged`
+}
+
+export const networkAdvice =
+  'choose a directory on a local disk with --home, and copy an existing home there while no process uses it'
+
+function requireRoom(dir: string): void {
   const { bavail, bsize, files, ffree } = spaceAt(dir)
   const free = (bavail * bsize) / megabyte
   const advice = 'make room, e.g. with `perdure clean`, or choose a directory on another disk with --home'

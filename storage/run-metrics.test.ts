@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -57,6 +58,20 @@ describe('a line', () => {
     await record(evaluation(0), evaluation(0), update(2))
     expect(readMetrics(file)).toEqual([evaluation(0), update(1), update(2)])
     expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(4)
+  })
+
+  // [METRICS-4]
+  it('of an evaluation gives way to that of a repetition with more episodes, and readers that follow see it', async () => {
+    const few = { ...evaluation(0), n: 5, planned: 200, lost: { infrastructure_error: 195 } }
+    const all = { ...evaluation(0), planned: 200, lost: {} }
+    await record(update(1), few)
+    const { mark } = await store.metrics.after(run, 0)
+    await record(all)
+    expect((await store.metrics.after(run, mark)).lines).toEqual([all])
+    expect(readMetrics(file)).toEqual([all, update(1)])
+    // A line that was replaced is not one that was lost.
+    expect(existsSync(`${file}.replaced`)).toBe(false)
+    expect(await store.metrics.put(run, few)).toBe('already')
   })
 
   // [METRICS-2]

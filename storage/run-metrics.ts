@@ -7,6 +7,7 @@
  * - [METRICS-2] The file holds the lines of the store, by update: its writer holds the store's lock meanwhile, and
  *   makes all of it whatever it was before. What a killed process left torn is completed by the next one.
  * - [METRICS-3] A line that readers could not understand is never kept.
+ * - [METRICS-4] A line that replaces another one comes after all others, so that readers which follow the lines see it.
  */
 import { copyFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
@@ -14,7 +15,14 @@ import type { RunId } from '../identity/identity.ts'
 import { insertOnce, type Precedence } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import { contentOf, growFile } from './grown-file.ts'
-import { checkMetrics, type MetricsLine, parseMetrics, placeOf } from './metrics.ts'
+import {
+  checkMetrics,
+  isEvaluationMetrics,
+  type MetricsLine,
+  parseMetrics,
+  placeOf,
+  replaces,
+} from './metrics.ts'
 import { type StoredRun, storedRun } from './runs.ts'
 import type { Schema } from './schema.ts'
 
@@ -26,7 +34,7 @@ export interface NewMetrics {
 }
 
 export interface RunMetrics {
-  /** Keeps a line. @throws RangeError a figure that is missing, not finite or out of bounds, by name */
+  /** Keeps a line; 'already' where an earlier one of its key stands. @throws RangeError a figure that is missing, not finite or out of bounds, by name */
   put(run: RunId, line: MetricsLine): Promise<Precedence>
   /** In the order of the file. */
   list(run: RunId): Promise<MetricsLine[]>
@@ -93,7 +101,22 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
 
 async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<Precedence> {
   checkMetrics(line)
-  return insertOnce(db.insertInto('metrics').values({ run, ...placeOf(line), line: JSON.stringify(line) }))
+  const place = placeOf(line)
+  const text = JSON.stringify(line)
+  const precedence = await insertOnce(db.insertInto('metrics').values({ run, ...place, line: text }))
+  if (precedence === 'first' || !isEvaluationMetrics(line)) return precedence
+  return db.transaction().execute(async (alone) => {
+    const known = await alone
+      .selectFrom('metrics')
+      .select('line')
+      .where('run', '=', run)
+      .where('key', '=', place.key)
+      .executeTakeFirst()
+    if (known === undefined || !replaces(line, lineOf(known.line, run))) return 'already'
+    await sql`update metrics set line = ${text}, rowid = (select max(rowid) + 1 from metrics)
+      where run = ${run} and key = ${place.key}`.execute(alone)
+    return 'first'
+  })
 }
 
 async function after(db: Kysely<Schema>, run: RunId, mark: number): Promise<NewMetrics> {
@@ -132,9 +155,22 @@ async function contentFor(db: Kysely<Schema>, run: RunId): Promise<Buffer> {
 }
 
 function losesLines(found: Buffer, wanted: Buffer): boolean {
-  const kept = new Set(wanted.toString('utf8').split('\n'))
+  const kept = new Map(linesOf(wanted).map((line) => [placeOf(line).key, line]))
+  const keptTexts = new Set(wanted.toString('utf8').split('\n'))
   return found
     .toString('utf8')
     .split('\n')
-    .some((text) => !kept.has(text) && parseMetrics(text) !== undefined)
+    .some((text) => {
+      const line = keptTexts.has(text) ? undefined : parseMetrics(text)
+      if (line === undefined) return false
+      const now = kept.get(placeOf(line).key)
+      return now === undefined || !replaces(now, line)
+    })
+}
+
+function linesOf(content: Buffer): readonly MetricsLine[] {
+  return content
+    .toString('utf8')
+    .split('\n')
+    .flatMap((text) => parseMetrics(text) ?? [])
 }

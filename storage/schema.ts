@@ -114,11 +114,17 @@ export interface EvaluationsTable {
   suite: string
   version: number
   seed: number
+  /** Share of the n episodes that ended with a reward; null until there is a result, as are the next five. */
   success: number | null
   n: number | null
+  /** Episodes that were to be played. */
+  planned: number | null
+  /** JSON by outcome: episodes without a reward. */
+  lost: string | null
   episodes: string | null
   statistics: string | null
   created: number
+  /** Null while it is played, also for the second time. */
   ended: number | null
   failure: string | null
 }

@@ -60,6 +60,8 @@ describe('writes', () => {
     const score = {
       success: 0.5,
       n: 2,
+      planned: 2,
+      lost: {},
       episodes: [episodeId(evaluationId(run, 'held_out', 3, 1), 0, 0)],
       statistics: {},
       ended: 8,
@@ -69,6 +71,7 @@ describe('writes', () => {
     expect(await store.evaluations.get(evaluation.id)).toEqual(evaluation)
     expect(await store.evaluations.complete(evaluation.id, score)).toBe('first')
     expect(await store.evaluations.complete(evaluation.id, { ...score, success: 1 })).toBe('already')
+    expect(await store.evaluations.insert({ ...evaluation, created: 9 })).toBe('already')
     expect(await store.evaluations.list(run)).toEqual([{ ...evaluation, result: score }])
   })
 

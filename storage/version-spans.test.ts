@@ -96,6 +96,7 @@ it('are in no store of an earlier release, whose actions are read as they were',
   const database = new DatabaseSync(file)
   database.exec('alter table actions drop column spans')
   database.exec('alter table groups drop column tree')
+  for (const column of ['planned', 'lost']) database.exec(`alter table evaluations drop column ${column}`)
   database.exec("delete from kysely_migration where name >= '0010_version_spans'")
   database.close()
   store = await openStore(file)

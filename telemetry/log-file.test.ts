@@ -17,6 +17,13 @@ const entry = (message: string, meta: Record<string, unknown> = {}) => ({
 })
 
 describe('a line of the log', () => {
+  // [LOG-FILE-1]
+  it('holds no control code that a terminal would obey', () => {
+    const line = lineOf(entry('clear \u001b[2J \u009b2J', { reason: '\u202e' }))
+    expect(line).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u)
+    expect(JSON.parse(line)).toMatchObject({ message: 'clear \u001b[2J \u009b2J', reason: '\u202e' })
+  })
+
   it('names the run, group, episode and turn that it is about', () => {
     expect(JSON.parse(lineOf(entry('slow', { workflowId: 'demo/g3/s0/a1', turn: 4 })))).toEqual({
       time: '1970-01-01T00:00:00.000Z',

@@ -4,12 +4,14 @@
  * Invariants
  * - Each line names the run, group, episode, turn and update that it is about, where it is about one.
  * - Secrets that this process knows of are in no line.
+ * - [LOG-FILE-1] No line holds a control code that a terminal would obey: it is escaped.
  * - A log takes a bounded place on the disk: a full file is put aside, and the oldest of those is deleted.
  * - A log that cannot be written (a full disk, a deleted home) stops no work; it is reported once, in words.
  * - Several processes may write one file: each line is one write, and a file is opened anew for each.
  */
 import { appendFileSync, renameSync, statSync } from 'node:fs'
 import { redact } from '../config/secrets.ts'
+import { jsonLine } from '../machine/shown-text.ts'
 import { storageFaultOf } from '../storage/fault.ts'
 import { workOfWorkflow } from './work.ts'
 
@@ -68,7 +70,7 @@ export function lineOf({ time, level, message, meta = {} }: LogEntry): string {
   const work = typeof workflowId === 'string' ? workOfWorkflow(workflowId) : {}
   const plain = Object.entries(meta).map(([key, value]) => [key, plainOf(value)])
   const entry = { time: new Date(time).toISOString(), level, message, ...work, ...Object.fromEntries(plain) }
-  return redact(JSON.stringify(entry))
+  return redact(jsonLine(entry))
 }
 
 function plainOf(value: unknown): unknown {

@@ -8,6 +8,7 @@
  * - Nothing of this is loaded unless a metrics port is asked for.
  */
 import type { Registry } from 'prom-client'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import type { RunProgress } from '../workflows/messages.ts'
 import { type FinishedWork, fieldOf, type Observer } from './observation.ts'
 
@@ -128,7 +129,8 @@ function show(gauges: Gauges, progress: RunProgress): void {
   gauges.empty.set({ run }, progress.nothingLearnt?.updates ?? 0)
   for (const [task, share] of Object.entries(progress.success)) gauges.success.set({ run, task }, share)
   for (const [task, mean] of Object.entries(progress.reward)) gauges.reward.set({ run, task }, mean)
-  for (const { suite, success: share } of progress.evaluations) gauges.evaluated.set({ run, suite }, share)
+  for (const { suite, success: share } of progress.evaluations.filter(isComplete))
+    gauges.evaluated.set({ run, suite }, share)
 }
 
 function countEnding(counters: Counters, { name, work: { run = '' }, argument, result }: FinishedWork): void {

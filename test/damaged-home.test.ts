@@ -64,8 +64,8 @@ function leaveInLog({ storeFile }: Home): void {
 /** The store as the release before the last migration left it. */
 function leaveOld({ storeFile }: Home): void {
   const database = new DatabaseSync(storeFile)
-  database.exec('alter table groups drop column tree')
-  database.exec(`delete from kysely_migration where name = '0011_tree_groups'`)
+  for (const column of ['planned', 'lost']) database.exec(`alter table evaluations drop column ${column}`)
+  database.exec(`delete from kysely_migration where name = '0012_planned_episodes'`)
   database.close()
 }
 

@@ -1,4 +1,4 @@
-/** A disk that fills: the run warns, then pauses with everything whole, and continues when it is told to. */
+/** A disk that fills: the run warns, then pauses with everything whole, and continues by itself when there is room. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -65,7 +65,6 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk fills', () => {
     first.open()
     disk.empty()
     await untilProgress('the warning to end', ({ warning }) => warning === undefined)
-    await session.continue(run)
     done = await session.result(run)
   }, 240_000)
 
@@ -80,17 +79,18 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk fills', () => {
     expect(log.filter((line) => line.includes('the run pauses'))).toHaveLength(1)
   })
 
-  it('pauses itself once, says why and how to continue, and so does the audit trail', async () => {
-    expect(paused.pauseReason).toMatch(/perdure clean.*then `perdure continue short`/)
+  it('pauses itself once, says why and when it continues, and so does the audit trail', async () => {
+    expect(paused.pauseReason).toMatch(/perdure clean.*continues by itself when there is room/)
     expect(log.filter((line) => line.includes('is paused'))).toHaveLength(1)
     await using store = await openStore(homeAt(home).storeFile)
     expect(await store.audit.list(run)).toMatchObject([
       { what: 'pause', by: 'disk watch', reason: paused.pauseReason },
-      { what: 'continue' },
+      { what: 'continue', by: 'disk watch', reason: expect.stringContaining('are free again') },
     ])
   })
 
-  it('continues when it is told to, with no reason left, to its end', () => {
+  // [DISK-PAUSE-1]
+  it('continues by itself when there is room, with no reason left, to its end', () => {
     expect(done).toMatchObject({ phase: 'done', step: 4 })
     expect(done.pauseReason).toBeUndefined()
   })

@@ -2,7 +2,7 @@
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
-import { parseEpisodeId, runId, scheduleId } from '../identity/identity.ts'
+import { evaluationId, parseEpisodeId, runId, scheduleId } from '../identity/identity.ts'
 import { readPromotion } from '../policy/checkpoints/promotion.ts'
 import { StorageFault } from '../storage/fault.ts'
 import { homeAt } from '../storage/home.ts'
@@ -23,6 +23,8 @@ const words = { name: 'words', task: 'echo', episodes: 6 }
 /** What updates and turns of evaluations wait for, by the name of the run. */
 const updateGates = new RunGates()
 const evaluationGates = new RunGates()
+/** Episodes of evaluations whose engine fails, whatever attempt is made at them. */
+let isLost: (of: { run: string; version: number; sample: number }) => boolean = () => false
 /** Versions of a run that fail what they are evaluated on. */
 const badVersions = new Map<string, readonly number[]>()
 const updatesStarted: string[] = []
@@ -64,6 +66,8 @@ function open(): Promise<TrainingSession> {
           expect(request.background).toBe(true)
           await evaluationGates.pass(run)
           // A fault that trying again cannot repair: no attempt at the episode ends with a reward.
+          if (isLost({ run, version: request.version, sample }))
+            throw new StorageFault('internal', 'the engine is gone')
           if (run === 'mute') throw new StorageFault('internal', 'the engine is gone')
           if (parent.includes('/e-samples')) return saying(sample % 4 === 0 ? 'yes' : 'no')
           return saying(badVersions.get(run)?.includes(request.version) ? 'no' : 'yes')
@@ -245,6 +249,96 @@ describe('gates', () => {
     expect(await session.audit('saved')).toMatchObject([
       { by: 'gate words', what: 'rollback', from: 1, to: 0, effectVersion: 3 },
     ])
+  })
+})
+
+describe('an evaluation that lost most of its episodes to the infrastructure', () => {
+  const run = runId('outage')
+  const gates = [{ suite: 'words', drop: 0.1, confidence: 0.6, action: 'rollback' }]
+  const figuresOf = async (version: number) => {
+    const { found } = await store.evaluations.findings(run)
+    return found.find((each) => each.version === version)
+  }
+  const lineOf = (version: number) =>
+    readMetrics(homeAt(home).run(run).metricsFile)
+      .filter(isEvaluationMetrics)
+      .find((line) => line.version === version)
+  const few = { success: 1, n: 1, planned: 6, lost: { infrastructure_error: 5 } }
+
+  // [GATES-1]
+  it('says so, and is neither the best version, nor a reference of the gate, nor rolled back to, nor promoted', async () => {
+    // Every version fails all six instances. Of versions 1 and 3 the first is won, and the others are lost to a fault.
+    badVersions.set('outage', [0, 2])
+    isLost = (of) => of.run === 'outage' && of.version % 2 === 1 && of.sample > 0
+    const evaluation = { every: 1, blocking: true, suites: [words], gates }
+    await session.start(
+      'outage',
+      tinyConfig({ evaluation, rollout: { maxAttempts: 1, maxStaleness: 0 }, training: { updates: 3 } }),
+    )
+    const { version, evaluations } = await session.result('outage')
+    // No gate has closed: a roll-back would have made one more version.
+    expect(version).toBe(3)
+    expect(await session.audit('outage')).toEqual([])
+    expect(evaluations.map((each) => [each.version, each.n, each.planned])).toEqual([
+      [0, 6, 6],
+      [1, 1, 6],
+      [2, 6, 6],
+      [3, 1, 6],
+    ])
+    expect(await figuresOf(1)).toMatchObject(few)
+    expect(lineOf(1)).toMatchObject(few)
+    expect((await session.promote('outage')).version).toBe(2)
+    expect(await session.promote('outage', { version: 3 })).toMatchObject({
+      evaluation: { success: 1, n: 1, planned: 6 },
+    })
+  })
+
+  // [EVALUATION-4] [LEFT-TO-PLAY-1]
+  it('plays the lost episodes and no others when it is asked for again, by hand and by a schedule', async () => {
+    isLost = () => false
+    badVersions.set('outage', [0, 1, 2, 3])
+    const whole = { success: 1 / 6, n: 6, planned: 6, lost: {} }
+    expect(await session.evaluate('outage', { version: 1 })).toMatchObject(whole)
+    expect(lineOf(1)).toMatchObject(whole)
+    const played = await store.episodes.list(evaluationId(run, 'words', 1, tinyConfig().seed))
+    expect(played.map(({ sample, attempt }) => [sample, attempt])).toEqual([
+      [0, 0],
+      ...[1, 2, 3, 4, 5].flatMap((sample) => [
+        [sample, 0],
+        [sample, 1],
+      ]),
+    ])
+    await session.schedule('outage', { timing: { cron: '0 0 1 1 *' } })
+    await session.triggerSchedule('outage', 'words')
+    await eventually('the newest version to be complete', async () =>
+      (await figuresOf(3))?.n === 6 ? true : undefined,
+    )
+    expect(await figuresOf(3)).toMatchObject(whole)
+    await session.deleteSchedule('outage', 'words')
+  })
+
+  it('is played again by the run itself where it is ordered to', async () => {
+    isLost = (of) => of.run === 'ordered' && of.version === 1
+    const updating = updateGates.hold('ordered')
+    const first = { every: 1_000_000, suites: [words] }
+    await session.start(
+      'ordered',
+      tinyConfig({ evaluation: first, rollout: { maxAttempts: 1 }, training: { updates: 2 } }),
+    )
+    await untilUpdating('ordered', 1)
+    const second = updateGates.hold('ordered')
+    isLost = (of) => of.run === 'ordered' && of.version === 1 && of.sample > 0
+    updating.open()
+    await untilUpdating('ordered', 2)
+    await session.evaluateNow('ordered')
+    await evaluated('ordered', 1)
+    isLost = () => false
+    await session.evaluateNow('ordered')
+    await untilProgress(session, 'ordered', ({ evaluations }) =>
+      evaluations.some(({ version, n }) => version === 1 && n === 6),
+    )
+    second.open()
+    expect(await session.result('ordered')).toMatchObject({ phase: 'done' })
   })
 })
 

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
+import { diskSpace } from '../storage/disk-use.ts'
 import { type DiskWatch, diskWarning, watchDisk } from './disk-watch.ts'
 
 const run = runId('demo')
@@ -21,12 +22,21 @@ function configOf(retention: object) {
 interface Observed {
   readonly log: string[]
   readonly pauses: string[]
+  readonly continued: string[]
   phase: RunPhase
+  isPausedForDisk: boolean
   looks: number
 }
 
 function observe(retention: object, pause: (observed: Observed) => boolean): Observed {
-  const observed: Observed = { log: [], pauses: [], phase: 'training', looks: 0 }
+  const observed: Observed = {
+    log: [],
+    pauses: [],
+    continued: [],
+    phase: 'training',
+    isPausedForDisk: false,
+    looks: 0,
+  }
   watch = watchDisk({
     home,
     everyMs: 1,
@@ -39,6 +49,12 @@ function observe(retention: object, pause: (observed: Observed) => boolean): Obs
     pause: async (_, reason) => {
       observed.pauses.push(reason)
       return pause(observed)
+    },
+    isPausedForDisk: async () => observed.isPausedForDisk,
+    continue: async (_, reason) => {
+      observed.continued.push(reason)
+      observed.isPausedForDisk = false
+      return true
     },
   })
   return observed
@@ -56,7 +72,7 @@ it('pauses a run once, and again only after it was continued', async () => {
   })
   await looks(observed, 5)
   expect(observed.pauses).toHaveLength(1)
-  expect(observed.pauses[0]).toMatch(/MB .* are free .*perdure clean.*perdure continue demo/)
+  expect(observed.pauses[0]).toMatch(/MB .* are free .*perdure clean.*continues by itself/)
   expect(observed.log.filter((line) => line.includes('is paused'))).toHaveLength(1)
   expect(observed.log).toHaveLength(2)
   observed.phase = 'training'
@@ -74,7 +90,30 @@ it('does not order the pause again of a run that pauses when its warm start ends
 it('leaves a run alone while there is room', async () => {
   const observed = observe(never, () => true)
   await looks(observed, 3)
-  expect(observed).toMatchObject({ log: [], pauses: [] })
+  expect(observed).toMatchObject({ log: [], pauses: [], continued: [] })
+})
+
+// [DISK-PAUSE-1]
+it('continues a run once that it or another process has paused for the disk, and none that a person has paused', async () => {
+  const observed = observe(never, () => true)
+  observed.phase = 'paused'
+  await looks(observed, 3)
+  expect(observed.continued).toEqual([])
+  observed.isPausedForDisk = true
+  await looks(observed, 3)
+  expect(observed.continued).toEqual([expect.stringMatching(/^\d+ MB are free again on the disk of /)])
+  expect(observed.log).toEqual([expect.stringMatching(/^run demo continues: /)])
+})
+
+// [DISK-PAUSE-1]
+it('a run that is paused for the disk stays so until twice as much is free as it pauses at', async () => {
+  const { free } = await diskSpace(home)
+  // So much less than is free that the run is not paused, and so much more than half that it is not continued either.
+  const retention = { warnFreeShare: 0, pauseFreeMegabytes: (0.75 * free) / 1e6, pauseFreeShare: 1 }
+  const observed = observe(retention, () => true)
+  observed.isPausedForDisk = true
+  await looks(observed, 3)
+  expect(observed).toMatchObject({ pauses: [], continued: [] })
 })
 
 it('tells once that it fails, and continues', async () => {

@@ -4,6 +4,7 @@
  * Invariants
  * - A run is paused through its workflow, with the reason and how to continue; nothing in progress is lost.
  * - It is not paused again before it was continued, and each warning is reported once until there is room again.
+ * - [DISK-PAUSE-1] A pause of this watch ends by itself when there is room again; a person's pause is left to that person.
  * - A watch that fails is reported once and continues; it stops no work.
  */
 
@@ -17,6 +18,11 @@ import { type DiskSpace, diskSpace, type FreeLimit, isShort } from '../storage/d
 /** A disk fills at some hundred megabytes a second at most. */
 const lookEveryMs = 5_000
 const megabyte = 1e6
+/** So much more than at the pause has to be free, or a run at the limit would pause and continue all the time. */
+const roomToContinue = 2
+
+/** Who pauses and continues, in the audit trail. */
+export const diskWatcher = 'disk watch'
 
 /** A run in progress. */
 export interface WatchedRun {
@@ -32,6 +38,10 @@ export interface DiskWatchOptions {
   phase(run: RunId): Promise<RunPhase>
   /** @returns false where the run has ended or cannot be paused */
   pause(run: RunId, reason: string): Promise<boolean>
+  /** Whether the latest order to pause or to continue was a pause by this watch, in this process or another. */
+  isPausedForDisk(run: RunId): Promise<boolean>
+  /** @returns false where the run has ended or cannot be continued */
+  continue(run: RunId, reason: string): Promise<boolean>
   readonly everyMs?: number | undefined
 }
 
@@ -55,8 +65,17 @@ export function diskWarning(home: string, space: DiskSpace, retention: Retention
   return `${freeWords(space)} on the disk of ${home}; \`perdure clean\` makes room, and below ${limitWords(space, retention)} the run pauses`
 }
 
+function roomLimit(retention: Retention): FreeLimit {
+  const { bytes, share } = pauseLimit(retention)
+  return { bytes: roomToContinue * bytes, share: roomToContinue * share }
+}
+
 function freeWords({ free, total }: DiskSpace): string {
-  return `only ${Math.floor(free / megabyte)} MB (${percent(free / total)}) are free`
+  return `only ${megabytesFree({ free, total })} (${percent(free / total)}) are free`
+}
+
+function megabytesFree({ free }: DiskSpace): string {
+  return `${Math.floor(free / megabyte)} MB`
 }
 
 function limitWords({ total }: DiskSpace, retention: Retention): string {
@@ -82,15 +101,24 @@ export function watchDisk(options: DiskWatchOptions): DiskWatch {
         log(`run ${run}: ${warning}`)
       }
       if (isShort(space, pauseLimit(config.retention))) await pauseOnce(run, space)
-      else paused.delete(run)
+      else {
+        paused.delete(run)
+        if (!isShort(space, roomLimit(config.retention))) await continuePaused(run, space)
+      }
     }
+  }
+
+  async function continuePaused(run: RunId, space: DiskSpace): Promise<void> {
+    if (!(await options.isPausedForDisk(run))) return
+    const reason = `${megabytesFree(space)} are free again on the disk of ${home}`
+    if (await options.continue(run, reason)) log(`run ${run} continues: ${reason}`)
   }
 
   async function pauseOnce(run: RunId, space: DiskSpace): Promise<void> {
     const phase = await options.phase(run)
     // Paused by us or by a person; the warm start pauses when it ends.
     if (phase === 'paused' || (paused.has(run) && phase !== 'training')) return
-    const reason = `${freeWords(space)} on the disk of ${home}: make room, e.g. with \`perdure clean\`, then \`perdure continue ${run}\``
+    const reason = `${freeWords(space)} on the disk of ${home}: make room, e.g. with \`perdure clean\`; the run continues by itself when there is room`
     const isPaused = await options.pause(run, reason)
     paused.add(run)
     if (isPaused) log(`run ${run} is paused: ${reason}`)

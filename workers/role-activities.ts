@@ -49,7 +49,7 @@ interface Dependencies
 export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const { home, store, log, findEnvironment } = dependencies
   const { createEngine = (config, run) => openEngine(config, run, log) } = dependencies
-  const runs = createOpenRuns({ home, store, findEnvironment })
+  const runs = createOpenRuns({ home, store, findEnvironment, report: log })
   const serving = createServing({ runs, createEngine, log })
   const trainers = createTrainers(dependencies.createTrainer)
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })

@@ -113,9 +113,9 @@ describe('details', () => {
   it('of an evaluation tell its share and find its episodes', () => {
     const evaluation = evaluationId(run, 'held_out', 4, 1)
     const asked = { evaluation, episodes: 5, samples: 2 } as unknown as EvaluationPlan
-    const text = describeEvaluation(asked, { ended: 8, successes: 2, rewardSum: 3 }, place)
+    const text = describeEvaluation(asked, { ended: 8, successes: 2, rewardSum: 3, lost: 1 }, place)
     expect(text).toContain('**25 % succeed**: 2 of 8 · mean reward 0.375')
-    expect(text).toContain('8 of 10 episodes')
+    expect(text).toContain('8 of 10 episodes have ended with a reward, 1 are lost')
     expect(text).toContain(encodeURIComponent(`PerdureGroup="${evaluation}" AND PerdureReward<1`))
   })
 })

@@ -228,7 +228,12 @@ export function evaluationFacts(plan: EvaluationPlan, place: Place): string {
 /** What an evaluation has found so far. */
 export function describeEvaluation(
   { evaluation, episodes, samples = 1 }: EvaluationPlan,
-  { ended, successes, rewardSum }: { ended: number; successes: number; rewardSum: number },
+  {
+    ended,
+    successes,
+    rewardSum,
+    lost,
+  }: { ended: number; successes: number; rewardSum: number; lost: number },
   place: Place,
 ): string {
   const share = ended === 0 ? '—' : `${figure((100 * successes) / ended)} %`
@@ -236,7 +241,7 @@ export function describeEvaluation(
     listLink(place, text, 'episode', [['group', '=', evaluation], ...more])
   return paragraphs([
     `**${share} succeed**: ${successes} of ${ended} · mean reward ${figure(ended === 0 ? null : rewardSum / ended)}`,
-    `${ended} of ${episodes * samples} episodes have ended`,
+    `${ended} of ${episodes * samples} episodes have ended with a reward${lost === 0 ? '' : `, ${lost} are lost`}`,
     `${list('Its episodes')} · ${list('those below full reward', ['reward', '<', 1])}`,
   ])
 }

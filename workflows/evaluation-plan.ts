@@ -96,10 +96,10 @@ export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }:
   return `${suite} · version ${version} · ${episodes} ${samples === 1 ? 'episodes' : 'instances'}${each}`
 }
 
-/** What ended well is never played again: its result is in the store. */
-export const playedOnce = 'ALLOW_DUPLICATE_FAILED_ONLY'
-
-/** How an evaluation is started, from within a workflow or from outside. */
+/**
+ * How an evaluation is started, from within a workflow or from outside. One that has ended is started again: it plays the
+ * episodes that it lost, and where there are none its result is the one in the store.
+ */
 export function evaluationStart(plan: EvaluationPlan, place: Place) {
   const args: [EvaluationPlan] = [plan]
   return {

@@ -6,7 +6,8 @@
  * - [EVALUATION-1] It never blocks the run that started it: it reports by signal to the run's workflow id.
  * - [EVALUATION-2] Its result is in its search attributes.
  * - [EVALUATION-3] One of which no episode ended with a reward has no figure: it ends without a result, and says so.
- * - Its history stays bounded: it continues as new between episodes when the server suggests it.
+ * - [EVALUATION-4] Asked for again, it plays the episodes that were lost and no others.
+ * - Its history stays bounded: it continues as new between episodes when the server suggests it, and after so many episodes.
  */
 import {
   ApplicationFailure,
@@ -19,6 +20,8 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow'
+import type { SamplesToPlay } from '../activities/evaluation.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import { withoutFigure } from './child-watch.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
@@ -33,6 +36,8 @@ interface EvaluationState {
   readonly ended: number
   readonly successes: number
   readonly rewardSum: number
+  /** Episodes without a reward in this play of the evaluation; absent in states of earlier releases. */
+  readonly lost?: number
 }
 
 /** Evaluates one checkpoint over one suite. */
@@ -50,6 +55,7 @@ export async function evaluation(
     // Histories of earlier releases have a result of no episodes.
     success: after.ended === 0 ? 0 : after.successes / after.ended,
     n: after.ended,
+    planned: episodesOf(plan),
   }
   const recorded: EvaluationSummary | undefined = await evaluationActivities.recordEvaluation({
     evaluation: plan.evaluation,
@@ -59,7 +65,8 @@ export async function evaluation(
   })
   // Workers of the first release answer nothing.
   const summary = recorded ?? counted
-  if (patched('evaluation-results-as-search-attributes'))
+  // A list of versions by success must not begin with one that lost its hard instances.
+  if (patched('evaluation-results-as-search-attributes') && isComplete(summary))
     upsertSearchAttributes([{ key: searchAttributes.success, value: summary.success }])
   await reportToRun(plan, summary)
   return summary
@@ -86,23 +93,46 @@ function episodesOf({ episodes, samples = 1 }: EvaluationPlan): number {
   return episodes * samples
 }
 
+/** Samples with the attempts that they begin with, and what those before them in the suite came to. */
+async function samplesFrom(
+  plan: EvaluationPlan,
+  { next: from, ...state }: EvaluationState,
+): Promise<SamplesToPlay> {
+  const { evaluation, run, suite, version } = plan
+  const planned = episodesOf(plan)
+  if (!patched('lost-episodes-are-played-again')) {
+    const left = Array.from({ length: planned - from }, (_, index) => ({ sample: from + index, attempt: 0 }))
+    return { ...state, left, next: planned }
+  }
+  const wanted = { evaluation, run, suite, version, from, planned }
+  const { left, next, ended, successes, rewardSum } = await evaluationActivities.samplesToPlay(wanted)
+  return {
+    left,
+    next,
+    ended: state.ended + ended,
+    successes: state.successes + successes,
+    rewardSum: state.rewardSum + rewardSum,
+  }
+}
+
 /** Plays instances in order with bounded concurrency, until all are played or the history grows long. */
 async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promise<EvaluationState> {
-  let { ended, successes, rewardSum } = from
+  const { left, next, ...before } = await samplesFrom(plan, from)
+  let { ended, successes, rewardSum } = before
+  let { lost = 0 } = from
   const { samples = 1, evaluation: parent, maxAttempts, version, concurrency: atOnce } = plan
   const place = here()
   const tell = () => {
     // Only the summary of its first execution says which evaluation it is.
-    const course = describeEvaluation(plan, { ended, successes, rewardSum }, place)
+    const course = describeEvaluation(plan, { ended, successes, rewardSum, lost }, place)
     setCurrentDetails(`${evaluationSummaryLine(plan)}\n\n${course}`)
   }
   tell()
-  const left = Array.from({ length: episodesOf(plan) - from.next }, (_, index) => {
-    const sample = from.next + index
+  const planned = left.map(({ sample, attempt: firstAttempt }) => {
     const position = Math.floor(sample / samples)
-    return { parent, sample, maxAttempts, version, plan: { ...plan.episode, position } }
+    return { parent, sample, firstAttempt, maxAttempts, version, plan: { ...plan.episode, position } }
   })
-  const started = await playSamples(left, {
+  const started = await playSamples(planned, {
     atOnce,
     mayStart: () => !workflowInfo().continueAsNewSuggested,
     ended: (_, result) => {
@@ -110,11 +140,11 @@ async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promis
         ended += 1
         successes += result.success ? 1 : 0
         rewardSum += result.reward
-      }
+      } else lost += 1
       tell()
     },
   })
-  return { next: from.next + started, ended, successes, rewardSum }
+  return { next: left[started]?.sample ?? next, ended, successes, rewardSum, lost }
 }
 
 /** No one waits for the evaluation of a run that has ended; its result is in the store. */

@@ -2,12 +2,14 @@
  * Gates: what a run does when an evaluation finds that it has become worse.
  *
  * Invariants
- * - An evaluation is judged once, when it is first heard of.
+ * - An evaluation is judged once, when its complete result is first heard of.
+ * - [GATES-1] An incomplete evaluation closes no gate, is not what another one is compared with, and is not rolled back to.
  * - A version that a roll-back has left behind closes no gate.
  * - What a gate does is in the audit trail, with the figures that it was judged by.
  */
 import { log } from '@temporalio/workflow'
 import { bestOf } from '../learning/best-version.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import { hasFallen, type Trials } from '../learning/gate.ts'
 import { percent } from '../learning/percent.ts'
 import { enterOrders } from './audit-trail.ts'
@@ -22,7 +24,8 @@ type Gate = TrainingState['config']['evaluation']['gates'][number]
 
 /** Takes in a finished evaluation, and judges it by the gates of its suite. */
 export async function judgeEvaluation(state: TrainingState, summary: EvaluationSummary): Promise<void> {
-  if (!receiveEvaluation(state, summary) || summary.version < state.lineStart) return
+  const isNew = receiveEvaluation(state, summary)
+  if (!isNew || !isComplete(summary) || summary.version < state.lineStart) return
   for (const gate of gatesInForce(state)) {
     const reference = referenceOf(state, gate, summary)
     if (gate.suite !== summary.suite || reference === undefined) continue
@@ -72,7 +75,9 @@ async function close(
 }
 
 function earlierThan(state: TrainingState, { suite, version }: EvaluationSummary) {
-  return state.evaluations.filter((other) => other.suite === suite && other.version < version)
+  return state.evaluations.filter(
+    (other) => other.suite === suite && other.version < version && isComplete(other),
+  )
 }
 
 function reasonOf(

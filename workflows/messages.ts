@@ -18,6 +18,7 @@ import type {
   RunId,
 } from '../identity/identity.ts'
 import type { CrossPolicyRule } from '../learning/cross-policy.ts'
+import type { LostEpisodes } from '../learning/evaluation-completeness.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
@@ -165,6 +166,10 @@ export interface EvaluationSummary {
   readonly success: number
   /** Episodes that ended with a reward. */
   readonly n: number
+  /** Episodes that were to be played; absent in results of earlier releases. */
+  readonly planned?: number
+  /** Absent where it is not known, as in a run's own state; there it is `planned` − `n` in all. */
+  readonly lost?: LostEpisodes
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
   readonly interval?: { readonly low: number; readonly high: number }
   /** By k, where instances have several samples. */

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It evaluates the newest version at the moment when it starts.
- * - A version that was evaluated before is not evaluated again.
+ * - A version that was evaluated before is not evaluated again, unless that lost too many episodes.
  * - It lasts as long as its evaluation, so that a schedule that must not overlap sees it.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
@@ -12,7 +12,7 @@ import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
-import { evaluationPlan, evaluationStart, evaluationSummaryLine, playedOnce } from './evaluation-plan.ts'
+import { evaluationPlan, evaluationStart, evaluationSummaryLine } from './evaluation-plan.ts'
 import type { EvaluationSummary } from './messages.ts'
 import { here } from './place.ts'
 
@@ -48,7 +48,6 @@ export async function scheduledEvaluation(asked: ScheduledEvaluation): Promise<E
   try {
     return await executeChild(evaluation, {
       ...evaluationStart(plan, here()),
-      workflowIdReusePolicy: playedOnce,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL, // it ends its episodes in their own order
     })
   } catch (error) {

@@ -123,7 +123,7 @@ async function change(
 
 async function evaluate(state: TrainingState, { suite, by }: Order & { readonly suite: string }) {
   const [evaluation] = await Promise.all([
-    startEvaluation(state, suite),
+    startEvaluation(state, suite, { isOrdered: true }),
     enterOrders(state, [{ by, what: 'evaluate', from: null, to: suite, holds: 'now' }]),
   ])
   return evaluation

@@ -6,6 +6,7 @@
  */
 import { setCurrentDetails } from '@temporalio/workflow'
 import { evaluationId, groupId } from '../identity/identity.ts'
+import { episodeCountWords } from '../learning/evaluation-completeness.ts'
 import { standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
 import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
@@ -67,9 +68,14 @@ export function describeRun(state: TrainingState, place: Place): string {
 function evaluationsTable({ run, config, evaluations }: TrainingState, place: Place): string {
   return table(
     ['evaluation', 'version', 'success', 'episodes'],
-    evaluations.slice(-shownEvaluations).map(({ suite, version, success, n }) => {
+    evaluations.slice(-shownEvaluations).map(({ suite, version, success, n, planned }) => {
       const id = evaluationId(run, suite, version, config.seed)
-      return [workflowLink(place, id, suite), `${version}`, percent(success), `${n}`]
+      return [
+        workflowLink(place, id, suite),
+        `${version}`,
+        percent(success),
+        episodeCountWords({ n, planned }),
+      ]
     }),
   )
 }

@@ -2,17 +2,19 @@
  * Evaluations of a training run, which outlive each execution of it.
  *
  * Invariants
- * - An evaluation is started once per identity; starting it again finds it, or its result in the store.
+ * - An evaluation is started once per identity; starting it again finds it, or its result in the store. An order plays again what
+ *   an incomplete one lost; the run by itself does not, because each of those episodes has had its attempts.
  * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed. One
  *   that no episode gave a figure is not done again: what it played stays what it is.
  */
 import { ApplicationFailure, log, ParentClosePolicy, patched, sleep, startChild } from '@temporalio/workflow'
 import type { EvaluationId } from '../identity/identity.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
 import { type ChildEnding, startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluation } from './evaluation.ts'
-import { evaluationPlan, evaluationStart, playedOnce } from './evaluation-plan.ts'
+import { evaluationPlan, evaluationStart } from './evaluation-plan.ts'
 import { judgeEvaluation } from './gates.ts'
 import type { EvaluationPlan } from './messages.ts'
 import { here, idHere } from './place.ts'
@@ -40,12 +42,16 @@ export async function startEvaluations(state: TrainingState, when: 'due' | 'last
   for (const { name } of suites) if (!hasFailed(name)) await startEvaluation(state, name)
 }
 
-/** Starts one evaluation of the current version, unless it has been asked for before. */
-export async function startEvaluation(state: TrainingState, suite: string): Promise<EvaluationId> {
+/** Starts one evaluation of the current version, unless it has been asked for before; an order repeats an incomplete one. */
+export async function startEvaluation(
+  state: TrainingState,
+  suite: string,
+  { isOrdered = false } = {},
+): Promise<EvaluationId> {
   const { version } = state
   const plan = planOf(state, { suite, version })
-  const isKnown = [...state.evaluations, ...state.evaluating].some((each) => isSameEvaluation(each, plan))
-  if (isKnown) return plan.evaluation
+  const known = isOrdered ? state.evaluations.filter(isComplete) : state.evaluations
+  if ([...known, ...state.evaluating].some((each) => isSameEvaluation(each, plan))) return plan.evaluation
   enterEvaluation(state, plan)
   await begin(state, plan)
   return plan.evaluation
@@ -126,7 +132,6 @@ async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> 
   const child = await startOnce(() =>
     startChild(evaluation, {
       ...evaluationStart(plan, here()),
-      workflowIdReusePolicy: playedOnce,
       parentClosePolicy: ParentClosePolicy.ABANDON,
     }),
   )

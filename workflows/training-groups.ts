@@ -12,7 +12,7 @@ import type { CrossPolicyRule } from '../learning/cross-policy.ts'
 import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { groupFacts } from './details.ts'
 import { childrenActivities, groupActivities } from './dispatch.ts'
-import { episodeRules, playedOnce } from './evaluation-plan.ts'
+import { episodeRules } from './evaluation-plan.ts'
 import { type GroupPlan, type GroupReport, searchAttributes } from './messages.ts'
 import { here, idHere } from './place.ts'
 import { rolloutGroup } from './rollout-group.ts'
@@ -41,7 +41,8 @@ async function startGroup(state: TrainingState, group: GroupInFlight): Promise<b
   const child = await startOnce(() =>
     startChild(rolloutGroup, {
       workflowId: idHere(plan.group),
-      workflowIdReusePolicy: playedOnce,
+      // A group that ended well is never played again: its result is in the store.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       workflowTaskTimeout,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,

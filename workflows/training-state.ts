@@ -15,6 +15,7 @@ import type { RunId } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
 import { bestOf } from '../learning/best-version.ts'
 import { firstPool } from '../learning/cross-policy.ts'
+import { isComplete } from '../learning/evaluation-completeness.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
 import {
@@ -126,7 +127,7 @@ export interface TrainingState {
   /** Updates that had nothing to learn from: all of them, and the latest ones in a row. */
   readonly emptyUpdates: number
   readonly nothingLearnt: Standstill | null
-  /** The best and the latest of each suite, with their figures alone. */
+  /** The best, the latest and the latest complete one of each suite, with their figures alone. */
   readonly evaluations: readonly EvaluationSummary[]
   readonly evaluating: readonly Evaluating[]
   /** The latest that were given up. */
@@ -243,7 +244,7 @@ export function boundedOrder<Entry extends Pick<AuditEntry, 'by' | 'reason'>>(en
   }
 }
 
-/** The best and the latest of each configured suite, and the last heard of others. */
+/** The best, the latest and the latest complete one of each configured suite, and the last heard of others. */
 export function keptEvaluations({
   evaluations,
   config,
@@ -256,10 +257,15 @@ export function keptEvaluations({
     if (!suites.has(own[0]?.suite ?? '')) continue
     const best = bestOf(own)
     if (best !== undefined) kept.add(best)
-    for (const latest of own.toSorted((a, b) => a.version - b.version).slice(-latestEvaluations))
-      kept.add(latest)
+    const inOrder = own.toSorted((a, b) => a.version - b.version)
+    const latestComplete = inOrder.findLast(isComplete)
+    if (latestComplete !== undefined) kept.add(latestComplete)
+    for (const latest of inOrder.slice(-latestEvaluations)) kept.add(latest)
   }
   return evaluations
     .filter((each) => kept.has(each))
-    .map(({ suite, version, success, n }) => ({ suite, version, success, n }))
+    .map(({ suite, version, success, n, planned }) => ({
+      ...{ suite, version, success, n },
+      ...(planned === undefined ? {} : { planned }),
+    }))
 }

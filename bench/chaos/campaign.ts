@@ -21,7 +21,6 @@ import { Hands } from './hands.ts'
 import { type Execution, Histories } from './history.ts'
 import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import { Observer } from './observer.ts'
-import { employ } from './operator.ts'
 import type { PlannedFault } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
@@ -68,7 +67,6 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     await using session = await openClient(places.home, tell)
     await using histories = await Histories.open(places.home)
     using observer = new Observer(homeAt(places.home).storeFile)
-    await using operator = employ(session, places.home)
     deployment.startAll()
     const remembered = new Map<string, string>()
     const met = new Map<string, number>()
@@ -78,7 +76,6 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     for (let number = 1; number === 1 || plan.some((fault) => isPossible(fault, means)); number++) {
       const run = nameOf(number)
       await session.start(run, configuration({ ...options, number, home: places.home }))
-      operator.watch(run)
       const victim: Victim = { deployment, observer, hands, run, ...means, turnLimit, signal }
       for (let made = 0; made < mostPerRun; made++) {
         const fault = takeFault(plan, means)

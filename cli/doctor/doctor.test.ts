@@ -29,6 +29,7 @@ import { serverPaths, writeRecord } from '../../temporal/server/record.ts'
 import { joinUsers } from '../../temporal/server/users.ts'
 import type { Check } from './check.ts'
 import { examineHome } from './home-checks.ts'
+import { checkFileSystem } from './machine-checks.ts'
 
 const run = runId('demo')
 let home: Home
@@ -241,6 +242,17 @@ it('the file that an earlier release wrote beside a home whose path means someth
   expect(checks.filter(({ state }) => state !== 'ok')).toMatchObject([
     { name: 'temporal.db', state: 'warning', detail: expect.stringContaining(stray) },
   ])
+})
+
+it('the file system of a home is named: one of the network is wrong, a shared folder is a warning', () => {
+  const found = (kind: 'local' | 'network' | 'unsure') => checkFileSystem({ name: 'thatfs', kind })
+  expect(found('local')).toMatchObject({ state: 'ok', detail: 'thatfs' })
+  expect(found('unsure')).toMatchObject({ state: 'warning', detail: expect.stringContaining('thatfs') })
+  expect(found('network')).toMatchObject({
+    state: 'wrong',
+    detail: expect.stringContaining('network file system (thatfs)'),
+    advice: expect.stringMatching(/^Choose a directory on a local disk .*\.$/),
+  })
 })
 
 describe('the store', () => {

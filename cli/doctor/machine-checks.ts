@@ -11,8 +11,10 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
 import { isCacheOff, warmStartsFolder } from '../../machine/cache-folder.ts'
+import { type FileSystem, fileSystemOf } from '../../machine/file-system.ts'
 import { proxyVariables } from '../../machine/proxy.ts'
 import { bytesAt } from '../../storage/disk-use.ts'
+import { networkAdvice, networkWords } from '../../storage/room.ts'
 import { bytes, count } from '../wording.ts'
 import { type Check, check } from './check.ts'
 
@@ -31,6 +33,7 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
     await checkRuntime(),
     checkHome(home),
     checkDisk(home),
+    checkFileSystem(fileSystemOf(home)),
     await checkWarmStarts(),
     checkProxies(),
     ...(await checkTemporal(home)),
@@ -99,6 +102,23 @@ function checkDisk(home: string): Check {
   if (free < leastDiskGigabytes) return check.wrong('disk', detail, advice)
   if (free < tightDiskGigabytes) return check.warning('disk', detail, advice)
   return check.fine('disk', detail)
+}
+
+/** @param found of the home */
+export function checkFileSystem({ name, kind }: FileSystem): Check {
+  if (kind === 'network')
+    return check.wrong('file system', `the home ${networkWords(name)}`, sentence(networkAdvice))
+  if (kind === 'unsure')
+    return check.warning(
+      'file system',
+      `${name}: it may lead to another machine`,
+      'If it does, or if several machines mount it, choose a directory on a local disk with --home.',
+    )
+  return check.fine('file system', name)
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 }
 
 /** Never wrong: what is kept there saves time, and can be made again. */

@@ -7,6 +7,7 @@
 import { compareOnSuites, type Side, type SideFindings } from '../../client/comparison.ts'
 import { changesBetween } from '../../config/changes.ts'
 import { inSuiteOrder } from '../../config/suite-order.ts'
+import { newestOf } from '../../learning/best-version.ts'
 import type { EvaluationFindings } from '../../storage/evaluations.ts'
 import {
   type ComparisonAnswer,
@@ -48,6 +49,7 @@ export async function comparisonAnswer(
           ...findingOf(pair?.after ?? found),
           instances: pair?.instances ?? 0,
           ...(pair?.paired === undefined ? {} : { paired: pair.paired }),
+          ...(pair?.unpaired === undefined ? {} : { unpaired: pair.unpaired }),
         }
       }),
     }),
@@ -65,14 +67,14 @@ async function newestBySuite(
   { run, version }: Side,
 ): Promise<ReadonlyMap<string, EvaluationFindings>> {
   const { found } = await store.evaluations.findings(run)
-  const meant = found
-    .filter((each) => version === undefined || each.version === version)
-    .toSorted((a, b) => a.version - b.version)
-  return new Map(meant.map((each) => [each.suite, each]))
+  const meant = found.filter((each) => version === undefined || each.version === version)
+  const newest = [...Map.groupBy(meant, ({ suite }) => suite).values()].flatMap((own) => newestOf(own) ?? [])
+  return new Map(newest.map((each) => [each.suite, each]))
 }
 
-function findingOf(found: EvaluationFindings | SideFindings): Omit<PolicyFinding, 'instances' | 'paired'> {
-  return { version: found.version, n: found.n, success: estimateOf(found) }
+function findingOf(found: EvaluationFindings | SideFindings): Omit<PolicyFinding, 'instances'> {
+  const { version, n, planned } = found
+  return { version, n, planned, success: estimateOf(found) }
 }
 
 /** Keys in which any configuration differs from the first one. */

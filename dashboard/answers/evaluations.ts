@@ -28,7 +28,7 @@ function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
   const { id, suite, version, seed, created, result, failure } = stored
   const row = { id, suite, version, step, seed, created, ...(failure === undefined ? {} : { failure }) }
   if (result === undefined) return row
-  const { success, n, ended, statistics } = result
+  const { success, n, planned, lost, ended, statistics } = result
   const figures: SuiteFigures & { readonly meanReward?: unknown } = statistics
   return {
     ...row,
@@ -37,6 +37,8 @@ function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
       // Wilson's interval follows from n; it is stored too where instances have several samples.
       success: estimateOf({ success, n, interval: figures.passAt && figures.interval }),
       n,
+      planned,
+      lost,
       instances: figures.instances ?? n,
       meanReward: typeof figures.meanReward === 'number' ? figures.meanReward : null,
       passAt: passAtOf(figures),

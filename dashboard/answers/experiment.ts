@@ -48,7 +48,10 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
     suites: statement.suites.map((suite) => suiteOf(report, suite)),
     costs: arms.map(({ cost }) => cost ?? null),
     claims: hypotheses.map(claimOf),
-    plays: runs.map(({ run, arm, seed, status }) => ({ run, arm, seed, status })),
+    plays: runs.map(({ run, arm, seed, status, incomplete = [] }) => ({
+      ...{ run, arm, seed, status },
+      incomplete: incomplete.map(({ suite, version, n, planned = n }) => ({ suite, version, n, planned })),
+    })),
     ...shown.temporalPage(experimentId(stored.name)),
   }
 }

@@ -101,13 +101,14 @@ function successOf(update: StoredUpdate | undefined): Readonly<Record<string, nu
 function suitesOf(found: readonly EvaluationFindings[]): readonly SuiteRow[] {
   return [...Map.groupBy(found, ({ suite }) => suite)].flatMap(([suite, own]) => {
     const [best, latest] = [bestOf(own), own.toSorted((a, b) => a.version - b.version).at(-1)]
-    if (best === undefined || latest === undefined) return []
-    return [{ suite, best: findingOf(best), latest: findingOf(latest) }]
+    if (latest === undefined) return []
+    return [{ suite, best: best === undefined ? null : findingOf(best), latest: findingOf(latest) }]
   })
 }
 
 function findingOf(found: EvaluationFindings): SuiteFinding {
-  return { version: found.version, n: found.n, success: estimateOf(found) }
+  const { version, n, planned } = found
+  return { version, n, planned, success: estimateOf(found) }
 }
 
 /** Means of so many stretches of equal length, at most. @example thinned([1, 2, 3, 4], 2) // [1.5, 3.5] */

@@ -1,5 +1,5 @@
 /** Policies beside one another, on the suites that they share. */
-import type { PairedDifference } from '../../learning/paired-difference.ts'
+import type { SuccessDifference } from '../../learning/paired-difference.ts'
 import type { Estimate } from '../../learning/suite-statistics.ts'
 import type { SettingValue } from './configuration.ts'
 
@@ -30,9 +30,12 @@ export interface SuiteBeside {
 
 export interface PolicyFinding {
   readonly version: number
+  /** Episodes that ended with a reward, and those that were to be played. */
   readonly n: number
+  readonly planned: number
   readonly success: Estimate
   /** Instances that the reference has played too, and the difference to it; absent for the reference. */
   readonly instances: number
-  readonly paired?: PairedDifference
+  readonly paired?: SuccessDifference['paired']
+  readonly unpaired?: SuccessDifference['unpaired']
 }

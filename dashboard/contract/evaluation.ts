@@ -1,4 +1,5 @@
 /** Evaluations of a run, and the gates that judge them. */
+import type { LostEpisodes } from '../../learning/evaluation-completeness.ts'
 import type { Estimate } from '../../learning/suite-statistics.ts'
 
 export interface EvaluationRow {
@@ -13,11 +14,14 @@ export interface EvaluationRow {
   readonly ended?: number
   /** Why it was given up. */
   readonly failure?: string
-  /** Absent until it has ended. */
+  /** Absent until it has ended; while it is played again, what the earlier play found. */
   readonly found?: {
     /** Share of the n episodes that succeeded, with its 95 % interval. */
     readonly success: Estimate
+    /** Episodes that ended with a reward, those that were to be played, and by outcome those without a reward. */
     readonly n: number
+    readonly planned: number
+    readonly lost: LostEpisodes
     readonly instances: number
     readonly meanReward: number | null
     /** By k, where instances have several samples. */

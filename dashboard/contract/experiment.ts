@@ -85,4 +85,11 @@ export interface ExperimentRun {
   readonly arm: string
   readonly seed: number
   readonly status: RunStatus | 'waiting'
+  /** Evaluations that lost too many episodes to count. */
+  readonly incomplete: readonly {
+    readonly suite: string
+    readonly version: number
+    readonly n: number
+    readonly planned: number
+  }[]
 }

@@ -37,13 +37,16 @@ export interface RunRow {
 
 export interface SuiteRow {
   readonly suite: string
-  readonly best: SuiteFinding
+  /** Null where every evaluation is incomplete. */
+  readonly best: SuiteFinding | null
   readonly latest: SuiteFinding
 }
 
 export interface SuiteFinding {
   readonly version: number
+  /** Episodes that ended with a reward, and those that were to be played. */
   readonly n: number
+  readonly planned: number
   /** Share that succeeded, with its 95 % interval. */
   readonly success: Estimate
 }

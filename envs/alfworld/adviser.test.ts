@@ -11,13 +11,13 @@ test.each([false, true])(
     for (let index = 0; index < 20; index++) {
       const instance = task.instanceAt('train', index)
       const adviser = task.advise?.()
-      adviser?.see(await environment.reset(instance))
+      await adviser?.see(await environment.reset(instance))
       const actions: Demonstration['actions'][number][] = []
       for (let done = false; !done; ) {
-        const action = adviser?.advise()
+        const action = await adviser?.advise()
         if (action === undefined) break
         const after = await environment.step(action)
-        adviser?.see(after, action)
+        await adviser?.see(after, action)
         actions.push(action)
         done = after.done
       }
@@ -32,19 +32,19 @@ test('an adviser knows the way on from commands of others, and from messages tha
   const environment = await task.create()
   const instance = task.instanceAt('train', 0)
   const adviser = task.advise?.()
-  adviser?.see(await environment.reset(instance))
+  await adviser?.see(await environment.reset(instance))
   const others = ['inventory', 'take key 7 from shelf 9', 'look'].map((command) => ({
     ...{ role: 'assistant' as const, content: '' },
     tool_calls: [{ name: 'take_action', arguments: { action: command } }],
   }))
   const silent = { role: 'assistant' as const, content: 'hm' }
-  for (const action of [...others, silent]) adviser?.see(await environment.step(action), action)
+  for (const action of [...others, silent]) await adviser?.see(await environment.step(action), action)
   let won = false
   for (let turn = 0; turn < 40 && !won; turn++) {
-    const action = adviser?.advise()
+    const action = await adviser?.advise()
     if (action === undefined) break
     const after = await environment.step(action)
-    adviser?.see(after, action)
+    await adviser?.see(after, action)
     won = after.done
   }
   expect(won).toBe(true)

@@ -12,19 +12,20 @@
  * - [PRETRAINED-5] A published model talks by its own chat template; one without a template in Hermes' format.
  */
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { type ModelFiles, readModelChat } from '../chat/model-chat.ts'
 import type { SpokenChat } from '../chat/spoken-chat.ts'
 import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture } from './architecture-config.ts'
-import { readCheckpoint } from './checkpoint.ts'
+import { readArchitecture, readCheckpoint, readCheckpointText } from './checkpoint.ts'
 import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 import { readWhole } from './durable-file.ts'
-import { manifestFile } from './manifest.ts'
+import { refuseLfsPointer } from './lfs-pointer.ts'
+import { manifestFile, readManifest } from './manifest.ts'
 import { weightsFrom } from './named-weights.ts'
-import { readSafetensors, type Tensor } from './safetensors.ts'
+import { readSafetensors, readTensorShapes, type Tensor } from './safetensors.ts'
 
 /** A policy as its publisher gives it. */
 export interface PretrainedPolicy extends SpokenChat {
@@ -36,6 +37,9 @@ export interface PretrainedPolicy extends SpokenChat {
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) })
 
+/** All of a policy but the numbers of its weights. */
+export type PolicyOutline = Omit<PretrainedPolicy, 'weights'>
+
 /**
  * Reads a checkpoint of a run, or a Hugging Face folder.
  * @throws CheckpointFault `missing`, `corrupt`, `foreign` (unsupported model), `io`
@@ -46,20 +50,69 @@ export async function readPretrained(dir: string): Promise<PretrainedPolicy> {
   return { architecture, weights, tokenizer, chat: state.chat, modelChat }
 }
 
+/**
+ * The same without the numbers: of weights it reads which there are, and whether their files are as long as they have to be.
+ * @throws as `readPretrained`
+ */
+export async function outlinePretrained(dir: string): Promise<PolicyOutline> {
+  if (existsSync(join(dir, manifestFile))) return outlineCheckpoint(dir)
+  const outline = await readOutline(dir)
+  const { architecture } = outline
+  const shapes = await readTensors(dir, readTensorShapes)
+  for (const { name, shape } of weightSpecs(architecture)) {
+    const found = shapes.get(name)?.shape.join()
+    if (found !== shape.join())
+      throw new CheckpointFault(
+        'foreign',
+        `${dir}: tensor "${name}" ${found === undefined ? 'is missing' : `has shape [${found}]`}, config.json calls for [${shape.join()}]`,
+      )
+  }
+  refuseOthers(dir, shapes.keys(), architecture)
+  return outline
+}
+
+/** Of a run's checkpoint: its texts, and whether its files are as long as the manifest says. */
+async function outlineCheckpoint(dir: string): Promise<PolicyOutline> {
+  const { tokenizer, state, modelChat } = await readCheckpointText(dir)
+  for (const [name, { size }] of Object.entries((await readManifest(dir)).files)) {
+    const found = await stat(join(dir, name)).catch((cause: unknown) => {
+      throw fileFault(join(dir, name), 'looking at it', cause)
+    })
+    if (found.size !== size)
+      throw new CheckpointFault(
+        'corrupt',
+        `checkpoint ${dir}: ${name} has ${found.size} bytes, its manifest says ${size}`,
+      )
+  }
+  return { architecture: await readArchitecture(dir), tokenizer, chat: state.chat, modelChat }
+}
+
 async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
+  const outline = await readOutline(dir)
+  const { architecture } = outline
+  const tensors = await readTensors(dir, async (file) => (await readSafetensors(file)).tensors)
+  const weights = weightsFrom(weightSpecs(architecture), tensors, dir)
+  refuseOthers(dir, tensors.keys(), architecture)
+  return { ...outline, weights }
+}
+
+/** What a folder says beside its weights. */
+async function readOutline(dir: string): Promise<PolicyOutline> {
   const configFile = join(dir, 'config.json')
   const architecture = parseArchitecture(await readText(configFile), configFile)
   const tokenizer = await readText(join(dir, 'tokenizer.json'))
-  const tensors = await readTensors(dir)
-  const weights = weightsFrom(weightSpecs(architecture), tensors, dir)
-  for (const name of tensors.keys())
-    if (!weights.has(name) && !isRedundant(name, architecture))
+  const modelChat = await readModelChat(modelFilesIn(dir))
+  return { architecture, tokenizer, chat: modelChat === undefined ? 'hermes' : 'jinja', modelChat }
+}
+
+function refuseOthers(dir: string, names: Iterable<string>, architecture: Architecture): void {
+  const known = new Set(weightSpecs(architecture).map(({ name }) => name))
+  for (const name of names)
+    if (!known.has(name) && !isRedundant(name, architecture))
       throw new CheckpointFault(
         'foreign',
         `${dir}: tensor "${name}" has no place in the architecture of config.json`,
       )
-  const modelChat = await readModelChat(modelFilesIn(dir))
-  return { architecture, weights, tokenizer, chat: modelChat === undefined ? 'hermes' : 'jinja', modelChat }
 }
 
 function isRedundant(name: string, architecture: Architecture): boolean {
@@ -92,12 +145,18 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 async function readText(file: string): Promise<string> {
-  return new TextDecoder().decode(await readWhole(file))
+  const bytes = await readWhole(file)
+  refuseLfsPointer(bytes, file)
+  return new TextDecoder().decode(bytes)
 }
 
-async function readTensors(dir: string): Promise<ReadonlyMap<string, Tensor>> {
+/** Tensors of the one file, or of the shards that an index names. */
+async function readTensors<T extends Pick<Tensor, 'shape'>>(
+  dir: string,
+  read: (file: string) => Promise<ReadonlyMap<string, T>>,
+): Promise<ReadonlyMap<string, T>> {
   try {
-    return (await readSafetensors(join(dir, 'model.safetensors'))).tensors
+    return await read(join(dir, 'model.safetensors'))
   } catch (cause) {
     if (!(cause instanceof CheckpointFault) || cause.kind !== 'missing') throw cause
   }
@@ -106,9 +165,11 @@ async function readTensors(dir: string): Promise<ReadonlyMap<string, Tensor>> {
   try {
     text = await readText(indexFile)
   } catch (cause) {
-    throw new CheckpointFault('missing', `${dir}: neither model.safetensors nor its index is there`, {
-      cause,
-    })
+    throw new CheckpointFault(
+      'missing',
+      `${dir}: neither model.safetensors nor its index is there${otherWeights(await namesIn(dir))}`,
+      { cause },
+    )
   }
   let shards: Record<string, string>
   try {
@@ -116,15 +177,23 @@ async function readTensors(dir: string): Promise<ReadonlyMap<string, Tensor>> {
   } catch (cause) {
     throw new CheckpointFault('corrupt', `${indexFile}: no index of safetensors shards`, { cause })
   }
-  const tensors = new Map<string, Tensor>()
+  const tensors = new Map<string, T>()
   for (const shard of [...new Set(Object.values(shards))].sort()) {
     if (shard !== basename(shard) || !shard.endsWith('.safetensors'))
       throw new CheckpointFault('corrupt', `${indexFile}: "${shard}" is no name of a shard in this folder`)
-    for (const [name, tensor] of (await readSafetensors(join(dir, shard))).tensors)
+    for (const [name, tensor] of await read(join(dir, shard)))
       if (shards[name] === shard) tensors.set(name, tensor)
   }
   const absent = Object.keys(shards).find((name) => !tensors.has(name))
   if (absent !== undefined)
     throw new CheckpointFault('corrupt', `${indexFile}: tensor "${absent}" is not in ${shards[absent]}`)
   return tensors
+}
+
+/** The weights that are there in another format, with what to do. */
+function otherWeights(names: readonly string[]): string {
+  const others = names.filter((name) => /\.(bin|pt|pth|gguf|h5|msgpack)$/.test(name))
+  return others.length === 0
+    ? ''
+    : `, only ${others.slice(0, 3).join(', ')}: download the model's safetensors, or load it with transformers and \`save_pretrained(folder, safe_serialization=True)\``
 }

@@ -17,7 +17,13 @@ const promotionSchema = z.strictObject({
   by: z.string().min(1),
   /** What spoke for it. */
   evaluation: z
-    .strictObject({ suite: z.string(), success: z.number().min(0).max(1), n: z.int().min(0) })
+    .strictObject({
+      suite: z.string(),
+      success: z.number().min(0).max(1),
+      /** Episodes that ended with a reward, and those that were to be played. */
+      n: z.int().min(0),
+      planned: z.int().min(0).optional(),
+    })
     .optional(),
 })
 

@@ -7,8 +7,10 @@
  *   is used, and tensors tile the data without holes or overlaps.
  * - [TENSORS-3] Tensors are views over the bytes read wherever alignment permits; files written here always do.
  */
-import { CheckpointFault } from './checkpoint-fault.ts'
+import { open } from 'node:fs/promises'
+import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 import { type FileDigest, readWhole, writeDurably } from './durable-file.ts'
+import { refuseLfsPointer } from './lfs-pointer.ts'
 
 /** Element types read and written, and the arrays they live in. F16 and BF16 are raw 16-bit patterns. */
 export interface ElementArrays {
@@ -91,8 +93,35 @@ export async function readSafetensors(file: string): Promise<TensorFile> {
  * @throws CheckpointFault `corrupt`, `foreign`
  */
 export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, file: string): TensorFile {
-  const { header, dataStart } = parseHeader(bytes, file)
-  const dataBytes = bytes.byteLength - dataStart
+  const { extents, metadata, dataStart } = layoutOf(bytes, bytes.byteLength, file)
+  return {
+    tensors: new Map(extents.map((extent) => [extent.name, tensorOver(bytes, dataStart, extent)])),
+    metadata,
+  }
+}
+
+/**
+ * The tensors that a file says it holds, checked against its size; their numbers are not read.
+ * @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io`
+ */
+export async function readTensorShapes(file: string): Promise<ReadonlyMap<string, TensorShape>> {
+  try {
+    await using handle = await open(file, 'r')
+    const { size } = await handle.stat()
+    const start = new Uint8Array(Math.min(size, 128))
+    await handle.read(start, 0, start.length, 0)
+    const bytes = new Uint8Array(Math.min(size, headerEnd(start, size, file)))
+    await handle.read(bytes, 0, bytes.length, 0)
+    return new Map(layoutOf(bytes, size, file).extents.map((extent) => [extent.name, extent]))
+  } catch (cause) {
+    throw fileFault(file, 'reading it', cause)
+  }
+}
+
+/** Where the tensors of a file lie. @param bytes the header at least @param size of the whole file */
+function layoutOf(bytes: Uint8Array<ArrayBuffer>, size: number, file: string) {
+  const { header, dataStart } = parseHeader(bytes, size, file)
+  const dataBytes = size - dataStart
   const metadata: Record<string, string> = {}
   const extents: Extent[] = []
   for (const [name, entry] of Object.entries(header)) {
@@ -101,7 +130,6 @@ export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, file: string): 
   }
   extents.sort((a, b) => a.begin - b.begin || a.end - b.end)
   let reached = 0
-  const tensors = new Map<string, Tensor>()
   for (const extent of extents) {
     if (extent.begin !== reached)
       throw new CheckpointFault(
@@ -109,38 +137,47 @@ export function parseSafetensors(bytes: Uint8Array<ArrayBuffer>, file: string): 
         `${file}: tensor "${extent.name}" begins at byte ${extent.begin} of the data, expected ${reached}: tensors must tile the data`,
       )
     reached = extent.end
-    tensors.set(extent.name, tensorOver(bytes, dataStart, extent))
   }
   if (reached !== dataBytes)
     throw new CheckpointFault(
       'corrupt',
       `${file}: tensors end at byte ${reached} of the data, but the file holds ${dataBytes}`,
     )
-  return { tensors, metadata }
+  return { extents, metadata, dataStart }
 }
 
-interface Extent {
-  readonly name: string
+/** A tensor without its numbers. */
+export interface TensorShape {
   readonly dtype: Dtype
   readonly shape: readonly number[]
+}
+
+interface Extent extends TensorShape {
+  readonly name: string
   readonly begin: number
   readonly end: number
 }
 
-function parseHeader(
-  bytes: Uint8Array<ArrayBuffer>,
-  file: string,
-): { header: Record<string, unknown>; dataStart: number } {
-  if (bytes.byteLength < 8)
-    throw new CheckpointFault('corrupt', `${file}: ${bytes.byteLength} bytes are no safetensors file`)
+/** Byte at which the data begins. @param bytes the beginning of the file @param size of the whole file */
+function headerEnd(bytes: Uint8Array<ArrayBuffer>, size: number, file: string): number {
+  refuseLfsPointer(bytes, file)
+  if (size < 8) throw new CheckpointFault('corrupt', `${file}: ${size} bytes are no safetensors file`)
   const length = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true)
-  const limit = Math.min(maxHeaderBytes, bytes.byteLength - 8)
+  const limit = Math.min(maxHeaderBytes, size - 8)
   if (length > BigInt(limit))
     throw new CheckpointFault(
       'corrupt',
       `${file}: the header claims ${length} bytes, at most ${limit} are possible`,
     )
-  const dataStart = 8 + Number(length)
+  return 8 + Number(length)
+}
+
+function parseHeader(
+  bytes: Uint8Array<ArrayBuffer>,
+  size: number,
+  file: string,
+): { header: Record<string, unknown>; dataStart: number } {
+  const dataStart = headerEnd(bytes, size, file)
   let header: unknown
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(

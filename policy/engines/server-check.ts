@@ -26,11 +26,15 @@ const protocols: readonly ServerProtocol[] = [llamaCppProtocol, sglangProtocol, 
 const asked = { answerMs: 60_000, answerBytes: 2 ** 22 } as const
 
 /** The kind of a server, by what it alone answers. @throws EngineFault `unsupported`, `unreachable` */
-export async function serverKind(url: string, apiKey?: string): Promise<ServerProtocol> {
+export async function serverKind(
+  url: string,
+  apiKey?: string,
+  answerMs: number = asked.answerMs,
+): Promise<ServerProtocol> {
   const faults: unknown[] = []
   for (const protocol of protocols)
     try {
-      await callServer({ url, path: protocol.ownPath }, { ...asked, apiKey })
+      await callServer({ url, path: protocol.ownPath }, { ...asked, answerMs, apiKey })
       return protocol
     } catch (fault) {
       faults.push(fault)

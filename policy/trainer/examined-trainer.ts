@@ -95,12 +95,7 @@ class ExaminedTrainer implements Trainer {
       const found = await finishedResult(toCheckpointDir, version, statisticsSchema)
       if (found !== undefined) return { ...found, seconds: (performance.now() - since) / 1000 }
       const started = await this.#ready(signal)
-      const { methods, losses } = started
-      if (!methods.includes('update'))
-        throw started.lose(
-          'bad_answer',
-          `offers ${methods.join(', ') || 'nothing'}, expected the method "update"`,
-        )
+      const { losses } = started
       const { loss = 'clipped' } = request.objective
       refuseUnoffered(request.objective.losses ?? [loss], losses)
       return this.#examined(request, started, statisticsSchema, (params) =>
@@ -148,7 +143,12 @@ class ExaminedTrainer implements Trainer {
 
   async #ready(signal?: AbortSignal): Promise<StartedTrainer> {
     if (this.#started?.isLost !== false) this.#started = await this.#start(signal)
-    return this.#started
+    const { methods } = this.#started
+    if (methods.includes('update')) return this.#started
+    throw this.#started.lose(
+      'bad_answer',
+      `offers ${methods.join(', ') || 'nothing'}, expected the method "update"`,
+    )
   }
 
   /** Has the result written beside its place, examined and moved there. */

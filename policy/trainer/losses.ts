@@ -80,12 +80,15 @@ async function loaded(choice: LossChoice): Promise<Loss> {
   }
 }
 
-/** Refuses, before anything is trained, losses that a trainer does not offer. @throws TrainerFault `unsupported` */
+/**
+ * Refuses, before anything is trained, losses that a trainer does not offer. A trainer that answers is one that can be started.
+ * @throws TrainerFault `unsupported`, and whatever kept it from starting
+ */
 export async function checkOffer(
   losses: readonly LossChoice[],
   trainer: Pick<Trainer, 'losses'>,
 ): Promise<void> {
-  if (needOffer(losses) && trainer.losses !== undefined) refuseUnoffered(losses, await trainer.losses())
+  if (trainer.losses !== undefined) refuseUnoffered(losses, await trainer.losses())
 }
 
 /** Whether a trainer has to say that it can do them: one of someone's own, or several in one batch. */

@@ -8,7 +8,7 @@
 import { mkdirSync } from 'node:fs'
 import { reasonOf } from '../../faults/reason.ts'
 import { isAlive, processOf, readProcess, writtenProcess } from '../../machine/process.ts'
-import { requireRoom } from '../../storage/room.ts'
+import { requireDisk } from '../../storage/room.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
 import { TemporalFault } from './fault.ts'
 import { obtainTemporalBinary } from './fetch-binary.ts'
@@ -136,7 +136,7 @@ export async function bringUp(
   log: (line: string) => void,
   signal: AbortSignal | undefined,
 ): Promise<ServerRecord> {
-  requireRoom(paths.home)
+  requireDisk(paths.home)
   const former = readRecord(paths.record)
   const binary = await obtainTemporalBinary(log)
   signal?.throwIfAborted()

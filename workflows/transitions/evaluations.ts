@@ -3,8 +3,10 @@
  *
  * Invariants
  * - One that has a result or was given up is in flight no more.
+ * - A complete result stands; an incomplete one is replaced by the result of a repetition.
  * - [LOST-EVALUATION-1] An execution that ended without a result is counted once, also where two watchers or two executions of the run hear of it.
  */
+import { isComplete } from '../../learning/evaluation-completeness.ts'
 import { carriedFailures, clipped, shortTextBytes } from '../../learning/state-bounds.ts'
 import type { EvaluationSummary, FailedEvaluation } from '../messages.ts'
 import { type Evaluating, keptEvaluations } from '../training-state.ts'
@@ -41,13 +43,14 @@ function replace(state: Changing, of: EvaluationKey, by: (each: Evaluating) => E
   state.evaluating = state.evaluating.map((each) => (isSameEvaluation(each, of) ? by(each) : each))
 }
 
-/** Takes in a finished evaluation, once. @returns whether it was not known before */
+/** Takes in a finished evaluation, once. @returns whether no complete result of it was known before */
 export function receiveEvaluation(state: Changing, summary: EvaluationSummary): boolean {
   const isOther = (other: EvaluationKey) => !isSameEvaluation(other, summary)
   state.evaluating = state.evaluating.filter(isOther)
-  if (!state.evaluations.every(isOther)) return false
+  if (state.evaluations.some((each) => !isOther(each) && isComplete(each))) return false
   state.failedEvaluations = state.failedEvaluations.filter(isOther)
-  state.evaluations = keptEvaluations({ ...state, evaluations: [...state.evaluations, summary] })
+  const evaluations = [...state.evaluations.filter(isOther), summary]
+  state.evaluations = keptEvaluations({ ...state, evaluations })
   return true
 }
 

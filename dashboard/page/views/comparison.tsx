@@ -1,6 +1,7 @@
 /** Policies beside one another: on the suites they share, in their curves, and where their configurations differ. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
+import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
 import { count, points, pointsBetween } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -110,7 +111,7 @@ const SuiteTable: FunctionComponent<SuiteProps> = ({ suite, policies }) => (
   <Section
     id={`suite-${suite.suite}`}
     title={suite.suite}
-    note="Differences to the first, on instances that both have played, with 95 % intervals."
+    note="Differences to the first, with 95 % intervals: paired over the instances that both have played, where there are any."
   >
     <Table
       label={suite.suite}
@@ -161,7 +162,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
         </td>
       </tr>
     )
-  const { version, success, n } = finding
+  const { version, success, n, planned } = finding
   const interval = `${percent(success.low)} to ${percent(success.high)}`
   return (
     <tr>
@@ -169,6 +170,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
       <td class="figures">v{version}</td>
       <td class="figures" title={`${interval}, ${count(n)} episodes`}>
         {percent(success.value)}
+        {n < planned ? <small class="quiet"> {episodeCountWords(finding)}</small> : null}
       </td>
       <td>
         <Span {...success} from={0} to={1} colour={colour} label={interval} />
@@ -179,18 +181,19 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
 }
 
 const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: PolicyFinding }> = ({
-  finding: { paired, instances },
+  finding: { paired, unpaired, instances },
   colour,
   isReference,
 }) => {
-  if (paired === undefined)
+  const found = paired ?? unpaired
+  if (found === undefined)
     return (
       <td colSpan={5} class="quiet">
         {isReference ? 'the reference' : 'no instance in common'}
       </td>
     )
-  const { difference, low, high, better, worse } = paired
-  const interval = `${pointsBetween(paired)} points`
+  const { difference, low, high } = found
+  const interval = `${pointsBetween(found)} points${paired === undefined ? ', not paired' : ''}`
   const isCertain = low > 0 || high < 0
   return (
     <>
@@ -200,8 +203,8 @@ const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: Policy
       <td>
         <Span value={difference} low={low} high={high} from={-1} to={1} colour={colour} label={interval} />
       </td>
-      <td class="figures">{count(better)}</td>
-      <td class="figures">{count(worse)}</td>
+      <td class="figures">{paired === undefined ? '–' : count(paired.better)}</td>
+      <td class="figures">{paired === undefined ? '–' : count(paired.worse)}</td>
       <td class="figures">{count(instances)}</td>
     </>
   )

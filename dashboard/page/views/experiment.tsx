@@ -1,5 +1,6 @@
 /** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
 import type { FunctionComponent } from 'preact'
+import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
 import { count, duration, points, pointsBetween, probability } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -242,6 +243,12 @@ const Runs: FunctionComponent<{ answer: ExperimentAnswer }> = ({ answer: { arms,
                 ) : (
                   <a href={addressOf({ view: 'run', run: play.run })}>{play.status}</a>
                 )}
+                {play?.incomplete.map((each) => (
+                  <small class="quiet" key={`${each.suite} ${each.version}`}>
+                    <br />
+                    {each.suite} v{each.version} not counted: {episodeCountWords(each)}
+                  </small>
+                ))}
               </td>
             )
           })}

@@ -1,5 +1,6 @@
 /** A run: its head with what counts at a glance, and the tabs with the rest. */
 import type { FunctionComponent } from 'preact'
+import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
 import { bytes, count, duration } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -114,7 +115,8 @@ const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
                   {percent(latest.success.value)}{' '}
                   <small>
                     v{latest.version}
-                    {best.version === latest.version
+                    {latest.n < latest.planned ? `, ${episodeCountWords(latest)}` : ''}
+                    {best === null || best.version === latest.version
                       ? ''
                       : `, best ${percent(best.success.value)} at v${best.version}`}
                   </small>

@@ -1,6 +1,7 @@
 /** The runs of the home: what each is at, how it learns, and which to compare. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
+import { episodeCountWords, isComplete } from '../../../learning/evaluation-completeness.ts'
 import { bytes, count } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -266,8 +267,9 @@ export const UpdateProgress: FunctionComponent<{ step: number; updates: number }
 )
 
 function suiteText({ suite, best, latest }: SuiteRow): string {
+  if (!isComplete(latest)) return `${suite} ${episodeCountWords(latest)}`
   const latestText = `${suite} ${percent(latest.success.value)}`
-  return best.version === latest.version
+  return best === null || best.version === latest.version
     ? latestText
     : `${latestText} (best ${percent(best.success.value)}, v${best.version})`
 }

@@ -21,7 +21,10 @@ function evaluated(suite: string, step: number, value?: number): EvaluationRow {
   const row = { id: `${suite}-${step}-${value}`, suite, version: step, step, seed: 1, created: 0 }
   if (value === undefined) return row
   const success = { value, low: value - 0.1, high: value + 0.1 }
-  return { ...row, found: { success, n: 100, instances: 100, meanReward: null, passAt: {} } }
+  return {
+    ...row,
+    found: { success, n: 100, planned: 100, lost: {}, instances: 100, meanReward: null, passAt: {} },
+  }
 }
 
 // [SUITE-CURVES-1]

@@ -3,6 +3,11 @@
  * gates that judge them.
  */
 import type { FunctionComponent } from 'preact'
+import {
+  episodeCountWords,
+  isComplete,
+  type LostEpisodes,
+} from '../../../../learning/evaluation-completeness.ts'
 import { count } from '../../../../learning/figures.ts'
 import { percent } from '../../../../learning/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
@@ -12,6 +17,7 @@ import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'
 import type { Mark } from '../../charts/series.ts'
 import { Span } from '../../charts/span.tsx'
+import { outcomeText } from '../../parts/badge.tsx'
 import { Section } from '../../parts/section.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
@@ -131,15 +137,25 @@ const Finding: FunctionComponent<{ evaluation: EvaluationRow; colour: string }> 
   const interval = `${percent(low)} to ${percent(high)}`
   return (
     <>
-      <td class="figures" title={interval}>
+      <td class={`figures ${isComplete(found) ? '' : 'quiet'}`} title={interval}>
         {percent(value)}
       </td>
       <td class="interval">
         <Span value={value} low={low} high={high} from={0} to={1} colour={colour} label={interval} />
       </td>
-      <td class="figures">{count(found.n)}</td>
+      <td class="figures" title={lossText(found.lost)}>
+        {found.n < found.planned ? episodeCountWords(found) : count(found.n)}
+      </td>
     </>
   )
+}
+
+/** What was lost, by outcome; undefined where nothing was. */
+function lossText(lost: LostEpisodes): string | undefined {
+  const kinds = Object.entries(lost).map(
+    ([outcome, episodes]) => `${outcomeText(outcome)}: ${count(episodes)}`,
+  )
+  return kinds.length === 0 ? undefined : kinds.join(', ')
 }
 
 const GateNotice: FunctionComponent<{ gate: GateRow }> = ({ gate }) => {

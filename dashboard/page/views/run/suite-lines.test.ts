@@ -13,7 +13,7 @@ const curves = {
 
 function evaluated(version: number, step: number, value: number): FoundEvaluation {
   const success = { value, low: value - 0.1, high: value + 0.1 }
-  const found = { success, n: 100, instances: 100, meanReward: null, passAt: {} }
+  const found = { success, n: 100, planned: 100, lost: {}, instances: 100, meanReward: null, passAt: {} }
   return { id: `r/e-few-v${version}-1`, suite: 'few', version, step, seed: 1, created: 0, found }
 }
 

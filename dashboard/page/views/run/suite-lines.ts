@@ -6,17 +6,19 @@
  *   the latest update; each is there only where it was measured.
  * - [SUITE-LINES-2] Each version has a point of its own, also where several stand at one step, as after a roll-back.
  */
+import { isComplete } from '../../../../learning/evaluation-completeness.ts'
 import type { Estimate } from '../../../../learning/suite-statistics.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationRow, ExpertRow } from '../../../contract/evaluation.ts'
 import type { Axis, Series } from '../../charts/series.ts'
 import { type AxisName, axisOf } from './axis.ts'
 
-/** An evaluation that has ended with a figure. */
+/** An evaluation that has ended with a figure which counts. */
 export type FoundEvaluation = EvaluationRow & Required<Pick<EvaluationRow, 'found'>>
 
+/** An incomplete evaluation has no place in a curve: the table of evaluations shows it. */
 export function isFound(evaluation: EvaluationRow): evaluation is FoundEvaluation {
-  return evaluation.found !== undefined
+  return evaluation.found !== undefined && isComplete(evaluation.found)
 }
 
 interface SuiteLines {

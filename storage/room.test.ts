@@ -1,0 +1,22 @@
+import { tmpdir } from 'node:os'
+import { expect, it } from 'vitest'
+import { refuseNetworkDisk, requireDisk } from './room.ts'
+
+it('[DISK-1] a home on a network file system is refused by the name of that file system, and the way out is given', () => {
+  const nfs = { name: 'nfs4', kind: 'network' } as const
+  expect(() => refuseNetworkDisk('/data/home', nfs)).toThrow(
+    expect.objectContaining({
+      kind: 'network_disk',
+      permanent: true,
+      message: expect.stringMatching(
+        /\/data\/home is on a network file system \(nfs4\).*local disk with --home/,
+      ),
+    }),
+  )
+})
+
+it('a home on a local disk, or on a shared folder that may be local, is not refused', () => {
+  for (const kind of ['local', 'unsure'] as const)
+    expect(() => refuseNetworkDisk('/data/home', { name: 'x', kind })).not.toThrow()
+  expect(() => requireDisk(tmpdir())).not.toThrow()
+})

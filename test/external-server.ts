@@ -1,0 +1,57 @@
+/** A Temporal server that no Perdure process looks after, as an operator runs it: it is killed and started again by the test. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { obtainTemporalBinary } from '../temporal/server/fetch-binary.ts'
+import { isPortOpen } from '../temporal/server/ports.ts'
+import { freePort } from './free-port.ts'
+import { eventually } from './perdure-process.ts'
+
+export interface ExternalServer extends AsyncDisposable {
+  readonly address: string
+  readonly pid: number
+  /** Ends it at once. */
+  kill(): Promise<void>
+  /** Starts it on its file and its port, and waits until it listens. */
+  start(): Promise<void>
+}
+
+/** Starts one. */
+export async function startExternalServer(): Promise<ExternalServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-external-'))
+  const { path } = await obtainTemporalBinary(() => undefined)
+  const port = await freePort()
+  let child: ChildProcess | undefined
+
+  async function start(): Promise<void> {
+    const words = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${port}`, '--headless']
+    child = spawn(path, [...words, '--log-level', 'error', '--db-filename', 'temporal.db'], {
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    await eventually('the server to listen', async () => ((await isPortOpen(port)) ? true : undefined))
+  }
+
+  async function kill(): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  await start()
+  return {
+    address: `127.0.0.1:${port}`,
+    get pid() {
+      return child?.pid ?? 0
+    },
+    start,
+    kill,
+    async [Symbol.asyncDispose]() {
+      await kill()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+    },
+  }
+}

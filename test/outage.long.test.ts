@@ -1,0 +1,107 @@
+/** A Temporal server of the user's own that goes away for longer than its client retries: runs wait for it and say so. */
+import { existsSync } from 'node:fs'
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { runId } from '../identity/identity.ts'
+import { homeAt } from '../storage/home.ts'
+import { readMetrics } from '../storage/metrics.testing.ts'
+import { isUpdateMetrics } from '../storage/metrics.ts'
+import { openStore } from '../storage/store.ts'
+import { startExternalServer } from './external-server.ts'
+import { freeze } from './frozen-process.ts'
+import {
+  eventually,
+  type PerdureProcess,
+  removeHome,
+  startPerdure,
+  temporaryHome,
+} from './perdure-process.ts'
+
+const run = runId('first')
+const updates = 60
+const home = temporaryHome()
+/** The client's own retries give up after twenty seconds. */
+const outageMs = 30_000
+
+afterAll(() => removeHome(home))
+beforeEach(() => {
+  vi.stubEnv('PERDURE_TEMPORAL_PORT', undefined)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+function updatesDone(): readonly number[] {
+  const { metricsFile } = homeAt(home).run(run)
+  return existsSync(metricsFile)
+    ? readMetrics(metricsFile)
+        .filter(isUpdateMetrics)
+        .map(({ step }) => step)
+    : []
+}
+
+function count(text: string, part: string): number {
+  return text.split(part).length - 1
+}
+
+/** The server is away for as long as an outage lasts, and each command that follows says that it waits. */
+async function outage(waiting: readonly PerdureProcess[], nth: number): Promise<void> {
+  const until = performance.now() + outageMs
+  for (const each of waiting)
+    await eventually('the command to say what it waits for', () => {
+      expect(each.child.exitCode, each.output()).toBe(null)
+      return count(each.output(), 'The Temporal server does not answer since') >= nth ? true : undefined
+    })
+  await eventually('the end of the outage', () => {
+    for (const { child, output } of waiting) expect(child.exitCode, output()).toBe(null)
+    return performance.now() > until ? true : undefined
+  })
+}
+
+async function untilUpdate(number: number, training: PerdureProcess): Promise<void> {
+  await eventually(`update ${number}`, () => {
+    expect(training.child.exitCode, training.output()).toBe(null)
+    return updatesDone().length >= number ? true : undefined
+  })
+}
+
+it('a run, its worker and an evaluation wait for a server that was killed or hangs, and lose nothing', async () => {
+  await using server = await startExternalServer()
+  vi.stubEnv('TEMPORAL_ADDRESS', server.address)
+  const settings = [
+    `training.updates=${updates}`,
+    'warmStart.demonstrations=8',
+    'warmStart.epochs=1',
+    'policy.hiddenSize=32',
+    'policy.layers=1',
+  ].flatMap((setting) => ['--set', setting])
+  const training = startPerdure(home, 'train', 'test/whole-pipeline.yaml', '--run', run, ...settings)
+  const worker = startPerdure(home, 'worker', '--role', 'all')
+  try {
+    await untilUpdate(1, training)
+    await server.kill()
+    await outage([training, worker], 1)
+    await server.start()
+    await untilUpdate(updatesDone().length + 1, training)
+    await using store = await openStore(homeAt(home).storeFile)
+    const evaluation = startPerdure(home, 'eval', `${run}@0`, '--episodes', '40', '--samples', '4', '--json')
+    await eventually('the evaluation to begin', async () => {
+      expect(evaluation.child.exitCode, evaluation.output()).toBe(null)
+      // Another number of episodes makes another suite, which the run itself does not play.
+      const asked = (await store.evaluations.list(run)).filter(({ suite }) => suite !== 'held_out')
+      return asked.length > 0 ? true : undefined
+    })
+    await freeze(server.pid)
+    await outage([training, worker, evaluation], 1)
+    process.kill(server.pid, 'SIGCONT')
+    const { stdout } = await training.ended
+    expect(stdout).toMatch(new RegExp(`updates +${updates} of ${updates}`))
+    expect(count(stdout, 'The Temporal server answers again')).toBe(2)
+    expect(updatesDone()).toEqual(Array.from({ length: updates }, (_, at) => at + 1))
+    const evaluated = await evaluation.ended
+    expect(JSON.parse(evaluated.stdout), evaluated.stderr).toMatchObject({ n: 160 })
+    worker.child.kill('SIGINT')
+    expect((await worker.ended).code).toBe(0)
+  } finally {
+    for (const each of [training, worker]) await each.killGroup()
+  }
+}, 900_000)
