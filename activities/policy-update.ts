@@ -119,6 +119,7 @@ export async function updatePolicy(
     ...ratiosByOrigin(trained.origins),
     staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
     kl: trained.kl,
+    ...(trained.drift === undefined ? {} : { drift: trained.drift }),
     referenceKl: trained.referenceKl,
     entropy: trained.entropy,
     clipFraction: trained.clipFraction,
@@ -290,7 +291,9 @@ async function goodCheckpoint(root: string, version: number, log: (line: string)
 }
 
 /** The trainer's figures, or none with the reason why the update was refused. */
-type Trained = Pick<UpdateStatistics, keyof typeof noUpdate | 'origins'> & { readonly refused?: string }
+type Trained = Pick<UpdateStatistics, keyof typeof noUpdate | 'drift' | 'origins'> & {
+  readonly refused?: string
+}
 
 const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
 

@@ -67,6 +67,8 @@ export interface UpdateFigures {
   /** Absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
   readonly kl: number
+  /** How much of that the update itself has made; absent where its trainer does not measure it, and in figures of older versions. */
+  readonly drift?: number
   readonly referenceKl: number
   readonly entropy: number
   readonly clipFraction: number
@@ -112,6 +114,7 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     ...(figures.staleRatios === undefined ? {} : { stale: ratioKeys(figures.staleRatios) }),
     ...(figures.memberWeights === undefined ? {} : { pool_weights: weightKeys(figures.memberWeights) }),
     kl: figures.kl,
+    ...(figures.drift === undefined ? {} : { drift: figures.drift }),
     reference_kl: figures.referenceKl,
     entropy: figures.entropy,
     clip_fraction: figures.clipFraction,

@@ -103,7 +103,7 @@ async function measure(name: string, architecture: Architecture, count: number):
     for (let round = 0; round <= rounds; round++) {
       peak = Math.max(peak, await gemmPeak(threads, 250))
       const begin = performance.now()
-      await batchGradient(graphs, policy, undefined, batch, { objective, microBatchTokens }, () => {})
+      await batchGradient(graphs, policy, undefined, batch, { objective, microBatchTokens })
       await policy.step(graphs, optimizer, optimizer.learningRate)
       if (round > 0) seconds = Math.min(seconds, (performance.now() - begin) / 1000) // the first one warms up
     }

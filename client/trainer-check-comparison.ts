@@ -61,6 +61,7 @@ export async function agreement(
   return `gradient ${gradient}, step ${differences.step.toExponential(1)}`
 }
 
+/** @throws BrokenPromise naming the figure */
 function expectFigures(found: UpdateStatistics, expected: UpdateStatistics): void {
   const names = [
     'loss',
@@ -72,13 +73,24 @@ function expectFigures(found: UpdateStatistics, expected: UpdateStatistics): voi
     'actionTokens',
     'tokens',
   ] as const
-  for (const name of names) {
-    const limit = name === 'loss' ? limits.loss : limits.figures
-    // A figure that is nearly 0 is what rounding left of it.
-    const difference = Math.abs(found[name] - expected[name]) / Math.max(Math.abs(expected[name]), 1e-3)
-    if (!(difference <= limit))
-      throw new BrokenPromise(`${name} is ${found[name]}, expected ${expected[name]}`)
+  for (const name of names)
+    expectNear(name, found[name], expected[name], name === 'loss' ? limits.loss : limits.figures)
+  if (found.drift !== undefined) expectNear('drift', found.drift, expected.drift ?? 0)
+  // Not every trainer measures origins.
+  if ((found.origins ?? []).length === 0) return
+  for (const { version, stale, tokens, divergence } of expected.origins ?? []) {
+    const other = found.origins?.find((origin) => origin.version === version && origin.stale === stale)
+    const place = `of the origin {version ${version}, stale ${stale}}`
+    expectNear(`tokens ${place}`, other?.tokens ?? 0, tokens)
+    expectNear(`divergence ${place}`, other?.divergence ?? 0, divergence)
   }
+}
+
+/** @throws BrokenPromise */
+function expectNear(name: string, found: number, expected: number, limit: number = limits.figures): void {
+  // A figure that is nearly 0 is what rounding left of it.
+  const difference = Math.abs(found - expected) / Math.max(Math.abs(expected), 1e-3)
+  if (!(difference <= limit)) throw new BrokenPromise(`${name} is ${found}, expected ${expected}`)
 }
 
 type Arrays = ReadonlyMap<string, Float32Array>

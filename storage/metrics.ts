@@ -80,6 +80,8 @@ const updateSchema = z.looseObject({
   /** Groups that were lost as a whole and played on from, and those of them that taught something by it; absent without any. */
   trees: z.object({ groups: count, taught: count }).optional(),
   kl: z.number(),
+  /** How much of that the update itself has made, in nats per token; absent where it was not measured. */
+  drift: z.number().optional(),
   entropy: z.number(),
   clip_fraction: share,
   grad_norm: z.number().min(0),

@@ -43,6 +43,7 @@ export function figuresOf(
   const { skipped } = line
   return {
     kl: line.kl,
+    drift: line.drift ?? null,
     reference_kl: extra('reference_kl'),
     entropy: line.entropy,
     clip_fraction: line.clip_fraction,

@@ -15,6 +15,8 @@ export type Column = readonly (number | null)[]
 /** Figures of an update that are one number. */
 export type FigureName =
   | 'kl'
+  /** How much of `kl` the update itself has made. */
+  | 'drift'
   | 'reference_kl'
   | 'entropy'
   | 'clip_fraction'

@@ -53,7 +53,7 @@ export interface TrajectoryLearnt {
   readonly batch?: { readonly file: string; readonly begin: number }
 }
 
-/** [sampled tokens of a turn] each, in the update's first pass, before each token's own optimizer step. */
+/** [sampled tokens of a turn] each, before the update's first optimizer step. */
 export interface FoundTokens {
   /** How likely the token was under the policy that was updated, as a multiple of how likely it was when it was sampled. */
   readonly ratios: readonly number[]

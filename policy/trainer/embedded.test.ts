@@ -308,18 +308,74 @@ describe('update', () => {
     const logprobs = await logprobsOf(at('warm'))
     for (const [place, ratio] of (figures?.logRatios ?? []).entries())
       expect(Math.abs(ratio - ((logprobs[place] ?? 0) - (behaviourLogprobs[place] ?? 0)))).toBeLessThan(1e-4)
-    // Two passes over three parts: those of the first are kept, at the same places.
+    // However the update is divided, they are those of the policy that it starts from.
     const division = { minibatches: 3, passes: 2, seed: 5 }
     await trainer.update({ ...request, division, toCheckpointDir: at('found-4'), tokenFile: other })
     const divided = await readTokenFigures(other, batch.tokens.length)
-    const counted = [...batch.lossMask.keys()].filter((place) => batch.lossMask[place] === 1)
-    const isSame = (place: number): boolean =>
-      Math.abs(Number(divided?.logRatios[place]) - Number(figures?.logRatios[place])) < 1e-5
-    const same = counted.filter(isSame)
-    expect(counted.every((place) => Number(divided?.entropies[place]) > 0)).toBe(true)
-    // The first part is read by the policy that the update begins with, the others by one that has changed.
-    expect(same.length).toBeGreaterThanOrEqual(counted.length / 4)
-    expect(same.length).toBeLessThan(counted.length)
+    for (const name of ['logRatios', 'entropies'] as const)
+      for (const [place, value] of (figures?.[name] ?? []).entries())
+        expect(Math.abs(Number(divided?.[name][place]) - value), `${name} ${place}`).toBeLessThan(1e-5)
+  })
+
+  // [UPDATE-FIGURES-1]
+  test.each([undefined, { importanceLimit: 5 }])(
+    'figures by origin are those before the first step, and what the update moves is drift (decoupled: %o)',
+    async (decoupled) => {
+      const name = decoupled === undefined ? 'origins' : 'decoupled'
+      // What the update starts from has sampled the fresh tokens, version 0 the stale ones.
+      const [fresh, older] = await Promise.all([logprobsOf(at('warm')), logprobsOf(at('0'))])
+      const isStale = (place: number) => Math.floor(place / 20) % 4 === 0
+      const sampled = (value: (place: number) => number, otherwise = 0) =>
+        Array.from(batch.lossMask, (counts, place) => (counts === 1 ? value(place) : otherwise))
+      await writeUpdateBatch(at(name), {
+        ...batch,
+        behaviourLogprobs: Float32Array.from(sampled((i) => Number((isStale(i) ? older : fresh)[i]))),
+        versions: Int32Array.from(sampled((i) => (isStale(i) ? 0 : 1), -1)),
+        stale: Uint8Array.from(sampled((i) => (isStale(i) ? 1 : 0))),
+        advantages: Float32Array.from(sampled((i) => (i % 40 < 20 ? 1 : -1))),
+      })
+      const request = update({ batchFile: at(name) })
+      const made = (minibatches: number) =>
+        trainer.update({
+          ...request,
+          objective: { ...request.objective, decoupled },
+          division: { minibatches, passes: 2, seed: 5 },
+          toCheckpointDir: at(`${name}-${minibatches}`),
+        })
+      const [whole, divided] = [await made(1), await made(6)]
+      expect(whole.origins?.map(({ version, stale }) => [version, stale])).toEqual([
+        [0, true],
+        [1, false],
+      ])
+      for (const [index, origin] of (divided.origins ?? []).entries()) {
+        const { tokens = 0, divergence = 0, ratios = 0 } = whole.origins?.[index] ?? {}
+        expect(origin.tokens).toBe(tokens)
+        expect(origin.divergence / tokens).toBeCloseTo(divergence / tokens, 6)
+        expect(origin.ratios / tokens).toBeCloseTo(ratios / tokens, 5)
+      }
+      // Tokens of the very weights do not diverge from them, whatever the update does to these.
+      expect((divided.origins?.[1]?.divergence ?? 1) / (divided.origins?.[1]?.tokens ?? 1)).toBeLessThan(1e-6)
+      expect(divided.drift).toBeGreaterThan(1e-4)
+      expect(divided.drift).toBeGreaterThan(Number(whole.drift))
+      const alone = { ...request, toCheckpointDir: at(`${name}-alone`) }
+      expect(await trainer.update(alone)).toMatchObject({ drift: 0 })
+    },
+  )
+
+  test('of tokens that the policy itself has sampled, all divergence is drift', async () => {
+    await writeUpdateBatch(at('own'), {
+      ...batch,
+      behaviourLogprobs: Float32Array.from(await logprobsOf(at('warm'))),
+      advantages: Float32Array.from(batch.lossMask, (counts, i) =>
+        counts === 1 ? (i % 40 < 20 ? 1 : -1) : 0,
+      ),
+    })
+    const division = { minibatches: 6, passes: 1, seed: 5 }
+    const { kl, drift = 0 } = await trainer.update(
+      update({ batchFile: at('own'), toCheckpointDir: at('own-2'), division }),
+    )
+    expect(drift).toBeGreaterThan(1e-4)
+    expect(kl / drift).toBeCloseTo(1, 2)
   })
 
   test('moments of the warm start are not used by the policy objective', async () => {

@@ -173,7 +173,6 @@ export async function graphGradient(
     objective.kind === 'policy' ? { architecture, feeds: weightFeeds(architecture, reference) } : undefined,
     batch,
     { objective, microBatchTokens },
-    () => {},
   )
   return { statistics, gradients: gradient.gradients }
 }

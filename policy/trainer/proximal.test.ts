@@ -18,6 +18,7 @@ import {
 } from './plain-objective.testing.ts'
 import { PolicyGraphs } from './policy-graphs.ts'
 import { aroundStart } from './proximal.ts'
+import { addFigures, noFigures } from './token-figures.ts'
 import { evaluate } from './update.ts'
 
 const graphs = new PolicyGraphs(1)
@@ -32,13 +33,8 @@ test('a token counts by its ratio to the behaviour, at most the limit', () => {
     versions: Int32Array.from([-1, 1, 1]),
     advantages: Float32Array.from([0, 2, -1]),
   }
-  const micros = microBatches(batch, 64)
-  const results = [
-    { logprobs: Float32Array.from([Math.log(0.25), Math.log(0.9)]), entropy: new Float32Array(2) },
-  ]
-  const { advantages, proximalLogprobs, behaviourLogprobs } = aroundStart(batch, micros, results, {
-    limit: 5,
-  })
+  const logRatios = Float32Array.from([0, Math.log(0.25 / 0.5), Math.log(0.9 / 0.1)])
+  const { advantages, proximalLogprobs, behaviourLogprobs } = aroundStart(batch, { logRatios }, { limit: 5 })
   expect(advantages[1]).toBeCloseTo(1, 5) // 2 · 0.25 / 0.5
   expect(advantages[2]).toBeCloseTo(-5, 5) // 0.9 / 0.1 = 9, truncated at 5
   expect(proximalLogprobs?.[2]).toBeCloseTo(Math.log(0.9), 6)
@@ -60,7 +56,9 @@ test('the gradient of the decoupled loss agrees with finite differences of its o
   const micros = microBatches(batch, 4096)
   const feeds = weightFeeds(tied, single)
   const results = await evaluate(graphs, { architecture: tied, feeds }, micros, objective.temperature)
-  const decoupled: ProximalBatch = aroundStart(batch, micros, results, { limit })
+  const atStart = noFigures(batch.tokens.length)
+  for (const [index, result] of results.entries()) addFigures(atStart, batch, micros[index]!, result)
+  const decoupled: ProximalBatch = aroundStart(batch, atStart, { limit })
   const startLogprobs = plainLogprobs(tied, start, batch, objective.temperature)
 
   function ownObjective(weights: PlainWeights): number {

@@ -9,31 +9,27 @@
  */
 import { truncatedImportance } from '../../learning/objective.ts'
 import type { ProximalBatch, UpdateBatch } from './batch.ts'
-import type { TokenResults } from './graph-sessions.ts'
-import { type MicroBatch, sampledRows } from './micro-batch.ts'
+import type { TokenFigures } from './token-figures.ts'
 
 /**
  * A batch whose ratios are to the policy that an update starts from.
- * @param results of that policy, by micro-batch
+ * @param atStart figures of its tokens under that policy
  * @param rule the largest weight of a token, and which tokens are weighed, by their places in the batch
  */
 export function aroundStart(
   batch: UpdateBatch,
-  micros: readonly MicroBatch[],
-  results: readonly TokenResults[],
+  { logRatios }: Pick<TokenFigures, 'logRatios'>,
   {
     limit,
     isWeighed = () => true,
   }: { readonly limit: number; readonly isWeighed?: (source: number) => boolean },
 ): ProximalBatch {
-  const proximalLogprobs = Float32Array.from(batch.behaviourLogprobs)
-  const advantages = Float32Array.from(batch.advantages)
-  for (const [index, micro] of micros.entries())
-    for (const [row, source] of sampledRows(batch, micro)) {
-      const logprob = results[index]!.logprobs[row]!
-      proximalLogprobs[source] = logprob
-      if (isWeighed(source))
-        advantages[source]! *= truncatedImportance(logprob, batch.behaviourLogprobs[source]!, limit)
-    }
+  const { behaviourLogprobs } = batch
+  const proximalLogprobs = behaviourLogprobs.map((logprob, place) => logprob + logRatios[place]!)
+  const advantages = batch.advantages.map((advantage, place) =>
+    isWeighed(place)
+      ? advantage * truncatedImportance(proximalLogprobs[place]!, behaviourLogprobs[place]!, limit)
+      : advantage,
+  )
   return { ...batch, advantages, proximalLogprobs }
 }

@@ -10,6 +10,8 @@ import { z } from 'zod'
 export const statisticsSchema = z.strictObject({
   loss: z.number(),
   kl: z.number(),
+  // Results of older versions, and of trainers that do not measure it, have none.
+  drift: z.number().optional(),
   referenceKl: z.number(),
   entropy: z.number(),
   clipFraction: z.number(),

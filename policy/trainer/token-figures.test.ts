@@ -7,7 +7,7 @@ import { weightFeeds } from './graph-sessions.ts'
 import { divided } from './minibatches.ts'
 import { caseOf, logRatios, plainLogprobs, policy, tied } from './plain-objective.testing.ts'
 import { PolicyGraphs } from './policy-graphs.ts'
-import { noFigures, readTokenFigures, writeTokenFigures } from './token-figures.ts'
+import { addFigures, noFigures, readTokenFigures, writeTokenFigures } from './token-figures.ts'
 import { batchGradient } from './update.ts'
 
 const graphs = new PolicyGraphs(1)
@@ -27,9 +27,11 @@ describe('of an update', () => {
     expect(parts).toHaveLength(minibatches)
     for (const part of parts) {
       const frozen = { architecture, feeds: weightFeeds(architecture, weights) }
-      const request = { objective: { ...policy, klCoefficient: 0 }, microBatchTokens: 24, figures }
+      const request = { objective: { ...policy, klCoefficient: 0 }, microBatchTokens: 24 }
       const gradient = new GradientSum(architecture)
-      await batchGradient(graphs, { ...frozen, gradient }, undefined, part, request, () => {})
+      await batchGradient(graphs, { ...frozen, gradient }, undefined, part, request, {
+        onResult: (micro, result) => addFigures(figures, part, micro, result),
+      })
     }
     return figures
   }

@@ -1,16 +1,17 @@
 /**
  * What an update found of each token that it learnt from: how likely it had become since it was sampled, and how many others
- * were as likely. A file beside the batch, for those who look at the tokens; no one learns from it.
+ * were as likely. The figures by origin follow from it, and a file beside the batch keeps it for the page.
  *
  * Tensors, N tokens as in the batch, 0 where its mask is 0:
- * - `log_ratios`  F32 [N]  logprob under the policy that is updated − behaviour logprob
+ * - `log_ratios`  F32 [N]  logprob under the policy that the update starts from − behaviour logprob
  * - `entropies`   F32 [N]  of that policy's distribution at the token, in nats
  *
  * Invariants
- * - [TOKENFIGURES-1] They are those of the first pass: each token's before the optimizer step that learns from it, under its place
- *   in the batch, however that is divided.
+ * - [TOKENFIGURES-1] They are those before the first optimizer step of the update, each token's under its place in the batch, however
+ *   that is divided.
  * - A file that does not fit the batch is none.
  */
+import { boundedK3 } from '../../learning/objective.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { readSafetensors, type Tensor, writeSafetensors } from '../checkpoints/safetensors.ts'
 import type { ProximalBatch } from './batch.ts'
@@ -41,6 +42,20 @@ export function addFigures(
     logRatios[place] = logprobs[row]! - behaviourLogprobs[source]!
     entropies[place] = entropy[row]!
   }
+}
+
+/** How far a policy has moved since: Σ `boundedK3` over the sampled tokens of a micro-batch. */
+export function driftFrom(
+  { logRatios }: Pick<TokenFigures, 'logRatios'>,
+  batch: ProximalBatch,
+  micro: MicroBatch,
+  { logprobs }: TokenResults,
+): number {
+  const { behaviourLogprobs, places } = batch
+  return sampledRows(batch, micro).reduce((sum, [row, source]) => {
+    const moved = logprobs[row]! - behaviourLogprobs[source]! - logRatios[places?.[source] ?? source]!
+    return sum + boundedK3(moved).value
+  }, 0)
 }
 
 /** Writes them, whole or not at all; the same figures give the same bytes. @throws CheckpointFault `io` */

@@ -73,8 +73,10 @@ export interface UpdateRequest {
 
 export interface UpdateStatistics {
   readonly loss: number
-  /** Mean of `boundedK3` to the behaviour policy over action tokens. */
+  /** Mean of `boundedK3` to the behaviour policy over action tokens, as each step found them. */
   readonly kl: number
+  /** How much of that the update itself has made: the same to the policy that it started from; 0 of a single step. Absent where a trainer does not measure it. */
+  readonly drift?: number | undefined
   /** Mean of `boundedK3` to the reference, 0 without one. */
   readonly referenceKl: number
   readonly entropy: number
@@ -82,7 +84,7 @@ export interface UpdateStatistics {
   readonly gradientNorm: number
   readonly actionTokens: number
   readonly tokens: number
-  /** Of a policy objective: importance ratios by the origin of the tokens; absent in results of older versions. */
+  /** Of a policy objective: importance ratios before the first step, by the origin of the tokens; absent in results of older versions. */
   readonly origins?: readonly OriginSums[] | undefined
   readonly seconds: number
 }

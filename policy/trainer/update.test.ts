@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
 import { boundedK3 } from '../../learning/objective.ts'
-import { ratioSums } from '../../learning/ratio-statistics.ts'
 import { type Architecture, weightSpecs } from '../transformer/architecture.ts'
 import type { PlainWeights } from '../transformer/plain-decoder.testing.ts'
 import { GradientSum } from './gradient-sum.ts'
@@ -65,36 +64,6 @@ describe.each<[string, Architecture]>([
     expect(statistics.kl).toBeCloseTo(divergence.reduce((a, b) => a + b) / counted, 4)
   })
 
-  test('each origin of tokens has its own ratios, and together they are those of the batch', async () => {
-    const { lossMask, versions } = given.batch
-    const stale = Uint8Array.from(lossMask, (counts, i) => (counts === 1 && i % 4 === 0 ? 1 : 0))
-    const of = {
-      ...given,
-      batch: { ...given.batch, versions: versions.map((version, i) => version - stale[i]!), stale },
-    }
-    const { statistics } = await graphGradient(graphs, of, policy, 16)
-    const places = [...lossMask.keys()].filter((i) => lossMask[i] === 1)
-    const expected = (isStale: number) =>
-      ratioSums(
-        places.filter((i) => stale[i] === isStale).map((i) => logRatios[i % logRatios.length] as number),
-      )
-    expect(statistics.origins.map(({ version, stale }) => [version, stale])).toEqual([
-      [0, true],
-      [1, false],
-    ])
-    for (const [index, isStale] of [1, 0].entries()) {
-      const origin = statistics.origins[index]
-      const { tokens, divergence, ratios, squares, histogram } = expected(isStale)
-      expect(origin).toMatchObject({ tokens, histogram })
-      expect(origin?.divergence).toBeCloseTo(divergence, 3)
-      expect(origin?.ratios).toBeCloseTo(ratios, 3)
-      expect(origin?.squares).toBeCloseTo(squares, 2)
-    }
-    expect(
-      statistics.origins.reduce((sum, { divergence }) => sum + divergence, 0) / places.length,
-    ).toBeCloseTo(statistics.kl, 6)
-  })
-
   test('weights of the tokens change gradient and loss as they say', async () => {
     // Twice the batch: once with weights that leave only every second counted token, once without the others.
     const { lossMask, advantages, behaviourLogprobs, versions } = given.batch
@@ -133,14 +102,10 @@ describe.each<[string, Architecture]>([
     const run = async (sessions: PolicyGraphs) => {
       const gradient = new GradientSum(architecture)
       const feeds = weightFeeds(architecture, given.weights)
-      await batchGradient(
-        sessions,
-        { architecture, feeds, gradient },
-        undefined,
-        given.batch,
-        { objective: supervised, microBatchTokens: 64 },
-        () => {},
-      )
+      await batchGradient(sessions, { architecture, feeds, gradient }, undefined, given.batch, {
+        objective: supervised,
+        microBatchTokens: 64,
+      })
       return gradient.gradients
     }
     expect(await run(graphs)).toEqual(await run(graphs))

@@ -5,6 +5,8 @@
  * Invariants
  * - Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them; the other
  *   statistics count all alike. How it is cut into micro-batches changes nothing.
+ * - [UPDATE-FIGURES-1] Origins and the figures of tokens are those before the first step, whatever the steps change: how far the
+ *   update itself has moved by the time a step reads its tokens is `drift` alone.
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
 import { boundedK3, regularized, tokenLoss } from '../../learning/objective.ts'
@@ -16,13 +18,13 @@ import type { ObjectiveFeeds, TokenResults } from './graph-sessions.ts'
 import { lossesOf } from './losses.ts'
 import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
 import { type Division, divided } from './minibatches.ts'
-import { mergedOrigins, Origins } from './origins.ts'
+import { originsOf } from './origins.ts'
 import type { PolicyGraphs } from './policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from './policy-memory.ts'
 import { aroundStart } from './proximal.ts'
 import { type Statistics, statisticsSchema } from './stored-statistics.ts'
 import { type Surrogate, surrogateOf } from './surrogate.ts'
-import { addFigures, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
+import { addFigures, driftFrom, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
 import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateStatistics } from './trainer.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
@@ -49,72 +51,99 @@ export async function runUpdate(
   const policy = await memory.take(request.fromCheckpointDir, objective.kind)
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
   const reference = await referenceOf(memory, request, policy)
-  const passes = divided(await decoupled(graphs, policy, batch, request), request.division ?? whole)
-  const steps: Statistics[] = []
-  const figures = noFigures(batch.tokens.length)
+  const atStart = noFigures(batch.tokens.length)
+  const passes = divided(await decoupled(graphs, policy, batch, request, atStart), request.division ?? whole)
+  const [firstPass = []] = passes
+  const isPolicy = objective.kind === 'policy'
+  const steps: Step[] = []
   const count = passes.reduce((sum, pass) => sum + pass.length, 0)
-  for (const minibatch of passes.flat()) {
-    const before = steps.length
-    const onStep: Progress = (done, total) => onProgress(before * total + done, count * total)
-    const isFirstPass = before < (passes[0]?.length ?? 0)
-    const asked = isFirstPass ? { ...request, figures } : request
-    const means = await batchGradient(graphs, policy, reference, minibatch, asked, onStep)
+  for (const [before, minibatch] of passes.flat().entries()) {
+    let drift = 0
+    const means = await batchGradient(graphs, policy, reference, minibatch, request, {
+      onProgress: (done, total) => onProgress(before * total + done, count * total),
+      onResult: (micro, result) => {
+        if (before === 0) addFigures(atStart, minibatch, micro, result)
+        else if (isPolicy) drift += driftFrom(atStart, minibatch, micro, result)
+      },
+    })
+    // A gradient run has measured the first minibatch; the others change with the step.
+    if (before === 0 && isPolicy && objective.decoupled === undefined)
+      for (const other of firstPass.slice(1)) await measureStart(graphs, policy, other, request, atStart)
     const gradientNorm = await policy.step(graphs, optimizer, optimizer.learningRate, request.gradientLimit)
-    steps.push({ ...means, gradientNorm })
+    steps.push({ ...means, drift: drift / Math.max(1, means.actionTokens), gradientNorm })
   }
   policy.checkWeights()
-  const statistics = statisticsOf(steps, passes[0]?.length ?? 0)
+  const statistics: Step & Pick<Statistics, 'origins'> = {
+    ...statisticsOf(steps, firstPass.length),
+    origins: isPolicy ? originsOf(batch, atStart) : [],
+  }
   // Before the version is published: a result that is found later is not computed again.
-  if (request.tokenFile !== undefined && objective.kind === 'policy')
-    await writeTokenFigures(request.tokenFile, figures)
+  if (request.tokenFile !== undefined && isPolicy) await writeTokenFigures(request.tokenFile, atStart)
   if (await policy.publish(toCheckpointDir, version, { statistics }))
     await memory.put(toCheckpointDir, policy)
   return { ...statistics, seconds: seconds() }
 }
 
-/** The batch with ratios to the policy that the update starts from, where the objective is decoupled. */
+/** Adds the figures of a batch's tokens under the policy that the update starts from. */
+async function measureStart(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: ProximalBatch,
+  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  atStart: TokenFigures,
+): Promise<void> {
+  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
+  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  for (const [index, result] of results.entries()) addFigures(atStart, batch, micros[index]!, result)
+}
+
+/** The batch with ratios to the policy that the update starts from, where the objective is decoupled; then it is measured too. */
 async function decoupled(
   graphs: PolicyGraphs,
   policy: FrozenPolicy,
   batch: UpdateBatch,
-  { objective, microBatchTokens }: UpdateRequest,
+  request: UpdateRequest,
+  atStart: TokenFigures,
 ): Promise<ProximalBatch> {
+  const { objective } = request
   if (objective.kind === 'supervised' || objective.decoupled === undefined) return batch
-  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
-  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  await measureStart(graphs, policy, batch, request, atStart)
   const losses = await lossesOf(objective, batch)
-  return aroundStart(batch, micros, results, {
+  return aroundStart(batch, atStart, {
     limit: objective.decoupled.importanceLimit,
     // A loss of someone's own sees both policies and weighs as it will.
     isWeighed: (source) => typeof losses.of(source) === 'string',
   })
 }
 
+/** What one optimizer step tells. */
+type Step = Omit<Statistics, 'origins' | 'drift'> & { readonly drift: number }
+
 /** One optimizer step for the whole batch. */
 const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
 
 /**
- * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps. Tokens and
- * their origins are those of the first pass, whose steps stand first.
+ * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps. Tokens are those of
+ * the first pass, whose steps stand first.
  */
-function statisticsOf(steps: readonly Statistics[], ofPass: number): Statistics {
+function statisticsOf(steps: readonly Step[], ofPass: number): Step {
   const [only] = steps
   if (only !== undefined && steps.length === 1) return only
   const pass = steps.slice(0, ofPass)
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
   const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
-  const mean = (figureOf: (step: Statistics) => number) =>
+  const mean = (figureOf: (step: Step) => number) =>
     sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
   return {
     loss: mean(({ loss }) => loss),
     kl: mean(({ kl }) => kl),
+    drift: mean(({ drift }) => drift),
     referenceKl: mean(({ referenceKl }) => referenceKl),
     entropy: mean(({ entropy }) => entropy),
     clipFraction: mean(({ clipFraction }) => clipFraction),
     gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
     actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
     tokens: sum(pass.map(({ tokens }) => tokens)),
-    origins: mergedOrigins(pass.flatMap(({ origins }) => origins)),
   }
 }
 
@@ -138,10 +167,11 @@ async function referenceOf(
   return reference
 }
 
-/** What a gradient is computed for. */
-interface GradientRequest extends Pick<UpdateRequest, 'objective' | 'microBatchTokens'> {
-  /** Take in what is found of each token, where that is wanted. */
-  readonly figures?: TokenFigures
+/** Called while a gradient is computed. */
+interface GradientWatch {
+  readonly onProgress?: Progress
+  /** With what the graph gave for each micro-batch. */
+  readonly onResult?: (micro: MicroBatch, result: TokenResults) => void
 }
 
 /**
@@ -154,15 +184,14 @@ export async function batchGradient(
   policy: FrozenPolicy & { readonly gradient: GradientSum },
   reference: FrozenPolicy | undefined,
   batch: ProximalBatch,
-  { objective, microBatchTokens, figures }: GradientRequest,
-  onProgress: Progress,
-): Promise<Omit<Statistics, 'gradientNorm'>> {
+  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  { onProgress, onResult }: GradientWatch = {},
+): Promise<Omit<Step, 'drift' | 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
   const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
   if (micros.length === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
   const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
-  const origins = new Origins(batch)
   const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
@@ -176,13 +205,12 @@ export async function batchGradient(
   })
   let done = 0
   const results = await graphs.run(policy, graphKind(objective), works, policy.gradient, () =>
-    onProgress(++done, works.length),
+    onProgress?.(++done, works.length),
   )
   for (const [index, result] of results.entries()) {
     const micro = micros[index] as MicroBatch
     addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
-    if (objective.kind === 'policy') origins.add(micro, result)
-    if (figures !== undefined) addFigures(figures, batch, micro, result)
+    onResult?.(micro, result)
   }
   // Of examples alone nothing was sampled.
   const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
@@ -194,7 +222,6 @@ export async function batchGradient(
     clipFraction: mean(totals.clipFraction),
     actionTokens,
     tokens: batch.tokens.length,
-    origins: origins.sums(),
   }
 }
 

@@ -31,6 +31,7 @@ class Batch:
     losses: torch.Tensor  # int64 [N] which of the objective's losses the token has
     episodes: tuple[tuple[int, int], ...]  # begin, end
     given_weights: bool
+    start: torch.Tensor | None = None  # float32 [N] of the policy that the update starts from; None where the update is one step
 
     @property
     def learnt(self) -> torch.Tensor:

@@ -3,6 +3,7 @@
 Invariants
 - Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them. How it is cut into
   micro-batches and dealt out to ranks changes them by rounding only.
+- Origins are measured before the first step; how far the update itself has moved when a step reads its tokens is `drift` alone.
 - Everything but `seconds` is a function of batch, checkpoints, settings and the number of ranks, to the bit.
 - Every rank runs as many micro-batches as the others; one that would have none feeds tokens that count nothing.
 """
@@ -54,7 +55,8 @@ class Updates:
         division = request.get("division") or {"minibatches": 1, "passes": 1, "seed": 0}
         if int(batch.losses.max()) >= len(objective.losses):
             raise TrainerFault("bad_batch", f"a token has loss {int(batch.losses.max())} of {len(objective.losses)}")
-        batch = self._around_start(policy.model, batch, objective, request["microBatchTokens"])
+        if division["minibatches"] * division["passes"] > 1 or objective.importance_limit is not None:
+            batch = self._with_start(policy.model, batch, objective, request["microBatchTokens"])
         passes = divided(batch, division["minibatches"], division["passes"], division["seed"])
         parts = [part for each in passes for part in each]
         steps = []
@@ -94,24 +96,25 @@ class Updates:
             self._reference = _Remembered(manifest or "", model)
         return self._reference.model
 
-    def _around_start(self, model: Policy, batch: Batch, objective: Objective, token_limit: int) -> Batch:
-        """The batch with ratios to the policy that the update starts from, where the objective is decoupled (arXiv 2110.00641)."""
-        limit = objective.importance_limit
-        if limit is None or objective.kind == "supervised":
+    def _with_start(self, model: Policy, batch: Batch, objective: Objective, token_limit: int) -> Batch:
+        """The batch with logprobs of the policy that the update starts from; ratios are to them where the objective is decoupled (arXiv 2110.00641)."""
+        if objective.kind == "supervised":
             return batch
         found = []
         for micro in self._share(micro_batches(batch, token_limit)):
             with torch.no_grad():
                 logprobs = self._forward(model, None, batch, micro, objective).logprobs
             found.append((micro.sources, logprobs.cpu()))
-        proximal, advantages = batch.behaviour.clone(), batch.advantages.clone()
+        start, counted = batch.behaviour.clone(), batch.counted
         for every in self._ranks.gathered(found):
             for sources, logprobs in every:
-                proximal[sources] = logprobs
-        counted = batch.counted
-        weights = (proximal[counted] - batch.behaviour[counted]).exp().clamp(max=limit)
+                start[sources] = logprobs
+        if objective.importance_limit is None:
+            return replace(batch, start=start)
+        advantages = batch.advantages.clone()
+        weights = (start[counted] - batch.behaviour[counted]).exp().clamp(max=objective.importance_limit)
         advantages[counted] = advantages[counted] * weights
-        return replace(batch, proximal=proximal, advantages=advantages)
+        return replace(batch, start=start, proximal=start, advantages=advantages)
 
     def _gradient(
         self, model: Policy, reference: Policy | None, batch: Batch, objective: Objective, token_limit: int, on_progress: Progress
@@ -120,7 +123,7 @@ class Updates:
         ranks = self._ranks
         model.zero_grad(set_to_none=True)
         micros = self._share(micro_batches(batch, token_limit))
-        sums = {"loss": 0.0, "kl": 0.0, "referenceKl": 0.0, "entropy": 0.0, "clipped": 0.0}
+        sums = {"loss": 0.0, "kl": 0.0, "drift": 0.0, "referenceKl": 0.0, "entropy": 0.0, "clipped": 0.0}
         origins: dict[tuple[int, bool], list[torch.Tensor]] = {}
         for done, micro in enumerate(micros):
             tokens = self._forward(model, reference, batch, micro, objective)
@@ -176,6 +179,7 @@ class Updates:
         return {
             "loss": totals["loss"],
             "kl": totals["kl"] / each,
+            "drift": totals["drift"] / each,
             "referenceKl": totals["referenceKl"] / each,
             "entropy": totals["entropy"] / each,
             "clipFraction": totals["clipped"] / each,
@@ -221,14 +225,17 @@ def _add(
     if objective.kind == "supervised":
         return
     sums["clipped"] += total(clipped)
-    ratios = tokens.logprobs.detach().cpu().double() - batch.behaviour[sampled].double()
-    sums["kl"] += total(bounded_k3(ratios))
+    logprobs, behaviour = tokens.logprobs.detach().cpu().double(), batch.behaviour[sampled].double()
+    # Origins are measured before the first step: what later steps find is the update's own drift too.
+    start = logprobs if batch.start is None else batch.start[sampled].double()
+    sums["kl"] += total(bounded_k3(logprobs - behaviour))
+    sums["drift"] += total(bounded_k3(logprobs - start))
     if tokens.reference is not None:
         sums["referenceKl"] += total(bounded_k3(tokens.reference.double() - tokens.logprobs.detach().double()))
     versions, stale = batch.versions[sampled], batch.stale[sampled]
     for version, is_stale in sorted(set(zip(versions.tolist(), stale.tolist(), strict=True))):
         chosen = (versions == version) & (stale == is_stale)
-        origins.setdefault((version, is_stale), []).append(ratios[chosen])
+        origins.setdefault((version, is_stale), []).append((start - behaviour)[chosen])
 
 
 def _statistics_of(steps: list[dict], of_pass: int) -> dict:
@@ -239,7 +246,7 @@ def _statistics_of(steps: list[dict], of_pass: int) -> dict:
     seen = max(1, sum(step["actionTokens"] for step in steps))
     means = {
         key: sum(step[key] * step["actionTokens"] for step in steps) / seen
-        for key in ("loss", "kl", "referenceKl", "entropy", "clipFraction")
+        for key in ("loss", "kl", "drift", "referenceKl", "entropy", "clipFraction")
     }
     return {
         **means,

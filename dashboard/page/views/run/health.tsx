@@ -22,6 +22,7 @@ const plans: readonly ChartPlan[] = [
     title: 'KL divergence, nats per token',
     figures: [
       ['kl', 'from the behaviour policy'],
+      ['drift', 'of it made within the update'],
       ['reference_kl', 'from the reference'],
     ],
   },
