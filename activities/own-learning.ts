@@ -2,44 +2,34 @@
  * What a configuration has of someone's own for learning: an advantage and losses, from modules.
  *
  * Invariants
- * - A module is loaded once in a process, and named where it cannot be used. What it gives is checked each time.
+ * - A module is loaded once in a thread, and named where it cannot be used. What it gives is checked each time.
  */
-import { z } from 'zod'
-import { reasonOf } from '../faults/reason.ts'
 import { type AdvantageEstimator, isAdvantageEstimator } from '../learning/advantage.ts'
+import { advantageGroup, type BatchGroup } from '../learning/batch-plan.ts'
 import { chosenLosses, isPolicyLoss } from '../learning/objective-choice.ts'
-import { type CheckedAdvantage, type OwnAdvantage, ownAdvantages } from '../learning/own-advantage.ts'
-import { ExternalFault, importOnly } from '../machine/external-module.ts'
+import type { CheckedAdvantage } from '../learning/own-advantage.ts'
 import { importLoss } from '../policy/trainer/losses.ts'
 import type { LossChoice } from '../policy/trainer/trainer.ts'
+import { moduleAdvantages } from './advantage-thread.ts'
 
-const advantageSchema = z.looseObject({
-  name: z.string().min(1),
-  advantagesOf: z.custom<OwnAdvantage['advantagesOf']>(
-    (value) => typeof value === 'function',
-    'expected a function',
-  ),
-})
-
-/** What `learning.advantage` names: an estimator, or the advantage that a module exports. @throws ExternalFault */
-export async function advantageOf(name: string): Promise<AdvantageEstimator | CheckedAdvantage> {
+/**
+ * What `learning.advantage` names: an estimator, or what the advantage of a module says of these groups.
+ * @throws ExternalFault
+ */
+export async function advantageOf(
+  name: string,
+  groups: readonly BatchGroup[],
+): Promise<AdvantageEstimator | CheckedAdvantage> {
   if (isAdvantageEstimator(name)) return name
-  const own = (await importOnly(name, {
-    words: { one: 'advantage', several: 'advantages' },
-    keys: ['advantagesOf'],
-    written: 'export const advantage: OwnAdvantage = …',
-    schema: advantageSchema,
-  })) as OwnAdvantage
+  const asked = groups.map(advantageGroup)
+  const found = await moduleAdvantages(name, asked)
+  // It is a function of the group alone, so equal groups have equal advantages.
+  const byGroup = new Map(asked.map((group, index) => [JSON.stringify(group), found[index]]))
   return (group) => {
-    try {
-      return ownAdvantages(own, group)
-    } catch (cause) {
-      throw new ExternalFault(
-        'bad_result',
-        `the advantage "${own.name}" of ${name} fails for a group of ${group.task}: ${reasonOf(cause)}`,
-        { cause },
-      )
-    }
+    const advantages = byGroup.get(JSON.stringify(group))
+    if (advantages === undefined)
+      throw new RangeError(`the group of ${group.task} is none of those that were asked about`)
+    return advantages
   }
 }
 

@@ -84,17 +84,18 @@ export async function collectBatch(
   const won = wonByAll(collected, rules.learning.imitation.wonByAll)
   const lost = (await examplesIn?.(lostEpisodes(collected))) ?? []
   const examples = [...won, ...lost]
+  const learnable = learntFrom.map(({ task, compared, replayed }) => ({
+    task,
+    ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
+    rewards: compared.map(rewardIn),
+    actionTokens: compared.map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
+    episodes: compared.map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
+  }))
   const plan = planBatch(
-    learntFrom.map(({ task, compared, replayed }) => ({
-      task,
-      ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
-      rewards: compared.map(rewardIn),
-      actionTokens: compared.map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
-      episodes: compared.map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
-    })),
+    learnable,
     {
       ...rules.learning,
-      advantage: await advantageOf(rules.learning.advantage),
+      advantage: await advantageOf(rules.learning.advantage, learnable),
       taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
     },
     examples.map(({ task, imitated }) => ({

@@ -16,6 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function perdure(...words: readonly string[]) {
   const call = promisify(execFile)(process.execPath, [program, ...words], {
+    maxBuffer: 16 * 1024 * 1024,
     env: { ...process.env, FORCE_COLOR: '1' },
   })
   return await call.catch((failed: { stdout: string; stderr: string }) => failed)
@@ -60,3 +61,16 @@ test('what a module throws is reported without its control codes', async () => {
   expect(stderr).toContain('does not load: clear ␛[2J')
   expect(stderr).not.toMatch(obeyed)
 })
+
+test('a module that leaves timers and connections behind ends with the command, whose output arrives whole', async () => {
+  const module = written(
+    'lingers.ts',
+    `import { createServer } from 'node:net'
+import { defineEnvironment } from 'perdure'
+setInterval(() => undefined, 1000)
+createServer().listen(0)
+export const lingers = defineEnvironment('lingers', { summary: 'x'.repeat(1_000_000), start: () => ({ prompt: '' }) })`,
+  )
+  const { stdout } = await perdure('env', 'list', module, '--json')
+  expect(JSON.parse(stdout)).toMatchObject([{ name: 'lingers' }])
+}, 30_000)

@@ -10,6 +10,7 @@
  * - [OUTPUT-3] Nothing that cannot be written is a trace.
  * - [OUTPUT-4] Text that anyone writes to a stream of this process, a module of the user too, is written without its control codes.
  */
+import { AsyncResource } from 'node:async_hooks'
 import { shownText } from '../machine/shown-text.ts'
 import { exitCodes } from './failure.ts'
 import { isListening } from './interrupt.ts'
@@ -30,7 +31,8 @@ export function guardOutput(streams: Streams = process): void {
   filter(stderr)
   // What cannot be said on standard error can be said nowhere.
   stderr.on('error', () => undefined)
-  stdout.on('error', (fault: NodeJS.ErrnoException) => {
+  // A module of the user that writes may not end the process; the guard of its stream may.
+  const onLost = AsyncResource.bind((fault: NodeJS.ErrnoException) => {
     if (state !== 'written') return
     const hasLeft = leftCodes.has(fault.code ?? '')
     const words = hasLeft
@@ -41,6 +43,7 @@ export function guardOutput(streams: Streams = process): void {
     state = hasLeft ? 'left' : 'failed'
     lose(`${words}; the work continues without it`)
   })
+  stdout.on('error', onLost)
 }
 
 /** For a command that has not begun to listen: its work does not hang on its output. */

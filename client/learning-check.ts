@@ -16,7 +16,7 @@ import { badValue } from './bad-value.ts'
 
 /** @throws ConfigFault */
 export async function checkLearning({ learning, tasks, policy }: RunConfig): Promise<void> {
-  await loading('learning.advantage', learning.advantage, () => advantageOf(learning.advantage))
+  await loading('learning.advantage', learning.advantage, () => advantageOf(learning.advantage, []))
   const of = (objective: string) => () => lossChoices({ learning: { objective }, tasks: [{ task: '' }] })
   await loading('learning.objective', learning.objective, of(learning.objective))
   for (const [index, { objective }] of tasks.entries())

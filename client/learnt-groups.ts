@@ -136,7 +136,7 @@ async function learntUpdate(
     rules.groupsPerUpdate,
   )
   const learntFrom = played.filter((_, index) => trained[index] !== false)
-  const advantage = await advantageOf(rules.learning.advantage)
+  const advantage = await advantageOf(rules.learning.advantage, learntFrom)
   const taskWeights = weightsAt(run, update.version)
   const plan = planBatch(learntFrom, { ...rules.learning, advantage, taskWeights })
   const directory = home.run(run.id)

@@ -16,7 +16,7 @@ import {
   wonGroupOf,
 } from './imitation.ts'
 import { tokenWeights } from './loss-aggregation.ts'
-import type { CheckedAdvantage } from './own-advantage.ts'
+import type { AdvantageGroup, CheckedAdvantage } from './own-advantage.ts'
 import { isFullReward } from './reward.ts'
 import { type StepGroupRules, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 import {
@@ -220,9 +220,9 @@ function unitsOf(group: BatchGroup, rules: BatchRules): Units {
   }
 }
 
-/** The turns of a group with an advantage of one's own; it has a preference where one of them is not 0. */
-function ownUnits({ task, rewards, actionTokens, episodes = [] }: BatchGroup, own: CheckedAdvantage): Units {
-  const found = own({
+/** A group as a custom advantage sees it. */
+export function advantageGroup({ task, rewards, actionTokens, episodes = [] }: BatchGroup): AdvantageGroup {
+  return {
     task,
     episodes: episodes.map(({ completed, steps, turnTokens }, sample) => ({
       reward: rewards[sample] ?? 0,
@@ -234,7 +234,13 @@ function ownUnits({ task, rewards, actionTokens, episodes = [] }: BatchGroup, ow
         ...(state === undefined ? {} : { state }),
       })),
     })),
-  })
+  }
+}
+
+/** The turns of a group with a custom advantage; it has a preference where one of them is not 0. */
+function ownUnits(group: BatchGroup, own: CheckedAdvantage): Units {
+  const { task, episodes = [] } = group
+  const found = own(advantageGroup(group))
   const turns = episodes.flatMap(({ turnTokens }, owner) => {
     const [first = 0, ...others] = found[owner] ?? []
     const isOne = others.length === 0

@@ -23,6 +23,21 @@ describe('ownAdvantages', () => {
     expect(ownAdvantages(returning([[0.5, -0.5], 2]), group)).toEqual([[0.5, -0.5], [2]])
   })
 
+  // [OWN-ADVANTAGE-2]
+  it('gives a copy of the group: what the module writes to it changes nothing', () => {
+    const own: OwnAdvantage = {
+      name: 'writes',
+      advantagesOf({ episodes }) {
+        for (const episode of episodes) Object.assign(episode, { reward: 9, turns: [] })
+        ;(episodes as unknown[]).pop()
+        return [1, 1]
+      },
+    }
+    const before = structuredClone(group)
+    expect(ownAdvantages(own, group)).toEqual([[1], [1]])
+    expect(group).toEqual(before)
+  })
+
   // [OWN-ADVANTAGE-1]
   it.each([
     [undefined, /undefined, expected a list of 2/],

@@ -4,6 +4,7 @@
  * Invariants
  * - [OWN-ADVANTAGE-1] What it returns has one entry for each episode, a finite number for all of its turns or one for each of
  *   them; anything else is refused by name, and never learnt from.
+ * - [OWN-ADVANTAGE-2] It gets a copy: what it writes to it changes nothing.
  */
 
 /** A turn of an episode, as an own advantage sees it. */
@@ -48,7 +49,7 @@ export type CheckedAdvantage = (group: AdvantageGroup) => readonly (readonly num
  * @throws RangeError what it returns has other lengths, or is not finite
  */
 export function ownAdvantages(own: OwnAdvantage, group: AdvantageGroup): readonly (readonly number[])[] {
-  const found: unknown = own.advantagesOf(group)
+  const found: unknown = own.advantagesOf(structuredClone(group))
   const { episodes } = group
   if (!Array.isArray(found) || found.length !== episodes.length)
     throw new RangeError(

@@ -16,6 +16,21 @@ it('a loss sees the token and the settings, and its ratio is to the proximal pol
   expect(ratio).toBeCloseTo(Math.exp(0.2), 12)
 })
 
+// [OWN-LOSS-2]
+it('a loss gets copies: what it writes to the token and the settings changes nothing', () => {
+  const own: OwnLoss = {
+    name: 'writes',
+    lossOf(token, settings) {
+      Object.assign(token, { logprob: 9, proximalLogprob: 0, advantage: 9 })
+      Object.assign(settings, { clipLow: 9 })
+      return { loss: 0, derivative: 0 }
+    },
+  }
+  const before = structuredClone({ token, settings })
+  expect(ownTokenLoss(own, token, settings).ratio).toBeCloseTo(Math.exp(0.2), 12)
+  expect({ token, settings }).toEqual(before)
+})
+
 // [OWN-LOSS-1]
 it.each([
   [undefined],

@@ -6,6 +6,7 @@
  *
  * Invariants
  * - [OWN-LOSS-1] A loss or derivative that is no finite number is refused by name, and never learnt from.
+ * - [OWN-LOSS-2] It gets copies: what it writes to them changes nothing.
  */
 import type { TokenLoss, TokenObjective } from './objective.ts'
 
@@ -38,8 +39,8 @@ export interface OwnLoss {
 /** What an own loss says of a token. @throws RangeError what it returns is not finite */
 export function ownTokenLoss(own: OwnLoss, token: LossToken, settings: LossSettings): TokenLoss {
   const found: { loss?: unknown; derivative?: unknown; clipped?: unknown } | undefined = own.lossOf(
-    token,
-    settings,
+    { ...token },
+    { ...settings },
   )
   const { loss, derivative, clipped } = found ?? {}
   if (!isNumber(loss) || !isNumber(derivative))

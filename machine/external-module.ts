@@ -4,6 +4,7 @@
  *
  * Invariants
  * - A module gets the running Perdure when it imports `perdure`, wherever it lies: faults keep their class.
+ * - What is exported runs as code of the module (`module-code.ts`): it cannot end the process.
  * - A module that does not load, or does not export what it was named for, is named with what to do.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -13,6 +14,7 @@ import { resolve as resolveModule } from 'import-meta-resolve'
 import { z } from 'zod'
 import { Fault } from '../faults/fault.ts'
 import { reasonOf } from '../faults/reason.ts'
+import { ownedBy, reportingOwner, runAs } from './module-code.ts'
 import { shareThisPerdure } from './sharing.ts'
 
 /** What a module of one's own brings cannot be used as it is. */
@@ -61,7 +63,7 @@ export async function importOnly(path: string, wanted: WantedExport): Promise<un
     )
   const [key, value] = first
   const result = schema.safeParse(value)
-  if (result.success) return value
+  if (result.success) return ownedBy(reportingOwner(`the ${words.one} of ${path}`), value as object)
   throw new ExternalFault(
     'incomplete',
     `the ${words.one} \`${key}\` of ${path} is incomplete: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`,
@@ -73,7 +75,8 @@ export async function importOnly(path: string, wanted: WantedExport): Promise<un
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   shareThisPerdure()
   try {
-    return await import(pathToFileURL(entryOf(path)).href)
+    const { href } = pathToFileURL(entryOf(path))
+    return await runAs(reportingOwner(`the module ${path}`), () => import(href))
   } catch (cause) {
     if (cause instanceof ExternalFault) throw cause
     const reason = reasonOf(cause)

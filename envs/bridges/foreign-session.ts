@@ -14,6 +14,7 @@ import {
   type Observation,
   type StepResult,
 } from '../environment.ts'
+import { checkReward } from '../reward-bounds.ts'
 import type { LineProcess } from './line-process.ts'
 import type { ProcessPool } from './process-pool.ts'
 import { observationSchema, stepSchema, wireAction } from './protocol.ts'
@@ -72,6 +73,7 @@ class ForeignSession implements Environment {
       process.request('step', asked, stepSchema, this.#deadlines.stepMs),
     )
     if (tools !== undefined) this.#tools = tools
+    checkReward(process.name, result.reward)
     return result
   }
 

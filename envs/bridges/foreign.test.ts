@@ -21,6 +21,7 @@ const tricks = {
   shapeless: (id) => say({ id, result: { messages: 'none' } }),
   twice: (id) => { process.stdout.write('{}\\n{}\\n') },
   endless: () => { const text = 'x'.repeat(1 << 20); for (let i = 0; i < 20; i++) process.stdout.write(text) },
+  rich: (id) => say({ id, result: { messages: [], reward: -1000001, done: false } }),
   unknown: (id) => say({ id, error: { kind: 'unknown_instance', message: 'no such place' } }),
 }
 createInterface({ input: process.stdin }).on('line', (line) => {
@@ -102,6 +103,19 @@ test('numbers of arguments arrive as they were written', () =>
     const exact = { name: 'say', arguments: { a: 86 }, exactArguments: '{"a":86.0}' }
     const { messages } = await environment.step({ role: 'assistant', content: '', tool_calls: [exact] })
     expect(messages[0]?.content).toBe('{"a":86.0}')
+  }))
+
+// [REWARD-BOUNDS-1]
+test('a reward beyond the bounds is refused by name, and a retry would not repair it', () =>
+  using(async (environment) => {
+    await environment.reset('test/0')
+    await expect(environment.step(call('rich'))).rejects.toMatchObject({
+      kind: 'bad_data',
+      permanent: true,
+      message: expect.stringContaining(
+        'paid the reward -1000001: a reward is a number from -1000000 to 1000000',
+      ),
+    })
   }))
 
 describe('a process that', () => {

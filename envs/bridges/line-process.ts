@@ -13,6 +13,8 @@ import { EnvironmentFault } from '../environment.ts'
 import { replySchema } from './protocol.ts'
 
 export interface LineProcess {
+  /** Names it in messages. */
+  readonly name: string
   readonly alive: boolean
   /**
    * @param deadlineMs after which the process is killed
@@ -51,6 +53,10 @@ class ChildLineProcess implements LineProcess {
         this.#waiting?.reject(this.#fault)
       },
     })
+  }
+
+  get name(): string {
+    return this.#child.name
   }
 
   get alive(): boolean {

@@ -169,24 +169,29 @@ describe('a session', () => {
     expect(await session.step({ role: 'assistant', content: '42' })).toMatchObject({ reward: 0 })
   })
 
-  test('a reward that is no number is the fault of the environment, and a retry would not repair it', async () => {
-    const broken = defineEnvironment('broken', {
-      start: () => ({ prompt: 'Go.' }),
-      tools: (tool) => ({
-        go: tool({
-          description: 'Goes.',
-          parameters: z.object({}),
-          run: () => ({ reply: 'Gone.', reward: Number.NaN }),
+  // [REWARD-BOUNDS-1]
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e308, 1_000_001, -1_000_001])(
+    'the reward %d is the fault of the environment, and a retry would not repair it',
+    async (reward) => {
+      const broken = defineEnvironment('broken', {
+        start: () => ({ prompt: 'Go.' }),
+        tools: (tool) => ({
+          go: tool({
+            description: 'Goes.',
+            parameters: z.object({}),
+            run: () => ({ reply: 'Gone.', reward }),
+          }),
         }),
-      }),
-    })
-    const session = await sessionOf(broken.open({}))
-    await session.reset('test/0')
-    await expect(session.step(say('go', {}))).rejects.toMatchObject({
-      name: 'EnvironmentFault',
-      permanent: true,
-    })
-  })
+      })
+      const session = await sessionOf(broken.open({}))
+      await session.reset('test/0')
+      await expect(session.step(say('go', {}))).rejects.toMatchObject({
+        name: 'EnvironmentFault',
+        kind: 'bad_data',
+        permanent: true,
+      })
+    },
+  )
 })
 
 describe('a task', () => {

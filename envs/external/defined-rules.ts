@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, calledName, refused } from '../agent-tool.ts'
 import { EnvironmentFault, type InstanceId } from '../environment.ts'
+import { checkReward } from '../reward-bounds.ts'
 import type { SessionRules } from '../tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 
@@ -84,11 +85,12 @@ function agentTool(
 function checked(of: string, what: string, given: ToolAnswer): Answer {
   const answer: Answer = typeof given === 'string' ? { reply: given } : given
   const { reply, reward = 0, done = false, info } = answer
-  if (typeof reply !== 'string' || !Number.isFinite(reward))
+  if (typeof reply !== 'string')
     throw new EnvironmentFault(
       'bad_data',
-      `${what} of ${of} returned the reply ${String(reply)} and the reward ${reward}: a reply is a text, a reward a finite number`,
+      `${what} of ${of} returned the reply ${String(reply)}: a reply is a text`,
     )
+  checkReward(`${what} of ${of}`, reward)
   // An empty message would tell the agent nothing, and templates leave it out.
   return { reply: reply === '' ? 'Done.' : reply, reward, done, ...(info === undefined ? {} : { info }) }
 }

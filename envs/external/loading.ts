@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { ExternalFault, importModule } from '../../machine/external-module.ts'
 import type { EnvironmentDefinition } from '../environment.ts'
 import { environments as builtIn } from '../registry.ts'
+import { contained } from './contained.ts'
 
 const text = z.string().min(1)
 
@@ -63,7 +64,7 @@ export async function loadEnvironments(path: string): Promise<readonly Environme
         `${path} exports an environment "${name}", and Perdure has one of that name: rename it`,
       )
   }
-  return [...found]
+  return [...found].map(contained)
 }
 
 /** The environment of that name. @throws ExternalFault */

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import { importOnly } from '../../machine/external-module.ts'
+import { ownedBy, reportingOwner } from '../../machine/module-code.ts'
 import type { EngineDefinition } from './engine.ts'
 
 const definitionSchema = z.looseObject({
@@ -22,10 +23,13 @@ const definitionSchema = z.looseObject({
 
 /** @param path of the module, absolute @throws ExternalFault */
 export async function importEngine(path: string): Promise<EngineDefinition> {
-  return (await importOnly(path, {
+  const definition = (await importOnly(path, {
     words: { one: 'engine', several: 'engines' },
     keys: ['open', 'capabilities'],
     written: 'export const engine: EngineDefinition = …',
     schema: definitionSchema,
   })) as EngineDefinition
+  const { name, capabilities } = definition
+  const owner = reportingOwner(`the engine "${name}"`)
+  return { name, capabilities, open: async (options) => ownedBy(owner, await definition.open(options)) }
 }

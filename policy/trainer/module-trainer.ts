@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import { ExternalFault, importOnly } from '../../machine/external-module.ts'
+import { ownedBy, reportingOwner } from '../../machine/module-code.ts'
 import {
   type Asking,
   createExaminedTrainer,
@@ -92,7 +93,8 @@ class OpenedModule implements StartedTrainer {
           logprobs: (...asked) => embedded.logprobs(...asked),
         },
       })
-      return new OpenedModule(name, own, (await own.losses?.()) ?? [], stallMs)
+      const owned = ownedBy(reportingOwner(`the trainer ${name}`), own)
+      return new OpenedModule(name, owned, (await owned.losses?.()) ?? [], stallMs)
     } catch (cause) {
       if (cause instanceof ExternalFault) throw new TrainerFault('backend', cause.message, { cause })
       throw faultOf(name, cause)
