@@ -12,16 +12,18 @@ import { redact } from '../config/secrets.ts'
 import { Fault } from '../faults/fault.ts'
 import type { EpisodeId } from '../identity/identity.ts'
 import { isRewarded, type Outcome } from '../learning/outcome.ts'
+import { isGivenUp } from './repeated-failures.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
-/** The failure that Temporal records for a fault. */
-export function failureOf(error: unknown): TemporalFailure {
+/** The failure that Temporal records for a fault. @param isOver whether it was tried often enough */
+export function failureOf(error: unknown, isOver = false): TemporalFailure {
   if (error instanceof TemporalFailure) return withoutSecrets(error)
   const fault = withoutSecrets(error instanceof Error ? error : new Error(String(error)))
   return ApplicationFailure.create({
     type: fault.name,
     message: fault.message,
-    ...(fault instanceof Fault && { nonRetryable: fault.permanent, details: [{ kind: fault.kind }] }),
+    ...(fault instanceof Fault && { details: [{ kind: fault.kind }] }),
+    nonRetryable: (fault instanceof Fault && fault.permanent) || isOver,
     cause: fault,
   })
 }
@@ -40,7 +42,7 @@ export function failing<A extends Activities>(activities: A): A {
     try {
       return await call()
     } catch (error) {
-      throw failureOf(error)
+      throw failureOf(error, isGivenUp(error))
     }
   })
 }

@@ -11,7 +11,7 @@ import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { findEnvironment as registered } from '../envs/registry.ts'
-import { openWatched, type ReportCall } from '../envs/watched-task.ts'
+import { openWatched } from '../envs/watched-task.ts'
 import type { RunId } from '../identity/identity.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Home, RunDirectory } from '../storage/home.ts'
@@ -43,8 +43,10 @@ interface Dependencies {
   readonly store: Store
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: ((name: string) => EnvironmentDefinition) | undefined
-  /** Told of calls of environments that take unusually long. */
-  readonly report?: ReportCall | undefined
+  /** Told of calls of environments that take unusually long. @returns what is called once the call has ended */
+  readonly reportSlow?: ((run: RunId, sentence: string) => () => void) | undefined
+  /** Told of sessions that cannot be closed. */
+  readonly log?: ((line: string) => void) | undefined
 }
 
 export function createOpenRuns(dependencies: Dependencies): OpenRuns {
@@ -59,7 +61,7 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
       const kind = `${index} ${demonstrations}`
       const known = byKind.get(kind)
       if (known !== undefined) return known
-      const opening = openTask(config, index, demonstrations, dependencies)
+      const opening = openTask(config, index, demonstrations, dependencies, run)
       byKind.set(kind, opening)
       tasks.push(opening)
       opening.catch(() => byKind.delete(kind))
@@ -112,7 +114,8 @@ async function openTask(
   config: RunConfig,
   index: number,
   demonstrations: boolean,
-  { home, store, findEnvironment, report }: Dependencies,
+  { home, store, findEnvironment, reportSlow, log }: Dependencies,
+  run: RunId,
 ): Promise<OpenTask> {
   const entry = config.tasks[index]
   if (entry === undefined) throw new EnvironmentFault('bad_settings', `tasks.${index} is not configured`)
@@ -124,5 +127,9 @@ async function openTask(
     folder: home.environmentsDir,
     leases: store.leases,
   }
-  return { definition, task: await openWatched(definition, options, report) }
+  const reports = {
+    slow: (sentence: string) => reportSlow?.(run, sentence),
+    unclosed: (sentence: string) => log?.(sentence),
+  }
+  return { definition, task: await openWatched(definition, options, reports) }
 }

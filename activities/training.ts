@@ -2,6 +2,7 @@
  * Training activities: preparing the policy, imitating demonstrations, updating by reward.
  *
  * Invariants
+ * - Each makes the folders of its run that were removed.
  * - [TRAIN-1] Each result lies under the identity of its work: doing it twice gives the same, or finds it there.
  */
 import { Context } from '@temporalio/activity'
@@ -69,8 +70,13 @@ export function createTrainingActivities(dependencies: Dependencies) {
       readonly chunk: number
     }): Promise<Imitation> {
       const { run, chunk } = request
+      createRunDirectory(home, run)
       const { cancellationSignal: signal } = Context.current()
-      const progress = { onProgress: progressOf('imitation'), onCorrection: progressOf('corrections') }
+      const progress = {
+        onProgress: progressOf('imitation'),
+        onDemonstration: progressOf('demonstrations'),
+        onCorrection: progressOf('corrections'),
+      }
       const tools = { trainerOf, cache: warmStarts, ...progress, signal, log }
       return imitate(await runs.get(run), chunk, tools)
     },
@@ -78,6 +84,7 @@ export function createTrainingActivities(dependencies: Dependencies) {
     /** One update by the policy objective. */
     async updatePolicy(request: UpdateRequest): Promise<UpdateResult> {
       const signal = Context.current().cancellationSignal
+      createRunDirectory(home, request.run)
       const tools = { store, trainerOf, onProgress: progressOf('update'), signal, log }
       return updatePolicy(request, await runs.get(request.run), tools)
     },

@@ -73,6 +73,8 @@ export interface ImitationTools {
   /** Where warm starts are kept; undefined: each is made. */
   readonly cache?: CheckpointCache | undefined
   readonly onProgress: Progress
+  /** Told of demonstrations that are collected again. */
+  readonly onDemonstration?: Progress
   /** Told of the episodes in which the policy is corrected. */
   readonly onCorrection: Progress
   /** Ends them. */
@@ -103,6 +105,9 @@ async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools
   const target = warmStartedDir(opened)
   const isLast = chunk + 1 === chunks
   if (chunk > 0 && !isLast && existsSync(join(target, manifestFile))) return { found: true }
+  // Someone may have removed it; it is collected again as it was.
+  if (!existsSync(directory.demonstrationsFile))
+    await prepareWarmStart(opened, tools.onDemonstration ?? (() => undefined), tools.signal, log)
   const settings = await settingsOf(opened)
   const key = cache === undefined || (chunk > 0 && !isLast) ? '' : await keyOf(opened, settings)
   if (chunk === 0 && cache !== undefined && (await cache.take(key, target))) {

@@ -14,11 +14,11 @@ export type Activities = Readonly<Record<string, (argument: never) => Promise<un
 /** The same activities, each called by `around`, which decides what happens before and after. */
 export function wrapEach<A extends Activities>(
   activities: A,
-  around: (call: () => Promise<unknown>) => Promise<unknown>,
+  around: (call: () => Promise<unknown>, name: string, argument: unknown) => Promise<unknown>,
 ): A {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
     name,
-    (argument: never) => around(() => activity(argument)),
+    (argument: never) => around(() => activity(argument), name, argument),
   ])
   return Object.fromEntries(wrapped) as A
 }

@@ -19,7 +19,7 @@ import {
 } from '../envs/environment.ts'
 import { environments } from '../envs/registry.ts'
 import { linesOf, replayLines, resolverFor } from '../envs/replay.ts'
-import { openWatched } from '../envs/watched-task.ts'
+import { openWatched, saidBy } from '../envs/watched-task.ts'
 import { codeOf } from '../faults/system-error.ts'
 import { jsonLine, shownText } from '../machine/shown-text.ts'
 import type { JsonObject, Message } from '../messages/message.ts'
@@ -161,7 +161,11 @@ async function openTask(
   try {
     const folder = homeAt(home).environmentsDir
     const filled = settings === undefined ? undefined : withSecrets(settings, '--settings')
-    const task = await openWatched(definition, { dataDir: data, settings: filled, folder, unlimited }, warn)
+    const task = await openWatched(
+      definition,
+      { dataDir: data, settings: filled, folder, unlimited },
+      saidBy(warn),
+    )
     for (const warning of task.warnings ?? []) warn(warning)
     return task
   } catch (cause) {
@@ -196,7 +200,7 @@ interface TaskRow {
 
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
   const { name, summary, turnLimit, reward, replayable, source, licence } = definition
-  const task = await openWatched(definition, {}, warn)
+  const task = await openWatched(definition, {}, saidBy(warn))
   const splits = task.splits.map((split) => ({
     name: split.name,
     size: Number.isFinite(split.size) ? split.size : null,

@@ -50,6 +50,21 @@ describe('the view', () => {
     expect(text).toContain('http://127.0.0.1:8233')
   })
 
+  test('says what is tried again and why, in the view and once as a line', () => {
+    const failing = [
+      { work: 'updatePolicy', attempt: 2, reason: 'no GPU' },
+      { work: 'environment', attempt: 0, reason: 'reset of maze on train/7 has not answered for 5 s' },
+    ]
+    const state = stateOf({ failing })
+    const text = renderLive(state, { columns: 120, colours: false }).join('\n')
+    expect(text).toContain('failing     the update failed in attempt 2 and is tried again: no GPU')
+    expect(text).toContain('failing     waiting: reset of maze on train/7 has not answered for 5 s')
+    const lines = plainLines(stateOf().progress, state)
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toMatch(/demo: the update failed in attempt 2 and is tried again: no GPU$/)
+    expect(plainLines(state.progress, state)).toEqual([])
+  })
+
   test('words from elsewhere are in it on one line and without their control codes, its own styles with theirs', () => {
     const message = 'the module says \u001b[2J\nboo\u009b1m'
     const lines = renderLive(stateOf({ message, pauseReason: message }), { columns: 100, colours: true })

@@ -5,6 +5,7 @@
  * - Looking changes nothing.
  * - Evaluations come from the store, all of them: a run carries the latest alone.
  * - [RESULT-1] An execution that was given up for a new one is not the end of its run.
+ * - [RESULT-2] From the second attempt of an activity on, the progress has the reason of the failure before.
  * - A run that was cancelled has stored itself as one that was stopped, and counts as one.
  */
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
@@ -14,8 +15,9 @@ import type { RunPhase } from '../learning/run-phase.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
 import { diskWarning } from '../workers/disk-watch.ts'
-import { progress, type RunProgress } from '../workflows/messages.ts'
+import { type FailingWork, progress, type RunProgress } from '../workflows/messages.ts'
 import { progressOf } from '../workflows/training-progress.ts'
+import { pendingFailures } from './pending-failures.ts'
 import { firstReasonOf, type SessionParts, throughRestarts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 import { withEvaluations } from './stored-runs.ts'
@@ -36,7 +38,7 @@ const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed']
 export function createRunsProgress(
   parts: Omit<SessionParts, 'goodVersion' | 'log' | 'by'>,
 ): RunsProgress & { readonly ownProgress: OwnProgress } {
-  const { home, store, server, ask, handleOf, known, lastState } = parts
+  const { home, store, server, ask, describe, handleOf, known, lastState } = parts
 
   async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)
@@ -48,6 +50,14 @@ export function createRunsProgress(
     }
   }
 
+  /** What the store has been told of, and what the server knows of the run's own activities where a worker could not say it. */
+  async function failingWork(run: string): Promise<readonly FailingWork[]> {
+    const stored = await store.failing.list(runId(run), Date.now())
+    const pending = await pendingFailures(() => describe(run))
+    const others = pending.filter(({ work }) => stored.every((each) => each.work !== work))
+    return [...stored.map(({ work, reason, attempt }) => ({ work, reason, attempt })), ...others]
+  }
+
   const evaluated = (answer: RunProgress) => withEvaluations(store, runId(answer.run), answer)
 
   return {
@@ -57,9 +67,14 @@ export function createRunsProgress(
       const { config } = await known(run)
       const answer = await evaluated(await ownProgress(run))
       if (endedPhases.has(answer.phase)) return answer
+      const failing = await failingWork(run)
       const warning = diskWarning(home.dir, await diskSpace(home.dir), config.retention)
       const warnings = [server.silence(), answer.warning, warning].filter((each) => each !== undefined)
-      return warnings.length === 0 ? answer : { ...answer, warning: warnings.join('; ') }
+      return {
+        ...answer,
+        ...(failing.length === 0 ? {} : { failing }),
+        ...(warnings.length === 0 ? {} : { warning: warnings.join('; ') }),
+      }
     },
 
     async result(run) {

@@ -116,6 +116,7 @@ export function createRunStart(parts: StartParts): RunStart {
       if (!hasExecution) await refuseFormerExecution(parts, record)
       const former = hasExecution ? handleOf(run) : undefined
       if (change !== undefined) return resumeChanged({ ...parts, former, launch }, id, state, change)
+      await store.failing.remove(id)
       await store.runs.setStatus(id, 'running')
       try {
         await launch(stateToResumeFrom(state, config, await store.audit.list(id)))

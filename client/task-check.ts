@@ -17,7 +17,7 @@ import { withSecrets } from '../config/secrets.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { environments } from '../envs/registry.ts'
-import { openWatched, type ReportCall } from '../envs/watched-task.ts'
+import { openWatched, saidBy } from '../envs/watched-task.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import { ExternalFault } from '../machine/external-module.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
@@ -50,7 +50,7 @@ export interface TaskSurroundings {
   /** False leaves out what official data needs set up on this machine, and whether it can be. */
   readonly setUp?: boolean
   /** Told of what takes unusually long. */
-  readonly report?: ReportCall | undefined
+  readonly report?: ((sentence: string) => void) | undefined
 }
 
 /**
@@ -282,11 +282,11 @@ async function openTask(
   index: number,
   task: TaskConfig,
   definition: EnvironmentDefinition,
-  { folder, report }: { readonly folder: string; readonly report: ReportCall | undefined },
+  { folder, report }: { readonly folder: string; readonly report: TaskSurroundings['report'] },
 ): Promise<Task> {
   try {
     const settings = withSecrets(task.settings, `tasks.${index}.settings`)
-    return await openWatched(definition, { dataDir: task.data, settings, folder }, report)
+    return await openWatched(definition, { dataDir: task.data, settings, folder }, saidBy(report))
   } catch (cause) {
     if (!(cause instanceof EnvironmentFault)) throw cause
     if (cause.kind === 'failed' || cause.kind === 'no_answer')

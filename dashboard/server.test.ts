@@ -152,6 +152,16 @@ describe('the answers', () => {
     expect((await ask(runRoute('first'))).audit).toMatchObject([{ by: 'gate few', what: 'pause', step: 1 }])
   })
 
+  test('a run says what of it is tried again, and why, while that lasts', async () => {
+    const { store } = home
+    const failing = { work: 'updatePolicy', reason: 'no GPU', attempt: 2, time: Date.now() }
+    await store.failing.put('second' as never, failing)
+    const words = 'the update failed in attempt 2 and is tried again: no GPU'
+    expect((await ask(runRoute('second'))).failing).toEqual([words])
+    await store.failing.remove('second' as never, 'updatePolicy')
+    expect((await ask(runRoute('second'))).failing).toBeUndefined()
+  })
+
   // [RUN-CURVES-1]
   test('curves have a value of every column for each update, with intervals over groups', async () => {
     const curves = await ask(curvesRoute('first'))

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEchoTask } from '../test/echo-task.ts'
 import { type Adviser, type Environment, EnvironmentFault, type Task } from './environment.ts'
-import { openWatched } from './watched-task.ts'
+import { openWatched, saidBy } from './watched-task.ts'
 
 const { definition } = createEchoTask({ stepTimeoutSeconds: 12 })
 const action = { role: 'assistant' as const, content: '' }
@@ -17,6 +17,8 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
+const reports = saidBy((line) => void said.push(line))
+
 /** The task with some of its parts replaced. */
 function open(parts: Partial<Task>, session: Partial<Environment> = {}): Promise<Task> {
   const changed = {
@@ -26,7 +28,7 @@ function open(parts: Partial<Task>, session: Partial<Environment> = {}): Promise
       return { ...task, create: async () => ({ ...(await task.create()), ...session }), ...parts }
     },
   }
-  return openWatched(changed, {}, (line) => said.push(line))
+  return openWatched(changed, {}, reports)
 }
 
 const adviser = (parts: Partial<Adviser>): Adviser => ({
@@ -42,7 +44,7 @@ const began = async (session: Partial<Environment>) => {
 
 /** Every call of a task and its sessions, with the parts that a test replaces by what hangs or throws. */
 const calls: readonly [string, (work: () => never) => Promise<unknown>][] = [
-  ['open of echo', (work) => openWatched({ ...definition, open: work }, {}, (line) => said.push(line))],
+  ['open of echo', (work) => openWatched({ ...definition, open: work }, {}, reports)],
   ['prepare of echo', async (prepare) => (await open({ prepare })).prepare?.()],
   ['create of echo', async (create) => (await open({ create })).create()],
   [

@@ -18,8 +18,24 @@ import {
   type TaskOptions,
 } from './environment.ts'
 
-/** A sentence about a call that has not answered yet, or about a session that could not be closed. */
-export type ReportCall = (sentence: string) => void
+/** What is said of calls, each a sentence. */
+export interface CallReports {
+  /** A call has not answered for a while. @returns what is called once it has ended */
+  readonly slow?: ((sentence: string) => (() => void) | undefined) | undefined
+  /** A session or a task could not be closed. */
+  readonly unclosed?: ((sentence: string) => void) | undefined
+}
+
+/** Reports that only say it. */
+export function saidBy(say: ((sentence: string) => void) | undefined): CallReports {
+  return {
+    slow(sentence) {
+      say?.(sentence)
+      return undefined
+    },
+    unclosed: say,
+  }
+}
 
 /** Reading the data of the largest task takes a minute or two. */
 const openSeconds = 600
@@ -38,10 +54,10 @@ const betweenReportsMs = 10_000
 export async function openWatched(
   definition: EnvironmentDefinition,
   options: TaskOptions,
-  report: ReportCall = () => undefined,
+  reports: CallReports = {},
 ): Promise<Task> {
   const { name, stepTimeoutSeconds = defaultStepSeconds } = definition
-  const calls = new WatchedCalls(name, report)
+  const calls = new WatchedCalls(name, reports)
   const task = await calls.within(openSeconds, 'open', undefined, async () => definition.open(options))
   return watchedTask(task, calls, stepTimeoutSeconds)
 }
@@ -124,12 +140,12 @@ class WatchedSession implements Environment {
 /** The calls of one task. */
 class WatchedCalls {
   readonly #task: string
-  readonly #report: ReportCall
+  readonly #reports: CallReports
   #lastReport = Number.NEGATIVE_INFINITY
 
-  constructor(task: string, report: ReportCall) {
+  constructor(task: string, reports: CallReports) {
     this.#task = task
-    this.#report = report
+    this.#reports = reports
   }
 
   /** @throws EnvironmentFault */
@@ -155,7 +171,10 @@ class WatchedCalls {
       seconds * 1000,
     )
     const reportAfter = Math.max(leastReportSeconds, seconds * reportShare)
-    const slow = setTimeout(() => this.#reportSlow(words, reportAfter, seconds), reportAfter * 1000)
+    let ended: (() => void) | undefined
+    const slow = setTimeout(() => {
+      ended = this.#reportSlow(words, reportAfter, seconds)
+    }, reportAfter * 1000)
     try {
       return await Promise.race([work(), givenUp])
     } catch (cause) {
@@ -163,6 +182,7 @@ class WatchedCalls {
     } finally {
       clearTimeout(limit)
       clearTimeout(slow)
+      ended?.()
     }
   }
 
@@ -171,7 +191,7 @@ class WatchedCalls {
     try {
       await this.within(closeSeconds, `closing ${what}`, instance, work)
     } catch (fault) {
-      this.#report(reasonOf(fault))
+      this.#reports.unclosed?.(reasonOf(fault))
     }
   }
 
@@ -191,10 +211,12 @@ class WatchedCalls {
     })
   }
 
-  #reportSlow(words: string, after: number, limit: number): void {
+  #reportSlow(words: string, after: number, limit: number): (() => void) | undefined {
     const now = performance.now()
-    if (now - this.#lastReport < betweenReportsMs) return
+    if (now - this.#lastReport < betweenReportsMs) return undefined
     this.#lastReport = now
-    this.#report(`${words} has not answered for ${Math.round(after)} s; it is given up after ${limit} s`)
+    return this.#reports.slow?.(
+      `${words} has not answered for ${Math.round(after)} s; it is given up after ${limit} s`,
+    )
   }
 }

@@ -123,6 +123,11 @@ const migrations: Readonly<Record<string, Migration>> = {
       where n is not null and json_valid(episodes)`,
     sql`update evaluations set lost = json_object('infrastructure_error', planned - n) where planned > n`,
   ),
+  '0013_failing_work': executing(sql`create table failing_work (
+      run text not null, work text not null,
+      reason text not null, attempt integer not null, time bigint not null,
+      constraint failing_work_key primary key (run, work)
+    )`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -188,6 +188,15 @@ export interface ExpertsTable {
   n: number
 }
 
+export interface FailingWorkTable {
+  run: string
+  /** The kind of work. */
+  work: string
+  reason: string
+  attempt: number
+  time: number
+}
+
 export interface Schema {
   runs: RunsTable
   groups: GroupsTable
@@ -202,5 +211,6 @@ export interface Schema {
   experiments: ExperimentsTable
   run_costs: RunCostsTable
   experts: ExpertsTable
+  failing_work: FailingWorkTable
   lease_scope: LeaseScopeTable
 }

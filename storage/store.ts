@@ -25,6 +25,7 @@ import { createEpisodes, type Episodes } from './episodes.ts'
 import { createEvaluations, type Evaluations } from './evaluations.ts'
 import { createExperiments, type Experiments } from './experiments.ts'
 import { createExperts, type Experts } from './experts.ts'
+import { createFailingWorks, type FailingWorks } from './failing-work.ts'
 import { StorageFault } from './fault.ts'
 import { createGroups, type Groups } from './groups.ts'
 import { createHoldings, type Holdings } from './holdings.ts'
@@ -56,6 +57,7 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore
   readonly experiments: Experiments
   readonly experts: Experts
+  readonly failing: FailingWorks
   readonly costs: RunCosts
   readonly holdings: Holdings
   close(): Promise<void>
@@ -135,6 +137,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     leases,
     experiments: createExperiments(db),
     experts: createExperts(db),
+    failing: createFailingWorks(db),
     costs: createRunCosts(db),
     holdings: createHoldings(db, connection.database),
     close,

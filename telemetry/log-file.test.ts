@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
@@ -69,7 +69,7 @@ describe('a log file', () => {
 
   it('that cannot be written stops nothing and is reported once', () => {
     const told: string[] = []
-    const log = createLogFile(join(folder, 'not-there', 'x.log'), { onSilence: (line) => told.push(line) })
+    const log = createLogFile(join(folder, 'not', 'there', 'x.log'), { onSilence: (line) => told.push(line) })
     log.write(entry('a'))
     log.write(entry('b'))
     expect(told).toHaveLength(1)
@@ -101,4 +101,20 @@ describe('what a workflow belongs to', () => {
     expect(workOfActivity('demo', undefined)).toEqual({ run: 'demo' })
     expect(workOfActivity('demo', { turn: 'two' })).toEqual({ run: 'demo' })
   })
+})
+
+it('a log whose folder was removed goes on in a new one, and not where its home is gone', () => {
+  const home = join(folder, 'home')
+  const file = join(home, 'logs', 'workers.log')
+  mkdirSync(join(home, 'logs'), { recursive: true })
+  const silences: string[] = []
+  const log = createLogFile(file, { onSilence: (line) => silences.push(line) })
+  log.write(entry('before'))
+  rmSync(join(home, 'logs'), { recursive: true })
+  log.write(entry('after'))
+  expect(readFileSync(file, 'utf8')).toContain('after')
+  expect(silences).toEqual([])
+  rmSync(home, { recursive: true })
+  log.write(entry('gone'))
+  expect(silences).toHaveLength(1)
 })

@@ -9,8 +9,10 @@
  * - A log that cannot be written (a full disk, a deleted home) stops no work; it is reported once, in words.
  * - Several processes may write one file: each line is one write, and a file is opened anew for each.
  */
-import { appendFileSync, renameSync, statSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { redact } from '../config/secrets.ts'
+import { codeOf } from '../faults/system-error.ts'
 import { jsonLine } from '../machine/shown-text.ts'
 import { storageFaultOf } from '../storage/fault.ts'
 import { workOfWorkflow } from './work.ts'
@@ -54,7 +56,7 @@ export function createLogFile(file: string, options: LogFileOptions): LogFile {
           if (sizeOf(file) + line.length > full) putAside(file)
           sinceLook = 0
         }
-        appendFileSync(file, line)
+        append(file, line)
         isTold = false
       } catch (error) {
         if (!isTold) onSilence(storageFaultOf(error, `log ${file}`).message)
@@ -76,6 +78,17 @@ export function lineOf({ time, level, message, meta = {} }: LogEntry): string {
 function plainOf(value: unknown): unknown {
   if (value instanceof Error) return value.stack
   return typeof value === 'bigint' || typeof value === 'symbol' ? String(value) : value
+}
+
+/** Adds a line, also where the folder of logs was removed while its home was not. */
+function append(file: string, line: string): void {
+  try {
+    appendFileSync(file, line)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+    mkdirSync(dirname(file))
+    appendFileSync(file, line)
+  }
 }
 
 function sizeOf(file: string): number {

@@ -13,6 +13,7 @@ import { openEngine } from '../activities/engines.ts'
 import { createEnvironmentActivities } from '../activities/environment.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
 import { createExperimentActivities } from '../activities/experiments.ts'
+import { createFailureReports } from '../activities/failure-reports.ts'
 import { createOpenRuns } from '../activities/open-runs.ts'
 import { createRunActivities } from '../activities/run.ts'
 import { createSamplingActivities } from '../activities/sampling.ts'
@@ -49,7 +50,8 @@ interface Dependencies
 export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const { home, store, log, findEnvironment } = dependencies
   const { createEngine = (config, run) => openEngine(config, run, log) } = dependencies
-  const runs = createOpenRuns({ home, store, findEnvironment, report: log })
+  const reports = createFailureReports({ failing: store.failing, log })
+  const runs = createOpenRuns({ home, store, findEnvironment, reportSlow: reports.reportSlow, log })
   const serving = createServing({ runs, createEngine, log })
   const trainers = createTrainers(dependencies.createTrainer)
   const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
@@ -61,6 +63,9 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const warmStarts = warmStartsOf(dependencies)
   const calls = createCalls()
 
+  /** As every activity is done: until the worker stops, its failures reported. */
+  const done = <A extends Activities>(activities: A) => calls.untilStopping(reports.reporting(activities))
+
   const opened = new AsyncDisposableStack()
   opened.defer(() => runs.close())
   opened.defer(() => calls.settled(workingMs))
@@ -69,10 +74,10 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   opened.defer(() => closeSessions())
   return {
     of: {
-      orchestrator: calls.untilStopping({ ...environment, ...sampling, ...turns, ...trajectories }),
-      environment: calls.untilStopping({ ...environment, ...heartbeating(trajectories) }),
+      orchestrator: done({ ...environment, ...sampling, ...turns, ...trajectories }),
+      environment: done({ ...environment, ...heartbeating(trajectories) }),
       policy: heartbeating(
-        calls.untilStopping({
+        done({
           ...sampling,
           ...createRunActivities({ store, runs, serving }),
           ...createEvaluationActivities({ store, runs }),
@@ -82,9 +87,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
         }),
       ),
       trainer: heartbeating(
-        calls.untilStopping(
-          createTrainingActivities({ home, store, runs, trainerOf: trainers.of, warmStarts, log }),
-        ),
+        done(createTrainingActivities({ home, store, runs, trainerOf: trainers.of, warmStarts, log })),
       ),
     },
     calls,

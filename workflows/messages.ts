@@ -200,6 +200,15 @@ export interface WarmStartProgress {
   readonly found?: boolean
 }
 
+/** Work of a run that failed in its last attempt, or has not answered yet. */
+export interface FailingWork {
+  /** Name of the activity, or `environment`. */
+  readonly work: string
+  readonly reason: string
+  /** 0 where none has failed yet. */
+  readonly attempt: number
+}
+
 /** What a run says of itself. */
 export interface RunProgress {
   readonly run: string
@@ -234,6 +243,8 @@ export interface RunProgress {
   readonly message?: string
   /** Why it is paused, if the order gave a reason, and how to continue it. */
   readonly pauseReason?: string
+  /** What is tried again because it failed or has not answered, from the store and the server; absent where there is none. */
+  readonly failing?: readonly FailingWork[]
   /** What will stop it unless a person acts, e.g. a disk that is almost full. */
   readonly warning?: string
 }

@@ -5,6 +5,7 @@ import { configFields } from '../../config/fields.ts'
 import { inHome } from '../../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../../config/schema.ts'
 import { redact } from '../../config/secrets.ts'
+import { failingWords } from '../../learning/failing-words.ts'
 import { standstillWords } from '../../learning/learning-signal.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
@@ -25,8 +26,11 @@ export async function runAnswer(shown: ShownHome, rows: RunRows, name: string): 
   const run = await knownRun(shown, name)
   const { id, state } = run
   const disk = await rows.disk(run)
+  const row = await rows.row(run)
+  const failing = row.status === 'running' ? await store.failing.list(id, Date.now()) : []
   return {
-    ...(await rows.row(run)),
+    ...row,
+    ...(failing.length === 0 ? {} : { failing: failing.map(failingWords) }),
     directory: home.run(id).dir,
     tokens: state.tokens,
     outcomes: await store.episodes.count(id),

@@ -66,6 +66,8 @@ export interface RunAnswer extends RunRow {
   readonly emptyUpdates: number
   /** What hinders learning, in words; absent while the policy learns. */
   readonly standstill?: string
+  /** What is tried again because it failed or has not answered, each in words; absent where there is none. */
+  readonly failing?: readonly string[]
   readonly versions: readonly VersionRow[]
   readonly configuration: RunConfiguration
   readonly audit: readonly AuditMark[]

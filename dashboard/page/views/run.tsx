@@ -80,7 +80,7 @@ const CurvesPart: FunctionComponent<{ answer: RunAnswer; update: number | undefi
 }
 
 const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
-  const { run, status, phase, detail, standstill, temporal, disk } = answer
+  const { run, status, phase, detail, standstill, failing = [], temporal, disk } = answer
   const sinceStart = ((answer.ended ?? answer.changed) - answer.created) / 1000
   const stored = disk.trajectories + disk.checkpoints + disk.batches + disk.metrics
   return (
@@ -100,6 +100,9 @@ const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
       </div>
       {detail === undefined ? null : <p class="notice mixed">{visible(detail)}</p>}
       {standstill === undefined ? null : <p class="notice mixed">{standstill}</p>}
+      {failing.map((words) => (
+        <p class="notice mixed">{visible(words)}</p>
+      ))}
       <div class="sheet section run-facts">
         <Facts
           facts={[

@@ -1,0 +1,32 @@
+/** What is said of work that a run tries again, in the terminal and on the page alike. */
+
+/** Activities as a person knows them. */
+const names: Readonly<Record<string, string>> = {
+  preparePolicy: 'preparing the policy',
+  imitateDemonstrations: 'the warm start',
+  updatePolicy: 'the update',
+  publishVersion: 'publishing a version',
+  restoreVersion: 'going back to a version',
+  recordEnd: 'recording the end',
+  playTurns: 'turns of an episode',
+  sampleAction: 'sampling an action',
+  openEnvironment: 'opening an environment',
+  stepEnvironment: 'a step of an environment',
+  sealTrajectory: 'storing an episode',
+  recordGroup: 'storing a group',
+  environment: 'an environment',
+}
+
+/** @example failingWords({ work: 'updatePolicy', attempt: 2, reason: 'no GPU' }) // 'the update failed in attempt 2 and is tried again: no GPU' */
+export function failingWords({
+  work,
+  attempt,
+  reason,
+}: {
+  readonly work: string
+  readonly attempt: number
+  readonly reason: string
+}): string {
+  if (attempt === 0) return `waiting: ${reason}`
+  return `${names[work] ?? work} failed in attempt ${attempt} and is tried again: ${reason}`
+}
