@@ -10,7 +10,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pack } from 'tar-stream'
@@ -77,13 +77,21 @@ grep -o " $root[^ ]*" /proc/self/mountinfo | sort -ur | while read -r mount; do 
 find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" -exec rmdir {} + 2>/dev/null
 rm -rf "$root"`
 
-/** Starts a daemon. @throws Error with the end of its log where it does not come up */
-export async function startEngine(): Promise<TestEngine> {
+/**
+ * Starts a daemon.
+ * @param folder where it keeps everything; a temporary one by default
+ * @param drivers of its storage, in the order in which they are tried; overlay2 does not lie on overlayfs, as it would in a
+ * container
+ * @throws Error with the end of its log where it does not come up
+ */
+export async function startEngine(
+  folder: string = tmpdir(),
+  drivers: readonly string[] = ['overlay2', 'vfs'],
+): Promise<TestEngine> {
   let failure: unknown
-  // overlay2 does not lie on overlayfs, as it would in a container.
-  for (const driver of ['overlay2', 'vfs']) {
+  for (const driver of drivers) {
     try {
-      return await startWith(driver)
+      return await startWith(driver, folder)
     } catch (error) {
       failure = error
     }
@@ -91,8 +99,8 @@ export async function startEngine(): Promise<TestEngine> {
   throw failure
 }
 
-async function startWith(driver: string): Promise<TestEngine> {
-  const root = mkdtempSync(join(tmpdir(), 'perdure-engine-'))
+async function startWith(driver: string, folder: string): Promise<TestEngine> {
+  const root = mkdtempSync(join(folder, 'perdure-engine-'))
   const socket = join(root, 'docker.sock')
   const cgroup = `perdure-engine-${process.pid}-${root.slice(-6)}`
   writeFileSync(join(root, 'daemon.json'), '{}')
@@ -173,8 +181,14 @@ function answers(socketPath: string): Promise<boolean> {
   })
 }
 
-/** A file system with busybox, and on request this machine's bash, as a tar. */
-export function busyboxTar({ bash = false }: { readonly bash?: boolean } = {}): Readable {
+/** A file system with busybox, and on request this machine's bash and Perl, as a tar. */
+export function busyboxTar({
+  bash = false,
+  perl = false,
+}: {
+  readonly bash?: boolean
+  readonly perl?: boolean
+} = {}): Readable {
   const busybox = fileOf('busybox')
   const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).split('\n')
   const tar = pack()
@@ -186,14 +200,17 @@ export function busyboxTar({ bash = false }: { readonly bash?: boolean } = {}): 
     tar.entry({ name: `bin/${applet}`, type: 'symlink', linkname: 'busybox' })
   tar.entry({ name: 'etc/passwd' }, 'root:x:0:0:root:/root:/bin/sh\nagent:x:1000:1000::/home:/bin/sh\n')
   tar.entry({ name: 'etc/group' }, 'root:x:0:\nagent:x:1000:\n')
-  if (bash) {
-    const program = fileOf('bash')
-    tar.entry({ name: 'bin/bash', mode: 0o755 }, readFileSync(program))
-    const libraries = execFileSync(fileOf('ldd'), [program], { encoding: 'utf8' }).match(/\/\S+/g) ?? []
-    for (const library of libraries) tar.entry({ name: library.slice(1), mode: 0o755 }, readFileSync(library))
-  }
+  const programs = [...(bash ? ['bash'] : []), ...(perl ? ['perl'] : [])].map(fileOf)
+  for (const program of programs)
+    tar.entry({ name: `bin/${basename(program)}`, mode: 0o755 }, readFileSync(program))
+  for (const library of new Set(programs.flatMap(librariesOf)))
+    tar.entry({ name: library.slice(1), mode: 0o755 }, readFileSync(library))
   tar.finalize()
   return Readable.from(tar)
+}
+
+function librariesOf(program: string): readonly string[] {
+  return execFileSync(fileOf('ldd'), [program], { encoding: 'utf8' }).match(/\/\S+/g) ?? []
 }
 
 function fileOf(program: string): string {

@@ -3,8 +3,11 @@
  *
  * Invariants
  * - It ends once: the first reason is kept.
+ * - [CONTAINER-LIFE-1] What it wrote is gone when it has ended, though no one releases it: its removal is tried again where
+ *   the engine refuses, as it does while the container is stopped to be counted.
  * - An end by the agent's doing is an answer; another's failure, a lost lease and a release are faults.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
 import { endingOf } from './ending.ts'
@@ -107,10 +110,25 @@ export class ContainerLife {
   #close(): void {
     // The engine waits with a removal for a reader that is slow.
     this.#parts.shell.close()
-    this.#removal ??= remove(this.#parts.docker)
+    this.#removal ??= removeAtLast(this.#parts.docker)
     // The agent's own slowness is no fault of the command in progress; the release tries once more.
     this.#removal.catch(() => undefined)
   }
+}
+
+/** Milliseconds until each further attempt: a container that is stopped is resumed within seconds. */
+const removalPausesMs = [500, 1_000, 2_000, 4_000, 8_000]
+
+async function removeAtLast(docker: Docker.Container): Promise<boolean> {
+  for (const pauseMs of removalPausesMs) {
+    try {
+      return await remove(docker)
+    } catch {
+      // The last attempt tells why.
+      await delay(pauseMs, undefined, { ref: false })
+    }
+  }
+  return remove(docker)
 }
 
 /**

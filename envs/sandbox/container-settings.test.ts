@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { containerSettings } from './container-settings.ts'
 import { inspectorSettings } from './inspector.ts'
 import type { Capability } from './sandbox.ts'
+import { systemCalls } from './system-calls.ts'
 
 const lease = { id: 'perdure-1', scope: 'h1', owner: 'o1' }
 const least = { image: 'debian', user: '1000' }
@@ -14,7 +15,7 @@ describe('the settings of a container', () => {
       NetworkMode: 'none',
       CapDrop: ['ALL'],
       CapAdd: [],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: [`seccomp=${systemCalls}`, 'no-new-privileges'],
       Privileged: false,
       ReadonlyRootfs: true,
       Init: true,
@@ -57,12 +58,38 @@ describe('the settings of a container', () => {
     expect(HostConfig).toMatchObject({
       CapDrop: ['ALL'],
       CapAdd: ['KILL'],
-      SecurityOpt: [],
+      SecurityOpt: [`seccomp=${systemCalls}`],
       Privileged: false,
     })
     expect(HostConfig?.PidMode).toBe('container:machine')
     const plain = inspectorSettings({ image: 'debian' }, lease, { spec: least, id: 'machine' })
-    expect(plain.HostConfig).toMatchObject({ CapAdd: [], SecurityOpt: ['no-new-privileges'] })
+    expect(plain.HostConfig).toMatchObject({
+      CapAdd: [],
+      SecurityOpt: [`seccomp=${systemCalls}`, 'no-new-privileges'],
+    })
+  })
+
+  // [LIMITS-5]
+  test('what the kernel counts per user is capped, and what it cannot cap is denied', () => {
+    const { HostConfig } = containerSettings(least, lease)
+    expect(HostConfig?.Ulimits).toEqual(
+      expect.arrayContaining([
+        { Name: 'sigpending', Soft: 1024, Hard: 1024 },
+        { Name: 'msgqueue', Soft: 0, Hard: 0 },
+      ]),
+    )
+  })
+
+  // [LIMITS-6]
+  test('a volume of the image is a folder in memory, of the size that the specification gives where it does', () => {
+    const { HostConfig } = containerSettings({ ...least, tmpfs: { '/var/lib/data': 4096 } }, lease, [
+      '/var/lib/data',
+      '/volume',
+    ])
+    expect(HostConfig?.Tmpfs).toEqual({
+      '/var/lib/data': 'rw,nosuid,nodev,exec,size=4096,mode=1777',
+      '/volume': 'rw,nosuid,nodev,exec,size=67108864,mode=1777',
+    })
   })
 
   // [LIMITS-3] [DISK-WATCH-3]

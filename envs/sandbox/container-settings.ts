@@ -8,12 +8,16 @@
  *   may take their owner's rights (`setuid`), those rights hold no capability but the named ones.
  * - [LIMITS-3] The file system is read-only unless the specification gives it a size.
  * - [LIMITS-4] A container ends and is removed by the engine when the connection of its maker ends.
+ * - [LIMITS-5] The system calls are those of `system-calls.ts`. Signals in a queue are counted per user by the kernel, so a
+ *   container may add to them only while there are few, and it has no POSIX message queues.
+ * - [LIMITS-6] Volumes that an image declares are folders in memory: the engine would keep them on its disk, without a limit.
  * - The container also ends when its shell or its guard is killed. Signals to the container reach the shell.
  */
 import type Docker from 'dockerode'
 import { EnvironmentFault } from '../environment.ts'
 import { type Capability, type ContainerSpec, capabilities } from './sandbox.ts'
 import { interruptSignal } from './shell-script.ts'
+import { systemCalls } from './system-calls.ts'
 
 const mebibyte = 2 ** 20
 const defaults = {
@@ -21,6 +25,10 @@ const defaults = {
   processes: 128,
   cores: 1,
   tmpfs: { '/tmp': 64 * mebibyte },
+  /** Of each volume that the image declares. */
+  volumeBytes: 64 * mebibyte,
+  /** Real-time signals and timers of a program; the machine's root may have a hundred times as many. */
+  pendingSignals: 1024,
   workingDirectory: '/',
   hostname: 'sandbox',
 } as const
@@ -43,11 +51,16 @@ export interface Ownership {
   readonly owner: string
 }
 
-/** @throws EnvironmentFault `bad_settings` for a capability that none is given */
+/**
+ * @param volumes paths that the image declares as volumes
+ * @throws EnvironmentFault `bad_settings` for a capability that none is given
+ */
 export function containerSettings(
   spec: ContainerSpec,
   { id, scope, owner }: Ownership,
+  volumes: readonly string[] = [],
 ): Docker.ContainerCreateOptions {
+  const inMemory = Object.fromEntries(volumes.map((path) => [path, defaults.volumeBytes]))
   const { memoryBytes = defaults.memoryBytes, processes = defaults.processes } = spec
   return {
     name: id,
@@ -74,7 +87,7 @@ export function containerSettings(
       IpcMode: 'private',
       CapDrop: ['ALL'],
       CapAdd: (spec.capabilities ?? []).map(requireHarmless),
-      SecurityOpt: spec.setuid === true ? [] : ['no-new-privileges'],
+      SecurityOpt: [`seccomp=${systemCalls}`, ...(spec.setuid === true ? [] : ['no-new-privileges'])],
       Privileged: false,
       PidsLimit: processes,
       Memory: memoryBytes,
@@ -83,10 +96,14 @@ export function containerSettings(
       NanoCpus: Math.round((spec.cores ?? defaults.cores) * 1e9),
       ShmSize: 16 * mebibyte,
       ReadonlyRootfs: spec.diskBytes === undefined,
-      Tmpfs: Object.fromEntries(Object.entries(spec.tmpfs ?? defaults.tmpfs).map(tmpfsOf)),
+      Tmpfs: Object.fromEntries(
+        Object.entries({ ...inMemory, ...(spec.tmpfs ?? defaults.tmpfs) }).map(tmpfsOf),
+      ),
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: 1024, Hard: 4096 },
+        { Name: 'sigpending', Soft: defaults.pendingSignals, Hard: defaults.pendingSignals },
+        { Name: 'msgqueue', Soft: 0, Hard: 0 },
         ...(spec.diskBytes === undefined
           ? []
           : [{ Name: 'fsize', Soft: spec.diskBytes, Hard: spec.diskBytes }]),

@@ -17,10 +17,12 @@ import { containerSettings, type Ownership } from './container-settings.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import { endingOf } from './ending.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
+import { volumesOf } from './images.ts'
 import { inspectorSettings, inspectorSpec } from './inspector.ts'
 import type { Container, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
 import { linkShell } from './shell-link.ts'
 import { interruptSignal } from './shell-script.ts'
+import type { SizedLayers } from './sized-layers.ts'
 import { Standstill } from './standstill.ts'
 import { watchedDisk } from './watched-disk.ts'
 
@@ -31,6 +33,8 @@ export interface Maker {
   readonly leases: LeaseHolder
   /** Hears of containers that could not be removed in time. */
   readonly log: (line: string) => void
+  /** Limits what they write, where the engine can. */
+  readonly layers: SizedLayers
   /** Watches those that may write to the engine's disk. */
   readonly disks: DiskWatch
 }
@@ -45,15 +49,15 @@ const ofEnded: ExecResult = { exitCode: 137, stdout: '', stderr: '', timedOut: f
 
 /** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
 export function startContainer(maker: Maker, spec: ContainerSpec): Promise<Container> {
-  return start(maker, spec, (lease) => containerSettings(spec, lease))
+  return start(maker, spec, (lease, volumes) => containerSettings(spec, lease, volumes))
 }
 
 async function start(
   maker: Maker,
   spec: ContainerSpec,
-  settingsOf: (lease: Ownership) => Docker.ContainerCreateOptions,
+  settingsOf: (lease: Ownership, volumes: readonly string[]) => Docker.ContainerCreateOptions,
 ): Promise<Container> {
-  const { engine, leases } = maker
+  const { engine, leases, layers } = maker
   let lost = false
   const made = Date.now()
   const id = await leases.hold('container', () => {
@@ -62,7 +66,9 @@ async function start(
   const docker = engine.docker.getContainer(id)
   const flooded = Promise.withResolvers<void>()
   try {
-    await engine.docker.createContainer(settingsOf({ id, scope: maker.scope, owner: leases.owner }))
+    const lease = { id, scope: maker.scope, owner: leases.owner }
+    const settings = settingsOf(lease, await volumesOf(engine, spec.image))
+    await layers.create(engine.docker, settings, spec.diskBytes)
     const connection = await docker.attach({
       stream: true,
       hijack: true,
@@ -133,8 +139,8 @@ function createContainer(parts: Parts): Container {
     if (resume === undefined) return undefined
     try {
       life.requireUsable()
-      const starting = start(maker, inspectorSpec(wanted, spec), (lease) =>
-        inspectorSettings(wanted, lease, { spec, id }),
+      const starting = start(maker, inspectorSpec(wanted, spec), (lease, volumes) =>
+        inspectorSettings(wanted, lease, { spec, id }, volumes),
       )
       inspectors.add(starting)
       return releasing(await starting, resume)
@@ -156,7 +162,7 @@ function createContainer(parts: Parts): Container {
     return life.guarded(what, async () => {
       await life.settleEnding()
       if (life.ended !== undefined) return life.withEnding(ofEnded)
-      if (disk !== undefined) disks.begin(disk)
+      if (disk !== undefined) await disks.begin(disk)
       const result = await execute()
       await life.settleEnding()
       if (disk !== undefined && life.ended === undefined) {

@@ -35,6 +35,8 @@ export class DiskLedger<Name> {
 
   close(name: Name): void {
     this.#pages.delete(name)
+    // While no container is watched nothing is read: what the disk loses until then is no container's growth.
+    if (this.#pages.size === 0) this.#room = undefined
   }
 
   /** Enters what is free now. */

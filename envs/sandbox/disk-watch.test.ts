@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../test/container-engine.ts'
 import { EnvironmentFault } from '../environment.ts'
+import type { DiskUse } from './disk-count.ts'
 import { DiskGauge } from './disk-gauge.ts'
 import { createDiskWatch, diskLimit, type Watched } from './disk-watch.ts'
 import { openSandbox } from './open.ts'
@@ -39,11 +40,7 @@ describe.skipIf(missing !== undefined)('what a container writes', () => {
   beforeAll(async () => {
     disk = mkdtempSync(join(tmpdir(), 'perdure-disk-'))
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', disk])
-    const before = process.env.TMPDIR
-    process.env.TMPDIR = disk
-    engine = await startEngine()
-    if (before === undefined) delete process.env.TMPDIR
-    else process.env.TMPDIR = before
+    engine = await startEngine(disk)
     sandbox = await openSandbox({ engine: engine.address })
     await sandbox.importImage(image, busyboxTar())
   }, 120_000)
@@ -134,6 +131,35 @@ describe.skipIf(missing !== undefined)('what a container writes', () => {
   }, 60_000)
 })
 
+// [DISK-WATCH-1]
+test('what a container takes before the first period is over is seen after its first command', async () => {
+  let bytes = 100 * limit
+  const watch = createDiskWatch({ read: async () => ({ bytes, names }), close: async () => undefined })
+  const counted: (DiskUse | undefined)[] = []
+  const container: Watched = {
+    spec: { image: 'image', user: '0:0', diskBytes: limit, tmpfs: {} },
+    limit: diskLimit(limit),
+    still: false,
+    layer: async () => undefined,
+    async count(isOver) {
+      const use = { bytes: 3 * limit, names: 1 }
+      counted.push(isOver(use) ? use : undefined)
+    },
+    cached: async () => 0,
+    unwatched: async () => undefined,
+  }
+  await watch.begin(container)
+  bytes -= 3 * limit
+  await watch.settle(container)
+  expect(counted).toEqual([{ bytes: 3 * limit, names: 1 }])
+  // What is lost while no container is watched belongs to none.
+  bytes -= 50 * limit
+  await watch.begin(container)
+  await watch.settle(container)
+  expect(counted).toHaveLength(1)
+  await watch.close()
+})
+
 describe('a count that fails', () => {
   const gone = new EnvironmentFault('session_lost', 'pausing container c: it is not running')
   const stopped = new EnvironmentFault('backend', 'starting a container: cannot start a stopped process')
@@ -164,9 +190,8 @@ describe('a count that fails', () => {
         seen.unwatched.push(fault)
       },
     }
-    watch.begin(container)
     // The first reading is what the second is compared with.
-    await watch.settle(container)
+    await watch.begin(container)
     await watch.settle(container)
     await watch.close()
     return seen

@@ -2,7 +2,7 @@
  * Watches what containers write, on engines that cannot limit it (overlay2 on ext4 has no quota).
  *
  * Invariants
- * - [DISK-WATCH-1] From its first command on a container is watched, during commands and between them, until it has
+ * - [DISK-WATCH-1] From before its first command a container is watched, during commands and between them, until it has
  *   ended.
  * - [DISK-WATCH-2] One that may have passed its limit, for bytes or names, is stopped and counted; where it has, or
  *   cannot be counted, it is over. It continues only after a count below its limit.
@@ -46,8 +46,8 @@ export interface Watched {
 }
 
 export interface DiskWatch {
-  /** Begins to watch; a container that is watched is no error. */
-  begin(container: Watched): void
+  /** Begins to watch, by a reading before the container does anything; one that is watched is no error. */
+  begin(container: Watched): Promise<void>
   /** Returns when no growth before this moment can have passed the container's limit unnoticed. */
   settle(container: Watched): Promise<void>
   /** Ends the watch; after that of the last container nothing of it is left. */
@@ -131,10 +131,11 @@ export function createDiskWatch(gauge: Pick<DiskGauge, 'read' | 'close'>): DiskW
   }
 
   return {
-    begin(container) {
+    async begin(container) {
       if (closed || watched.has(container)) return
       watched.add(container)
       ledger.open(container, container.limit)
+      await next()
       schedule()
     },
     async settle(container) {

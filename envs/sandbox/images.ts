@@ -23,6 +23,21 @@ export async function hasImage({ docker }: Engine, image: string): Promise<boole
   }
 }
 
+const imageVolumes = z.object({
+  Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+})
+
+/** Paths that an image declares as volumes; none for an image that the engine does not have. @throws EnvironmentFault `backend` */
+export async function volumesOf({ docker }: Engine, image: string): Promise<readonly string[]> {
+  try {
+    const { Config } = imageVolumes.parse(await docker.getImage(image).inspect())
+    return Object.keys(Config?.Volumes ?? {})
+  } catch (error) {
+    if (statusOf(error) === 404) return []
+    throw engineFault(error, `looking at image ${image}`)
+  }
+}
+
 /** Makes an image of a file system's tar stream. @throws EnvironmentFault `backend` */
 export async function importImage(
   { docker }: Engine,

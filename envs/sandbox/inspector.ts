@@ -17,13 +17,15 @@ import type { ContainerSpec, InspectorSpec } from './sandbox.ts'
 /**
  * @param given what the inspector is made of
  * @param inspected the container that is looked at: what it is made of, and its name
+ * @param volumes paths that its image declares as volumes
  */
 export function inspectorSettings(
   given: InspectorSpec,
   lease: Ownership,
   inspected: { readonly spec: ContainerSpec; readonly id: string },
+  volumes: readonly string[] = [],
 ): Docker.ContainerCreateOptions {
-  const settings = containerSettings(inspectorSpec(given, inspected.spec), lease)
+  const settings = containerSettings(inspectorSpec(given, inspected.spec), lease, volumes)
   return {
     ...settings,
     HostConfig: {

@@ -16,6 +16,7 @@ import { type Janitor, startJanitor } from './janitor.ts'
 import { createPool } from './pool.ts'
 import { reapContainers } from './reaper.ts'
 import type { Container, Sandbox } from './sandbox.ts'
+import { SizedLayers } from './sized-layers.ts'
 
 export interface SandboxOptions {
   /** Address of the engine, `unix://…` or `tcp://…`; that of `DOCKER_HOST` by default, else Docker's socket. */
@@ -36,7 +37,8 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   let janitor: Janitor | undefined
   const gauge = new DiskGauge((spec) => startContainer(maker, spec))
   const disks = createDiskWatch(gauge)
-  const maker: Maker = { engine, scope: leases.scope, leases: holder, disks, log }
+  const layers = new SizedLayers()
+  const maker: Maker = { engine, scope: leases.scope, leases: holder, layers, disks, log }
   const pool = createPool(async (spec) => {
     janitor ??= startJanitor(holder.owner, options.engine, log)
     const container = await startContainer(maker, spec)
