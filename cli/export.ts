@@ -5,7 +5,6 @@
  * - Nothing of the run changes; a run in progress is exported as far as it came.
  */
 import { Command, Option } from 'commander'
-import { createStoredRuns } from '../client/stored-runs.ts'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
@@ -41,16 +40,14 @@ export function exportCommand(): Command {
     await findRun(options.home, run)
     const file = options.out ?? `${run}.${options.format}`
     const { exportRun } = await import('../storage/export.ts')
-    const { createLearntGroups, learntTokens } = await import('../client/learnt-groups.ts')
+    const { createLearntGroups, learntAdvantages } = await import('../client/learnt-groups.ts')
     const home = homeAt(options.home)
     await using store = await openStore(home.storeFile, { create: false, access: 'read' })
-    const { config } = await createStoredRuns({ store, home }).known(run)
     const groups = createLearntGroups({ home, store })
-    const learning = { id: runId(run), config, trail: await store.audit.list(runId(run)) }
-    const result = await exportRun(store, learning.id, {
+    const result = await exportRun(store, runId(run), {
       format: options.format,
       out: file,
-      learnt: (trajectory, update) => learntTokens(groups, learning, trajectory, update),
+      learnt: ({ episode }, update) => learntAdvantages(groups, episode, update),
     })
     const { episodes, tokens, refused } = result
     terminal.report({ run, format: options.format, ...result }, [

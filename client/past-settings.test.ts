@@ -1,7 +1,7 @@
 /** A setting as it held earlier. */
 import { expect, it } from 'vitest'
 import type { AuditEntry } from '../storage/audit.ts'
-import { settingAt, weightsAt } from './past-settings.ts'
+import { settingAt } from './past-settings.ts'
 
 function order(what: string, from: number, to: number, effectVersion: number | null): AuditEntry {
   return {
@@ -25,9 +25,8 @@ it('is the last one that was ordered before the update, and the first one where 
   expect(settingAt(trail, { key: 'learning.klCoefficient', version: 1, now: 7 })).toBe(7)
 })
 
-// [PAST-1] One that no version has had yet changes nothing.
-it('of a task is its weight', () => {
-  const config = { tasks: [{ task: 'alfworld', weight: 2 }] } as Parameters<typeof weightsAt>[0]['config']
+// [PAST-1]
+it('is the one before an order that no version has had yet', () => {
   const trail = [order('tasks.0.weight', 1, 2, null)]
-  expect(weightsAt({ config, trail }, 4)).toEqual({ alfworld: 1 })
+  expect(settingAt(trail, { key: 'tasks.0.weight', version: 4, now: 2 })).toBe(1)
 })

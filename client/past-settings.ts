@@ -4,7 +4,6 @@
  * Invariants
  * - [PAST-1] Orders that came later are taken back.
  */
-import type { RunConfig } from '../config/schema.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 
 /** A setting as it held when the update was made that published a version. */
@@ -16,17 +15,4 @@ export function settingAt<Value>(
   const held = own.findLast(({ effectVersion }) => effectVersion !== null && effectVersion < version)
   if (held !== undefined) return held.to as Value
   return own[0] === undefined ? now : (own[0].from as Value)
-}
-
-/** The state's own weights of the tasks, as the update had them that published a version. */
-export function weightsAt(
-  { config, trail }: { readonly trail: readonly AuditEntry[]; readonly config: Pick<RunConfig, 'tasks'> },
-  version: number,
-): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    config.tasks.map(({ task, weight }, index) => [
-      task,
-      settingAt(trail, { key: `tasks.${index}.weight`, version, now: weight }),
-    ]),
-  )
 }

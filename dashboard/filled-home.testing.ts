@@ -6,11 +6,13 @@ import { type ConfigInput, configSchema } from '../config/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, type RunId, runId } from '../identity/identity.ts'
 import { finalReward } from '../learning/reward.ts'
 import type { Message } from '../messages/message.ts'
+import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { createHome, createRunDirectory, homeAt } from '../storage/home.ts'
 import { update } from '../storage/metrics.testing.ts'
 import type { StoredObservation } from '../storage/observations.ts'
 import { openStore, type Store } from '../storage/store.ts'
+import type { Trajectory } from '../storage/trajectory.ts'
 
 export interface FilledHome extends AsyncDisposable {
   readonly dir: string
@@ -110,11 +112,16 @@ export async function addConsumedGroup(
   home: FilledHome,
   run: RunId,
   number: number,
-  of: { readonly step: number; readonly rewards?: readonly [number, number] },
+  of: {
+    readonly step: number
+    readonly rewards?: readonly [number, number]
+    /** Of its episodes, in a batch file that is kept; absent: there is no file. */
+    readonly advantages?: readonly [number, number]
+  },
 ): Promise<GroupId> {
   const { store } = home
   const id = groupId(run, number)
-  const { step, rewards = [1, -0.2] } = of
+  const { step, rewards = [1, -0.2], advantages } = of
   const created = 2000 + 1000 * number
   await store.groups.insert({
     id,
@@ -143,11 +150,13 @@ export async function addConsumedGroup(
     ended: created + 600,
   })
   await store.groups.consume([id], step)
+  if (advantages !== undefined) await writeBatch(home, { run, step, episodes, advantages })
+  const groupsWithPreference = rewards[0] === rewards[1] ? 0 : 1
   await store.updates.put({
     run,
     step,
     version: step,
-    statistics: { success: { echo: 0.5 } },
+    statistics: { success: { echo: 0.5 }, groupsWithPreference, gradientNorm: groupsWithPreference },
     groups: [id],
     created: created + 700,
   })
@@ -160,4 +169,30 @@ export async function addConsumedGroup(
   })
   await store.runs.publish(run, { version: step, state: undefined })
   return id
+}
+
+async function writeBatch(
+  { dir, store }: FilledHome,
+  of: {
+    readonly run: RunId
+    readonly step: number
+    readonly episodes: readonly EpisodeId[]
+    readonly advantages: readonly number[]
+  },
+): Promise<void> {
+  const all = await Promise.all(of.episodes.map((episode) => store.episodes.trajectory(episode)))
+  const offsets = [0]
+  for (const { tokens } of all) offsets.push((offsets.at(-1) ?? 0) + tokens.length)
+  const joined = (part: (trajectory: Trajectory, index: number) => ArrayLike<number>) =>
+    all.flatMap((trajectory, index) => Array.from(part(trajectory, index)))
+  await writeUpdateBatch(homeAt(dir).run(of.run).batchFile(of.step), {
+    tokens: Int32Array.from(joined(({ tokens }) => tokens)),
+    offsets: Int32Array.from(offsets),
+    lossMask: Uint8Array.from(joined(({ lossMask }) => lossMask)),
+    behaviourLogprobs: Float32Array.from(joined(({ logprobs }) => logprobs)),
+    versions: Int32Array.from(joined(({ versions }) => versions)),
+    advantages: Float32Array.from(
+      joined(({ lossMask }, index) => Array.from(lossMask, (one) => one * (of.advantages[index] ?? 0))),
+    ),
+  })
 }

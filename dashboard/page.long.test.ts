@@ -43,7 +43,10 @@ beforeAll(async () => {
       evaluation: { suites, gates: [{ suite: 'few', drop: 0.1 }] },
     })
     for (const step of [1, 2, 3])
-      await addConsumedGroup(home, run, step - 1, { step, ...(step === 2 ? { rewards: [1, 1] } : {}) })
+      await addConsumedGroup(home, run, step - 1, {
+        step,
+        ...(step === 2 ? { rewards: [1, 1] } : { advantages: [0.5, -0.5] }),
+      })
     await addEvaluation(run, name === 'second')
   }
   await addExperiment()

@@ -53,7 +53,9 @@ beforeAll(async () => {
       evaluation: { suites, gates },
     }
     const run = await addRun(home, name, config)
-    await addConsumedGroup(home, run, 0, { step: 1 })
+    // The second run keeps no batch files.
+    const advantages = name === 'first' ? ({ advantages: [0.5, -0.75] } as const) : {}
+    await addConsumedGroup(home, run, 0, { step: 1, ...advantages })
     await addConsumedGroup(home, run, 1, { step: 2, rewards: [1, 1] })
     const id = evaluationId(run, 'few', 2, 1)
     await store.evaluations.insert({ id, run, suite: 'few', version: 2, seed: 1, created: 8000 })
@@ -248,18 +250,15 @@ describe('the answers', () => {
   })
 
   test('a group has rewards, advantages and where its samples part', async () => {
-    // Rewards 1 and −0.2: mean 0.4, unbiased deviation 0.848…, so ±0.7071; two equal lengths leave it so but for σ.
     const group = await ask(groupRoute('first/g0'))
-    expect(group).toMatchObject({ update: 1, partsAt: 1, status: 'complete', learnt: { inLoss: true } })
-    expect(group.samples.map(({ groupAdvantage }) => groupAdvantage)).toEqual([
-      expect.closeTo(Math.SQRT1_2, 4),
-      expect.closeTo(-Math.SQRT1_2, 4),
-    ])
+    expect(group).toMatchObject({ update: 1, partsAt: 1, status: 'complete', learnt: 'learnt' })
+    // Those of the batch file, whatever the rules would make of the rewards.
+    expect(group.samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.75])
     expect(group.samples.map(({ actions }) => actions)).toEqual([
       ['yes', 'yes'],
       ['yes', 'no'],
     ])
-    expect((await ask(groupRoute('first/g1'))).learnt).toMatchObject({ inLoss: false })
+    expect((await ask(groupRoute('first/g1'))).learnt).toBe('nothing_learnt')
     // In progress: the store has its episodes alone.
     const playing = await ask(groupRoute('first/g2'))
     expect(playing).toMatchObject({ status: 'running', update: null, total: 1, samples: [{ outcome: null }] })
@@ -296,7 +295,7 @@ describe('the answers', () => {
     expect(turns[0]?.action).toMatchObject({ version: 1, spans, sampled: { ids: [7, 8, 9] } })
   })
 
-  test('a trajectory has turns, tokens and, by the rules, what the update made of them', async () => {
+  test('a trajectory has turns, tokens and what the batch file of the update has of them', async () => {
     const { turns, ending, learnt, hasTexts, row, play } = await ask(trajectoryRoute('first/g0/s1/a0'))
     expect(play).toBe(`perdure env play ./echo --instance i0 --settings '{"say":"it'\\''s"}'`)
     expect(row).toMatchObject({ outcome: 'turn_limit', update: 1 })
@@ -311,9 +310,21 @@ describe('the answers', () => {
     expect(turns[1]?.observation.took).toEqual({ seconds: 0.04, attempt: 1 })
     expect(ending?.messages).toEqual([{ role: 'tool', name: 'say', content: 'heard no' }])
     expect(hasTexts).toBe(false)
-    expect(learnt).toMatchObject({ update: 1, version: 1, from: 'rules' })
-    expect(learnt?.advantage).toBeLessThan(0)
-    expect((await ask(trajectoryRoute('first/g1/s0/a0'))).learnt).toBeUndefined()
+    expect(learnt).toMatchObject({ update: 1, version: 1, advantage: -0.75 })
+    const waiting = await ask(trajectoryRoute('first/g1/s0/a0'))
+    expect([waiting.learnt, waiting.notKept]).toEqual([undefined, undefined])
+  })
+
+  // [LEARNT-2]
+  test('what an update learnt is not kept where its batch file is gone', async () => {
+    const group = await ask(groupRoute('second/g0'))
+    expect(group.learnt).toBe('not_kept')
+    expect(group.samples.map(({ advantage, groupAdvantage }) => [advantage, groupAdvantage])).toEqual([
+      [null, null],
+      [null, null],
+    ])
+    const { learnt, notKept } = await ask(trajectoryRoute('second/g0/s0/a0'))
+    expect([learnt, notKept]).toEqual([undefined, 1])
   })
 
   test('an episode in progress is shown as far as it is', async () => {

@@ -45,18 +45,14 @@ export interface TrajectoryRow {
   readonly loss_mask: readonly number[]
   readonly logprobs: readonly number[]
   readonly versions: readonly number[]
-  /** 0 where the mask is 0; empty where no update has learnt from the episode. */
+  /** 0 where the mask is 0; empty where no update has learnt from the episode, or what it learnt is not kept. */
   readonly advantages: readonly number[]
-  /** The update's batch file, or the rules by which it learnt where that is gone. */
-  readonly advantages_from: Learnt['from'] | null
+  /** `batch`: they are those of the update's batch file. `not kept`: that file is gone. Null where no update has learnt from the episode. */
+  readonly advantages_from: 'batch' | 'not kept' | null
 }
 
-/** What an update made of an episode. */
-export interface Learnt {
-  /** [time] */
-  readonly advantages: Float32Array
-  readonly from: 'batch' | 'rules'
-}
+/** What an update made of an episode: [time] its advantages, where they are kept. */
+export type Learnt = Float32Array | 'not kept'
 
 /** @param update step of the update that consumed the episode's group, null for none */
 export function trajectoryRow(trajectory: Trajectory, update: number | null, learnt?: Learnt): TrajectoryRow {
@@ -81,8 +77,8 @@ export function trajectoryRow(trajectory: Trajectory, update: number | null, lea
     loss_mask: Array.from(lossMask),
     logprobs: Array.from(logprobs),
     versions: Array.from(versions),
-    advantages: Array.from(learnt?.advantages ?? []),
-    advantages_from: learnt?.from ?? null,
+    advantages: learnt === undefined || learnt === 'not kept' ? [] : Array.from(learnt),
+    advantages_from: learnt === undefined || learnt === 'not kept' ? (learnt ?? null) : 'batch',
   }
 }
 

@@ -1,7 +1,7 @@
 /** Tree groups on the real server: a group that was lost as a whole is played on from a turn of one of its episodes. */
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLearntGroups, type LearntUpdate } from '../client/learnt-groups.ts'
+import { createLearntGroups } from '../client/learnt-groups.ts'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
 import { EnvironmentFault } from '../envs/environment.ts'
 import { groupId, parseEpisodeId, runId } from '../identity/identity.ts'
@@ -134,18 +134,21 @@ describe('a group that was lost as a whole', () => {
     })
   })
 
-  it('is shown with the advantages of its update, by the batch file and by the rules alike', async () => {
-    const asked = { id: run, config, trail: [] }
-    const read = async () => {
-      const learnt = createLearntGroups({ home: homeAt(home), store })
-      return valuesOf(await learnt.update(asked, 1))
-    }
-    const byFile = await read()
-    rmSync(homeAt(home).run(run).batchFile(1))
-    const byRules = await read()
-    expect([byFile.from, byRules.from]).toEqual(['batch', 'rules'])
-    expect(byFile.advantages).toHaveLength(1 + treeSamples)
-    expect(byRules.advantages).toEqual(byFile.advantages)
+  // [LEARNT-1] [LEARNT-2]
+  it('is shown with the advantages of its update as long as that keeps its batch file, and without any afterwards', async () => {
+    const read = () => createLearntGroups({ home: homeAt(home), store }).update(run, 1)
+    const file = homeAt(home).run(run).batchFile(1)
+    const { advantages, offsets } = await readUpdateBatch(file)
+    const kept = await read()
+    expect(kept?.isKept).toBe(true)
+    const shown = [...(kept?.episodes ?? [])]
+    expect(shown.map(([episode]) => parseEpisodeId(episode).parent)).toEqual(
+      Array.from({ length: 1 + treeSamples }, () => groupId(run, 0)),
+    )
+    for (const [row, [, learnt]] of shown.entries())
+      expect(learnt.advantages).toEqual(advantages.subarray(offsets[row], offsets[row + 1]))
+    rmSync(file)
+    expect(await read()).toMatchObject({ isKept: false, episodes: new Map() })
   })
 
   it('replays what its workflows executed', async () => {
@@ -154,9 +157,3 @@ describe('a group that was lost as a whole', () => {
     expect(await replay(histories)).toEqual([])
   })
 })
-
-function valuesOf(update: LearntUpdate | undefined) {
-  const learnt = update?.groups.get(groupId(run, 0))
-  const advantages = [...(learnt?.episodes ?? [])].map(([episode, of]) => [episode, of.advantages])
-  return { from: learnt?.from, advantages }
-}

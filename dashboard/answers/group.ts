@@ -1,6 +1,6 @@
 /** The samples of a group, an evaluation or a branch, beside one another. */
 
-import type { LearntEpisode, LearntGroup, LearntGroups } from '../../client/learnt-groups.ts'
+import type { LearntEpisode, LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import {
   type EpisodeId,
   groupId,
@@ -50,8 +50,7 @@ export async function groupAnswer(
   const facts = (await factsOf(shown, parent.id, kind)) ?? unrecordedFacts(run, parent.id, all)
   if (facts === undefined || (kind === 'branch' && all.length === 0))
     throw new Refused('unknown', `run ${parent.run} has no group, evaluation or branch ${id}`)
-  const update = facts.update === null ? undefined : await learntGroups.update(run, facts.update)
-  const learnt = update?.groups.get(id)
+  const update = facts.update === null ? undefined : await learntGroups.update(run.id, facts.update)
   const own = advantagesIn(facts, run.config.learning.advantage)
   const actions = new Map<string, readonly string[]>()
   const texts = new Map<string, readonly string[]>()
@@ -64,7 +63,7 @@ export async function groupAnswer(
   const samples = all
     .slice(0, mostSamples)
     .map((episode) =>
-      sampleOf(episode, { facts, own, learnt, counts, actions: actions.get(episode.id) ?? [] }),
+      sampleOf(episode, { facts, own, update, counts, actions: actions.get(episode.id) ?? [] }),
     )
   const instances = new Set(all.map(({ instance }) => instance))
   return {
@@ -76,7 +75,7 @@ export async function groupAnswer(
     version: facts.version,
     status: facts.status,
     update: facts.update,
-    ...(learnt === undefined ? {} : { learnt: { inLoss: learnt.episodes.size > 0, from: learnt.from } }),
+    ...(update === undefined ? {} : { learnt: lessonOf(update, all) }),
     samples,
     total: all.length,
     partsAt:
@@ -86,6 +85,14 @@ export async function groupAnswer(
     ...treeOf(facts),
     ...shown.temporalPage(id),
   }
+}
+
+function lessonOf(
+  { isKept, episodes }: LearntUpdate,
+  own: readonly StoredEpisode[],
+): NonNullable<GroupAnswer['learnt']> {
+  if (!isKept) return 'not_kept'
+  return own.some(({ id }) => episodes.has(id)) ? 'learnt' : 'nothing_learnt'
 }
 
 function treeOf({ counted }: ParentFacts): Pick<GroupAnswer, 'tree'> {
@@ -159,10 +166,15 @@ function unrecordedFacts(
   }
 }
 
-/** By episode, the advantage among those of the group that are compared. */
-function advantagesIn({ counted }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
-  // One of the user's own needs more than the rewards; what was learnt is shown beside.
-  if (counted === undefined || counted.rewards.length < 2 || !isAdvantageEstimator(estimator))
+/** By episode, the advantage among those of a group that are compared, until an update makes its own of them. */
+function advantagesIn({ counted, update }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
+  // A custom estimator needs more than the rewards.
+  if (
+    update !== null ||
+    counted === undefined ||
+    counted.rewards.length < 2 ||
+    !isAdvantageEstimator(estimator)
+  )
     return new Map()
   const { episodes, rewards, tree } = counted
   const compared = comparedSamples(episodes, rewards, tree)
@@ -179,13 +191,13 @@ function sampleOf(
   of: {
     readonly facts: ParentFacts
     readonly own: ReadonlyMap<string, number>
-    readonly learnt: LearntGroup | undefined
+    readonly update: LearntUpdate | undefined
     readonly counts: ReadonlySet<string>
     readonly actions: readonly string[]
   },
 ): GroupSample {
   const { seal } = episode
-  const learnt = of.learnt?.episodes.get(episode.id)
+  const learnt = of.update?.episodes.get(episode.id)
   return {
     ...episodeRow(episode, of.facts.update),
     // Nothing waits for a branch: each of its episodes counts.
@@ -197,9 +209,9 @@ function sampleOf(
   }
 }
 
-/** Over its turns; the batch file has what the trainer read. */
-function meanAdvantage({ advantages, batch }: LearntEpisode): number {
-  const values = batch === undefined ? advantages : [...batch.advantages].filter((each) => each !== 0)
+/** Over its action tokens. */
+function meanAdvantage({ advantages }: LearntEpisode): number {
+  const values = advantages.filter((each) => each !== 0)
   return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
 }
 

@@ -64,8 +64,7 @@ export async function trajectoryAnswer(
   const at = siblings.indexOf(episode.id)
   const last = observations[actions.length]
   const consumed = group?.consumedBy
-  const lesson =
-    consumed === undefined ? undefined : await lessonOf(learnt, run, { episode, step: consumed, actions })
+  const lesson = consumed === undefined ? {} : await lessonOf(learnt, { episode, step: consumed, actions })
   const damaged = await damageOf(shown, episode)
   return {
     row: episodeRow(episode, consumed ?? null),
@@ -82,7 +81,7 @@ export async function trajectoryAnswer(
     ...(last !== undefined && isSealed(episode) && actions.length > 0
       ? { ending: shownObservation(last) }
       : {}),
-    ...(lesson === undefined ? {} : { learnt: lesson }),
+    ...lesson,
     hasTexts: tokenizer !== undefined,
     branching: branchingOf(run, episode),
     play: playCommand(run, episode),
@@ -205,36 +204,34 @@ function staleOf(
   return staleTurns({ episode, turns }, { admittedAt: group.version, begun }, config)
 }
 
-/** What the update made of the episode; undefined where it has learnt nothing from it. */
+/** What the update made of the episode; nothing where it has learnt nothing from it. */
 async function lessonOf(
   learntGroups: LearntGroups,
-  run: ShownRun,
   of: {
     readonly episode: StoredEpisode
     readonly step: number
     readonly actions: readonly StoredAction[]
   },
-): Promise<TrajectoryLearnt | undefined> {
-  const update = await learntGroups.update(run, of.step)
-  const group = update?.groups.get(of.episode.parent)
-  const learnt = group?.episodes.get(of.episode.id)
-  if (update === undefined || learnt === undefined) return undefined
-  const { batch } = learnt
-  const read = batch !== undefined && isSame(batch.tokens, of.actions) ? batch : undefined
-  const advantages = read === undefined ? learnt.advantages : byTurn(read.advantages, of.actions)
-  const weight = read?.weights?.find((each) => each > 0) ?? learnt.weight
+): Promise<Pick<TrajectoryAnswer, 'learnt' | 'notKept'>> {
+  const { episode, step, actions } = of
+  const update = await learntGroups.update(episode.run, step)
+  if (update?.isKept === false) return { notKept: step }
+  const learnt = update?.episodes.get(episode.id)
+  if (update === undefined || learnt === undefined) return {}
+  const { file, begin, weights, figures } = learnt
+  const advantages = byTurn(learnt.advantages, actions)
+  const weight = weights?.find((each) => each > 0)
   const isOne = advantages.every((each) => each === advantages[0])
-  return {
-    update: of.step,
+  const lesson: TrajectoryLearnt = {
+    update: step,
     version: update.version,
     advantage: advantages.reduce((sum, each) => sum + each, 0) / Math.max(1, advantages.length),
     ...(isOne ? {} : { turns: advantages }),
-    ...(update.isWeighted ? { weight } : {}),
-    ...(read === undefined
-      ? { from: 'rules' }
-      : { from: 'batch', batch: { file: read.file, begin: read.begin } }),
-    ...(read?.figures === undefined ? {} : { found: foundTokens(read.figures, of.actions) }),
+    ...(weight === undefined ? {} : { weight }),
+    batch: { file, begin },
+    ...(figures === undefined ? {} : { found: foundTokens(figures, actions) }),
   }
+  return { learnt: lesson }
 }
 
 /** The advantage of each turn, at its first sampled token. */
@@ -261,13 +258,6 @@ function foundTokens(
       entropies: [...entropies.subarray(first, at)],
     }
   })
-}
-
-function isSame(batch: Int32Array, actions: readonly StoredAction[]): boolean {
-  let at = 0
-  for (const { prompt, tokens } of actions)
-    for (const part of [prompt, tokens]) for (const token of part) if (batch[at++] !== token) return false
-  return at === batch.length
 }
 
 function branchingOf({ config }: ShownRun, episode: StoredEpisode): TrajectoryAnswer['branching'] {

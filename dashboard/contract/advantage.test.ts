@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { advantageAt, advantageSpan } from './advantage.ts'
 import type { TrajectoryLearnt } from './trajectory.ts'
 
-const whole: TrajectoryLearnt = { update: 2, version: 2, advantage: 0.5, from: 'rules' }
+const whole: TrajectoryLearnt = { update: 2, version: 2, advantage: 0.5, batch: { file: 'b', begin: 0 } }
 const stepped: TrajectoryLearnt = { ...whole, turns: [1.5, -1, 1] }
 
 // [SHOWN-ADVANTAGE-1]

@@ -13,12 +13,8 @@ export interface GroupAnswer {
   readonly status: 'running' | 'complete' | 'abandoned'
   /** Step of the update that consumed it. */
   readonly update: number | null
-  /** What the update made of it; absent where none has consumed it. */
-  readonly learnt?: {
-    /** False: all rewards were equal, so that nothing was learnt from it. */
-    readonly inLoss: boolean
-    readonly from: AdvantageSource
-  }
+  /** Whether the update learnt from it; absent where none has consumed it. Not kept: its batch file is gone, or too large to be shown. */
+  readonly learnt?: 'learnt' | 'nothing_learnt' | 'not_kept'
   /** All attempts, by sample; at most 500. */
   readonly samples: readonly GroupSample[]
   /** All there are. */
@@ -30,16 +26,13 @@ export interface GroupAnswer {
   readonly temporal?: string
 }
 
-/** Where advantages come from: the update's own batch file, or its rules applied to the stored rewards again. */
-export type AdvantageSource = 'batch' | 'rules'
-
 export interface GroupSample extends EpisodeRow {
   /** Whether it is one of those that the group was compared by. */
   readonly counts: boolean
   readonly success: boolean
-  /** Among the group's, before anything of the batch: (R − mean) / (std + 1e-6), or as `learning.advantage` says. */
+  /** Of a group that no update has consumed: among the group's, (R − mean) / (std + 1e-6), or as `learning.advantage` says. */
   readonly groupAdvantage: number | null
-  /** Of its action tokens in the update; null where it was not learnt from. */
+  /** Of its action tokens in the update; null where it was not learnt from, or that is not kept. */
   readonly advantage: number | null
   /** [turns, at most 100] its actions in a few words; empty for samples of large evaluations. */
   readonly actions: readonly string[]

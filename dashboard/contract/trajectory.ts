@@ -8,7 +8,6 @@
 import type { VersionSpan } from '../../learning/version-spans.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 import type { EpisodeRow } from './episodes.ts'
-import type { AdvantageSource } from './group.ts'
 
 export interface TrajectoryAnswer {
   readonly row: EpisodeRow
@@ -21,6 +20,8 @@ export interface TrajectoryAnswer {
   readonly ending?: Observation
   /** What the update made of it; absent where none has learnt from it. */
   readonly learnt?: TrajectoryLearnt
+  /** Step of the update that consumed its group, where what that learnt is not kept: its batch file is gone, or too large to be shown. */
+  readonly notKept?: number
   /** False where no kept checkpoint has the run's tokenizer: then tokens have no text. */
   readonly hasTexts: boolean
   /** Whether it can be played on from its turns, and where not, why. */
@@ -46,11 +47,10 @@ export interface TrajectoryLearnt {
   readonly turns?: readonly number[]
   /** What each of them counts in the loss, where not all count alike. */
   readonly weight?: number
-  readonly from: AdvantageSource
   /** [turns] what the update found of the sampled tokens; absent where its trainer has not written that, or it is not kept. */
   readonly found?: readonly FoundTokens[]
-  /** The batch file, where it is kept, and the place of the episode's first token in it. */
-  readonly batch?: { readonly file: string; readonly begin: number }
+  /** The batch file, and the place of the episode's first token in it. */
+  readonly batch: { readonly file: string; readonly begin: number }
 }
 
 /** [sampled tokens of a turn] each, before the update's first optimizer step. */

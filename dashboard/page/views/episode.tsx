@@ -23,6 +23,7 @@ import { tokenAt } from './episode/placed-tokens.ts'
 import { PlayPanel } from './episode/play.tsx'
 import { TokenFacts } from './episode/token-facts.tsx'
 import { Ending, Turn } from './episode/turn.tsx'
+import { withoutLesson } from './episode/without-lesson.ts'
 import { versionsText } from './episodes/table.tsx'
 
 interface EpisodeProps {
@@ -133,6 +134,12 @@ function useTurnInView(turn: number | undefined): void {
 const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ trajectory }) => {
   const { row, success, learnt, before, after, temporal } = trajectory
   const { episode, run, parent, task, instance, outcome } = row
+  const absent =
+    trajectory.notKept === undefined ? undefined : (
+      <span class="quiet" title={withoutLesson(trajectory)}>
+        not kept
+      </span>
+    )
   return (
     <>
       <div class="head">
@@ -157,7 +164,7 @@ const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ traj
             { name: 'Reward', value: row.reward === null ? '–' : plain(row.reward) },
             {
               name: learnt?.turns === undefined ? 'Advantage' : 'Mean advantage',
-              value: learnt === undefined ? undefined : <Signed value={learnt.advantage} />,
+              value: learnt === undefined ? absent : <Signed value={learnt.advantage} />,
             },
             { name: 'Turns', value: trajectory.turns.length },
             { name: 'Tokens', value: row.tokens === null ? undefined : count(row.tokens) },
@@ -165,7 +172,9 @@ const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ traj
             {
               name: 'Learnt by',
               value:
-                learnt === undefined ? undefined : (
+                learnt === undefined ? (
+                  absent
+                ) : (
                   <a href={addressOf({ view: 'run', run, update: learnt.update })}>update {learnt.update}</a>
                 ),
             },

@@ -7,7 +7,7 @@ import type { GroupAnswer, GroupSample } from '../../contract/group.ts'
 import { groupRoute } from '../../contract/routes.ts'
 import { useAnswer } from '../answer.ts'
 import { news } from '../live.ts'
-import { OutcomeBadge, Signed } from '../parts/badge.tsx'
+import { OutcomeBadge } from '../parts/badge.tsx'
 import { Facts } from '../parts/facts.tsx'
 import { whenAnswered } from '../parts/notice.tsx'
 import { Section } from '../parts/section.tsx'
@@ -17,6 +17,7 @@ import { WorkflowLink } from '../parts/workflow-link.tsx'
 import { versionsText } from './episodes/table.tsx'
 import { type Difference, firstDifference } from './group/likeness.ts'
 import { SampleMatrix } from './group/matrix.tsx'
+import { SampleAdvantage } from './group/sample-advantage.tsx'
 
 /** More samples than these do not fit beside one another. */
 const mostColumns = 16
@@ -32,7 +33,12 @@ export const GroupView: FunctionComponent<{ parent: string }> = ({ parent }) => 
       <>
         <GroupHead group={group} />
         {isMatrix ? (
-          <SampleMatrix samples={counted} partsAt={group.partsAt} difference={differenceIn(group)} />
+          <SampleMatrix
+            samples={counted}
+            learnt={group.learnt}
+            partsAt={group.partsAt}
+            difference={differenceIn(group)}
+          />
         ) : null}
         {isMatrix && counted.length === group.samples.length ? null : (
           <SampleTable title={isMatrix ? 'All attempts' : 'Episodes'} group={group} />
@@ -94,18 +100,19 @@ const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
   )
 }
 
+const lessonWords: Readonly<Record<NonNullable<GroupAnswer['learnt']>, string>> = {
+  learnt: ' The update learnt from them.',
+  nothing_learnt: ' The update learnt nothing from them.',
+  not_kept: ' What the update learnt from them is not kept.',
+}
+
 /** What there is to see in a group, in a sentence or two. */
 function whatItSays(group: GroupAnswer): string {
   const { samples, instance, partsAt, learnt } = group
   const counted = samples.filter(({ counts, outcome }) => counts && outcome !== null)
   const won = counted.filter(({ success }) => success)
   const parts = `${partsAt === null ? 'All did the same.' : `They part at turn ${partsAt}.`}${differenceText(counted, differenceIn(group))}`
-  const lesson =
-    learnt === undefined
-      ? ''
-      : learnt.inLoss
-        ? ' Their rewards differ, so the update learnt from them.'
-        : ' All rewards are equal, so nothing was learnt from them.'
+  const lesson = learnt === undefined ? '' : lessonWords[learnt]
   if (counted.length < 2 || instance === null) return ''
   const tree = treeText(group)
   const [winner] = won
@@ -173,17 +180,17 @@ const SampleTable: FunctionComponent<{ title: string; group: GroupAnswer }> = ({
       ]}
     >
       {group.samples.map((sample) => (
-        <SampleLine key={sample.episode} sample={sample} parent={group.id} />
+        <SampleLine key={sample.episode} sample={sample} group={group} />
       ))}
     </Table>
   </Section>
 )
 
-const SampleLine: FunctionComponent<{ sample: GroupSample; parent: string }> = ({ sample, parent }) => (
+const SampleLine: FunctionComponent<{ sample: GroupSample; group: GroupAnswer }> = ({ sample, group }) => (
   <tr>
     <th scope="row">
       <a href={addressOf({ view: 'episode', episode: sample.episode })}>
-        {sample.episode.slice(parent.length + 1)}
+        {sample.episode.slice(group.id.length + 1)}
       </a>
       {sample.counts ? null : <span class="quiet small"> not counted</span>}
     </th>
@@ -195,7 +202,7 @@ const SampleLine: FunctionComponent<{ sample: GroupSample; parent: string }> = (
     </td>
     <td class="figures">{sample.reward === null ? '–' : plain(sample.reward)}</td>
     <td class="figures">
-      <Signed value={sample.advantage ?? sample.groupAdvantage} />
+      <SampleAdvantage sample={sample} learnt={group.learnt} />
     </td>
     <td class="figures">{sample.turns ?? '–'}</td>
     <td class="figures">{sample.tokens === null ? '–' : count(sample.tokens)}</td>

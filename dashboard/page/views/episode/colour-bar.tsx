@@ -15,6 +15,7 @@ import {
   fullEntropy,
   fullRatio,
 } from './colouring.ts'
+import { withoutLesson } from './without-lesson.ts'
 
 interface BarProps {
   readonly trajectory: TrajectoryAnswer
@@ -55,7 +56,7 @@ const Meaning: FunctionComponent<BarProps> = ({ trajectory, colouring }) => {
         return (
           <span class="quiet small">
             {learnt === undefined
-              ? 'No update has learnt from this episode.'
+              ? withoutLesson(trajectory)
               : 'Its update’s trainer has not written them, or they are no longer kept.'}
           </span>
         )
@@ -76,8 +77,7 @@ const Meaning: FunctionComponent<BarProps> = ({ trajectory, colouring }) => {
     }
     case 'advantage':
     case 'update':
-      if (learnt === undefined)
-        return <span class="quiet small">No update has learnt from this episode.</span>
+      if (learnt === undefined) return <span class="quiet small">{withoutLesson(trajectory)}</span>
       return colouring === 'advantage' ? (
         <AdvantageScale learnt={learnt} />
       ) : (

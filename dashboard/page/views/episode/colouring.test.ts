@@ -3,6 +3,8 @@ import { expect, test } from 'vitest'
 import type { TrajectoryAction } from '../../../contract/trajectory.ts'
 import { advantageTint, colouringNamed, colourings, ratioTint, tintOf } from './colouring.ts'
 
+const batch = { file: 'b', begin: 0 }
+
 const action = { version: 3 } as TrajectoryAction
 const token = { logprob: -1, action, turn: 0, index: 0, isSampled: true }
 
@@ -11,7 +13,7 @@ test('strength is a share for any figures', () => {
   fc.assert(
     fc.property(fc.double(), fc.double(), fc.constantFrom(...colourings), (logprob, advantage, colouring) => {
       const found = [{ ratios: [advantage], entropies: [logprob] }]
-      const learnt = { update: 2, version: 2, advantage, from: 'rules' as const, found }
+      const learnt = { update: 2, version: 2, advantage, batch, found }
       const { strength } = tintOf(colouring, { ...token, logprob }, learnt)
       expect(strength >= 0 && strength <= 1).toBe(true)
     }),
@@ -30,7 +32,7 @@ test('what no update has learnt from has no advantage to show', () => {
 })
 
 test('a turn with an advantage of its own has the colour of that one', () => {
-  const learnt = { update: 2, version: 2, advantage: 0.5, turns: [2, -1], from: 'rules' as const }
+  const learnt = { update: 2, version: 2, advantage: 0.5, turns: [2, -1], batch }
   expect([0, 1].map((turn) => tintOf('advantage', { ...token, turn }, learnt))).toEqual([
     { colour: 'var(--won)', strength: 1 },
     { colour: 'var(--lost)', strength: 0.5 },

@@ -72,7 +72,7 @@ test('what the update found is that of the same token, and nothing is made up wh
     update: 1,
     version: 1,
     advantage: 1,
-    from: 'batch',
+    batch: { file: 'b', begin: 0 },
     found: [
       { ratios: [1.1, 0.9], entropies: [0.5, 0.25] },
       { ratios: [2], entropies: [1] },

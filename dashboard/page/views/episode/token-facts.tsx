@@ -10,6 +10,7 @@ import { choose } from '../../navigation.ts'
 import { Signed } from '../../parts/badge.tsx'
 import { foundOf, type PlacedToken } from './placed-tokens.ts'
 import { tokenText } from './tokens.tsx'
+import { withoutLesson } from './without-lesson.ts'
 
 interface FactsProps {
   readonly token: PlacedToken
@@ -51,20 +52,13 @@ export const TokenFacts: FunctionComponent<FactsProps> = ({ token, trajectory })
           </>
         )}
       </dl>
-      {trajectory.learnt === undefined ? null : (
-        <p class="quiet small">
-          {trajectory.learnt.from === 'batch'
-            ? 'Read from the batch file of the update.'
-            : 'The batch file is no longer kept: the rules of the update were applied to the stored rewards again.'}
-        </p>
-      )}
     </section>
   )
 }
 
 const Learnt: FunctionComponent<FactsProps> = ({ trajectory, token }) => {
   const { learnt, row } = trajectory
-  if (learnt === undefined) return <Fact name="Learnt by" value="No update has learnt from this episode." />
+  if (learnt === undefined) return <Fact name="Learnt by" value={withoutLesson(trajectory)} />
   const { update, version, weight } = learnt
   const { ratio, entropy } = foundOf(learnt, token)
   return (
@@ -96,7 +90,7 @@ const Learnt: FunctionComponent<FactsProps> = ({ trajectory, token }) => {
 
 /** Where the update read the token. */
 const BatchPlace: FunctionComponent<FactsProps> = ({ trajectory: { learnt }, token: { position } }) =>
-  learnt?.batch === undefined ? null : (
+  learnt === undefined ? null : (
     <Fact
       name="Batch"
       value={

@@ -2,19 +2,21 @@
 import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
-import type { GroupSample } from '../../../contract/group.ts'
-import { OutcomeBadge, Signed } from '../../parts/badge.tsx'
+import type { GroupAnswer, GroupSample } from '../../../contract/group.ts'
+import { OutcomeBadge } from '../../parts/badge.tsx'
 import { Scrolls } from '../../parts/scrolls.tsx'
 import { visible } from '../../parts/visible.ts'
 import { type Difference, likenesses } from './likeness.ts'
+import { SampleAdvantage } from './sample-advantage.tsx'
 
 interface MatrixProps {
   readonly samples: readonly GroupSample[]
+  readonly learnt: GroupAnswer['learnt']
   readonly partsAt: number | null
   readonly difference: Difference | null
 }
 
-export const SampleMatrix: FunctionComponent<MatrixProps> = ({ samples, partsAt, difference }) => {
+export const SampleMatrix: FunctionComponent<MatrixProps> = ({ samples, learnt, partsAt, difference }) => {
   const rows = likenesses(samples.map(({ actions }) => actions))
   return (
     <Scrolls class="section" label="Samples side by side">
@@ -23,7 +25,7 @@ export const SampleMatrix: FunctionComponent<MatrixProps> = ({ samples, partsAt,
           <tr>
             <th class="figures">Turn</th>
             {samples.map((sample) => (
-              <SampleHead key={sample.episode} sample={sample} />
+              <SampleHead key={sample.episode} sample={sample} learnt={learnt} />
             ))}
           </tr>
         </thead>
@@ -50,7 +52,10 @@ export const SampleMatrix: FunctionComponent<MatrixProps> = ({ samples, partsAt,
   )
 }
 
-const SampleHead: FunctionComponent<{ sample: GroupSample }> = ({ sample }) => (
+const SampleHead: FunctionComponent<{ sample: GroupSample; learnt: GroupAnswer['learnt'] }> = ({
+  sample,
+  learnt,
+}) => (
   <th scope="col" class={sample.success ? 'is-won' : ''}>
     <a href={addressOf({ view: 'episode', episode: sample.episode })}>Sample {sample.sample}</a>
     <div class="sample-facts">
@@ -58,8 +63,8 @@ const SampleHead: FunctionComponent<{ sample: GroupSample }> = ({ sample }) => (
     </div>
     <div class="sample-facts">
       <span title="Reward">{sample.reward === null ? '–' : plain(sample.reward)}</span>
-      <span title={sample.advantage === null ? 'Advantage within the group' : 'Advantage in the update'}>
-        A <Signed value={sample.advantage ?? sample.groupAdvantage} />
+      <span>
+        A <SampleAdvantage sample={sample} learnt={learnt} />
       </span>
     </div>
   </th>
