@@ -83,8 +83,9 @@ test('[CORRECTIONS-1] what the policy did otherwise is played and not imitated, 
   const { task } = await run.opened.task(0)
   for (const { steps } of households) {
     const environment = await task.create()
-    const adviser = task.advise?.()
-    let seen = await environment.reset(instanceOf(steps[0]?.messages.at(-1)?.content ?? '', await games()))
+    const instance = instanceOf(steps[0]?.messages.at(-1)?.content ?? '', await games())
+    const adviser = task.advise?.(instance)
+    let seen = await environment.reset(instance)
     await adviser?.see(seen)
     for (const { messages, action, mistake } of steps) {
       expect(seen.messages).toEqual(messages)

@@ -99,7 +99,7 @@ export interface Task {
    */
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
   /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
-  advise?(instance?: InstanceId): Adviser
+  advise?(instance: InstanceId): Adviser
   /**
    * The first other goal that an episode reached which lost its own, so that what it did can be imitated as what wins that one;
    * undefined where it reached none, or none that this split asks for.

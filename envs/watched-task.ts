@@ -91,12 +91,7 @@ function watchedTask(task: Task, calls: WatchedCalls, stepSeconds: number): Task
   }
 }
 
-function watchedAdviser(
-  task: Task,
-  instance: InstanceId | undefined,
-  calls: WatchedCalls,
-  stepSeconds: number,
-): Adviser {
+function watchedAdviser(task: Task, instance: InstanceId, calls: WatchedCalls, stepSeconds: number): Adviser {
   const adviser = calls.atOnce('advise', instance, () => task.advise?.(instance))
   return {
     see: (observation, action) =>

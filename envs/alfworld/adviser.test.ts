@@ -10,7 +10,7 @@ test.each([false, true])(
     const environment = await task.create()
     for (let index = 0; index < 20; index++) {
       const instance = task.instanceAt('train', index)
-      const adviser = task.advise?.()
+      const adviser = task.advise?.(instance)
       await adviser?.see(await environment.reset(instance))
       const actions: Demonstration['actions'][number][] = []
       for (let done = false; !done; ) {
@@ -31,7 +31,7 @@ test('an adviser knows the way on from commands of others, and from messages tha
   const task = await alfworld.open({ settings: { difficulty: 'easy' } })
   const environment = await task.create()
   const instance = task.instanceAt('train', 0)
-  const adviser = task.advise?.()
+  const adviser = task.advise?.(instance)
   await adviser?.see(await environment.reset(instance))
   const others = ['inventory', 'take key 7 from shelf 9', 'look'].map((command) => ({
     ...{ role: 'assistant' as const, content: '' },

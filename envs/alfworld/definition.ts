@@ -15,7 +15,7 @@ import type { Library } from '../library.ts'
 import { adviserOf } from './adviser.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
-import { type Dialect, householdDialect, officialDialect } from './dialect.ts'
+import { type Dialect, dialectOf, householdDialect } from './dialect.ts'
 import { type GameSource, openGame } from './engine/game.ts'
 import { commandOf, createSession } from './game-session.ts'
 import { isAsked } from './household/generator.ts'
@@ -47,10 +47,10 @@ async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<
         'settings of alfworld: only official games have walkthroughs; set demonstrations to "expert" or give the data folder',
       )
     const games = withOtherGoals(openHousehold(settings))
-    return { ...openTask(games, householdDialect, settings), reached: reachedIn(games, settings) }
+    return { ...openTask(games, () => householdDialect, settings), reached: reachedIn(games, settings) }
   }
   const games = withRearranged(await openDataset(dataDir), settings.rearranged)
-  return openTask(games, officialDialect, settings)
+  return openTask(games, dialectOf, settings)
 }
 
 /** What an episode of a built-in game reached. */
@@ -69,7 +69,7 @@ function reachedIn(games: Library<GameSource>, settings: HouseholdSettings): Non
 
 function openTask(
   { splits, warnings, instanceAt, open }: Library<GameSource>,
-  dialect: Dialect,
+  dialectOf: (source: GameSource) => Dialect,
   settings: HouseholdSettings,
 ): Task {
   const { showAdmissible, prompt } = settings
@@ -79,17 +79,24 @@ function openTask(
     instanceAt,
     create: async () =>
       createSession({
-        openInstance: (instance) => openGame(open(instance)),
-        systemPrompt: systemPrompt(prompt, dialect.put('THING', 'PLACE')),
+        openInstance(instance) {
+          const source = open(instance)
+          return {
+            game: openGame(source),
+            systemPrompt: systemPrompt(prompt, dialectOf(source).words.list()),
+          }
+        },
         showAdmissible,
       }),
     demonstrate: async (instance: InstanceId, take?: number) => {
       const source = open(instance)
       return settings.demonstrations === 'walkthrough'
         ? demonstrateByWalkthrough(source)
-        : demonstrateByExpert(source, dialect, settings.demonstrationTurns, settings, take)
+        : demonstrateByExpert(source, dialectOf(source), settings.demonstrationTurns, settings, take)
     },
-    ...(settings.demonstrations === 'expert' ? { advise: () => adviserOf(dialect, settings) } : {}),
+    ...(settings.demonstrations === 'expert'
+      ? { advise: (instance: InstanceId) => adviserOf(dialectOf(open(instance)), settings) }
+      : {}),
     close: async () => {},
   }
 }

@@ -11,6 +11,7 @@ import type { AssistantMessage } from '../../messages/message.ts'
 import { calling } from '../agent-tool.ts'
 import { drawnFrom } from '../draw.ts'
 import type { Demonstration } from '../environment.ts'
+import type { CommandKind, CommandWords } from './command-words.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import { type Game, type GameSource, type GameState, openGame } from './engine/game.ts'
 import { createExpert, type Expert } from './expert.ts'
@@ -38,11 +39,12 @@ export interface Detours {
 const straight: Detours = { hesitation: 0, hesitantShare: 0, slips: 0, strays: 0, thoughts: false }
 
 /** Commands that change nothing, and so lead nowhere. */
-const idle = /^(look|inventory|help|examine .*)$/
+const idle: readonly CommandKind[] = ['look', 'inventory', 'help', 'examine']
 
 /** One game that is being demonstrated. */
 interface Play {
   readonly game: Game
+  readonly words: CommandWords
   readonly expert: Expert
   readonly actions: AssistantMessage[]
   /** Positions of actions that are played, not imitated. */
@@ -76,7 +78,7 @@ export function demonstrateByExpert(
     const { command } = intent
     const thought = detours.thoughts ? intent.thought : ''
     if (strays() < detours.strays) {
-      const astray = strayOf(play.state.admissible, command, strays)
+      const astray = strayOf(play, command, strays)
       if (astray !== undefined) {
         playMistake(play, astray, thought)
         if (play.state.won) return undefined
@@ -84,10 +86,11 @@ export function demonstrateByExpert(
       }
     }
     if (slips() < detours.slips) {
-      const wrong = slipOf([...play.seen], play.here, play.thing, slips)
+      const wrong = slipOf(play, slips)
       if (wrong !== undefined && !play.state.admissible.includes(wrong)) playMistake(play, wrong, thought)
     }
-    if (hesitant && hesitates() < detours.hesitation) playCommand(play, 'inventory', thought)
+    if (hesitant && hesitates() < detours.hesitation)
+      playCommand(play, dialect.words.write('inventory'), thought)
     playCommand(play, command, thought)
     if (play.state.won) return demonstrationOf(source, play)
   }
@@ -101,7 +104,17 @@ function startPlay(source: GameSource, dialect: Dialect): Play {
   expert.see(state.observation)
   const thing = dialect.readTask(state.observation)?.thing
   const seen = new Set(namesIn(state.observation))
-  return { game, expert, actions: [], mistakes: [], seen, thing, here: undefined, state }
+  return {
+    game,
+    words: dialect.words,
+    expert,
+    actions: [],
+    mistakes: [],
+    seen,
+    thing,
+    here: undefined,
+    state,
+  }
 }
 
 function playMistake(play: Play, command: string, thought: string): void {
@@ -115,7 +128,8 @@ function playCommand(play: Play, command: string, thought: string): void {
   const { observation } = play.state
   play.expert.see(observation, command)
   for (const name of namesIn(observation)) play.seen.add(name)
-  if (!observation.startsWith('Nothing happens')) play.here = /^go to (.+)$/.exec(command)?.[1] ?? play.here
+  const { kind, place } = play.words.read(command) ?? {}
+  if (kind === 'go' && !observation.startsWith('Nothing happens')) play.here = place
 }
 
 function demonstrationOf(source: GameSource, { actions, mistakes }: Play): Demonstration {
@@ -123,8 +137,12 @@ function demonstrationOf(source: GameSource, { actions, mistakes }: Play): Demon
 }
 
 /** A command that works and is not the expert's: first its verb is drawn, so that the many places do not outweigh the rest. */
-function strayOf(admissible: readonly string[], own: string, draw: () => number): string | undefined {
-  const others = admissible.filter((command) => command !== own && !idle.test(command))
+function strayOf({ state, words }: Play, own: string, draw: () => number): string | undefined {
+  const leads = (command: string) => {
+    const kind = words.read(command)?.kind
+    return kind === undefined || !idle.includes(kind)
+  }
+  const others = state.admissible.filter((command) => command !== own && leads(command))
   const verbOf = (command: string) => command.slice(0, command.indexOf(' '))
   const verb = drawnFrom([...new Set(others.map(verbOf))], draw)
   return drawnFrom(
@@ -134,20 +152,16 @@ function strayOf(admissible: readonly string[], own: string, draw: () => number)
 }
 
 /** A plausible mistake: to take an object that is not there, or to go where the agent is already. */
-function slipOf(
-  seen: readonly string[],
-  here: string | undefined,
-  thing: string | undefined,
-  draw: () => number,
-): string | undefined {
+function slipOf({ words, here, thing, ...play }: Play, draw: () => number): string | undefined {
+  const seen = [...play.seen]
   const any = (): string => drawnFrom(seen, draw) ?? ''
   if (here === undefined || seen.length === 0) return undefined
   const slips = [
-    () => `take ${thing ?? kindOf(any())} 1 from ${here}`,
-    () => `take ${any()} from ${here}`,
-    () => `examine ${any()}`,
-    () => `go to ${any()}`,
-    () => `open ${here}`,
+    () => words.write('take', { thing: `${thing ?? kindOf(any())} 1`, place: here }),
+    () => words.write('take', { thing: any(), place: here }),
+    () => words.write('examine', { place: any() }),
+    () => words.write('go', { place: any() }),
+    () => words.write('open', { place: here }),
   ]
   return drawnFrom(slips, draw)?.()
 }

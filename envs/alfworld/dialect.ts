@@ -5,6 +5,8 @@
  * - A dialect reads observations only; it knows nothing of a game's state.
  * - What it cannot read is undefined, never thrown.
  */
+import { CommandWords, commandWordsOf } from './command-words.ts'
+import type { GameSource } from './engine/game.ts'
 import { furniture, lamp, things } from './household/words.ts'
 
 /** What is asked for: `count` things of a kind in one place, treated; or a thing held under a lit lamp. */
@@ -31,7 +33,8 @@ export interface Dialect {
   /** Names of the places, in the order of the first observation. */
   readonly readPlaces: (observation: string) => readonly string[]
   readonly readContents: (observation: string) => Contents | undefined
-  readonly put: (thing: string, place: string) => string
+  /** How commands are worded. */
+  readonly words: CommandWords
   /** Kind of place that gives the treatment. */
   readonly appliances: Readonly<Record<TreatmentVerb, string>>
   /** Kinds of places that start closed: looking into one costs a command more. */
@@ -63,6 +66,21 @@ function placeReading(thing: string, place: string, count: number, word: string 
   return { kind: 'place', thing, place, count, ...(treatment === undefined ? {} : { treatment }) }
 }
 
+const commonWords = {
+  go: 'go to {r}',
+  open: 'open {r}',
+  close: 'close {r}',
+  examine: 'examine {r}',
+  take: 'take {o} from {r}',
+  clean: 'clean {o} with {r}',
+  heat: 'heat {o} with {r}',
+  cool: 'cool {o} with {r}',
+  use: 'use {o}',
+  look: 'look',
+  inventory: 'inventory',
+  help: 'help',
+}
+
 /** The built-in games. */
 export const householdDialect: Dialect = {
   readTask(observation) {
@@ -81,7 +99,7 @@ export const householdDialect: Dialect = {
     const listed = /^(?:On|In) [a-z]+ \d+: ([^.]*)\.$/.exec(observation)?.[1]
     return listed === undefined ? undefined : { closed: false, things: namesIn(listed) }
   },
-  put: (thing, place) => `put ${thing} at ${place}`,
+  words: new CommandWords({ ...commonWords, put: 'put {o} at {r}' }),
   appliances: { clean: 'sink', heat: 'stove', cool: 'fridge' },
   closable: (kind) => isKeyOf(furniture, kind) && furniture[kind].closable,
   likely: (kind) => (isKeyOf(things, kind) ? things[kind].places : kind === lamp.name ? lamp.places : []),
@@ -153,7 +171,7 @@ const officialPlaces: Readonly<Record<string, string>> = {
 }
 const officialClosable: readonly string[] = ['cabinet', 'drawer', 'fridge', 'microwave', 'safe']
 
-/** ALFWorld's own games. */
+/** ALFWorld's own games, as release 0.4.2 has them. */
 export const officialDialect: Dialect = {
   readTask(observation) {
     const text = /Your task is to: (.*)/.exec(observation)?.[1] ?? ''
@@ -178,8 +196,13 @@ export const officialDialect: Dialect = {
     const listed = /, you see (.*)\.$/.exec(observation)?.[1]
     return listed === undefined ? undefined : { closed: false, things: namesIn(listed) }
   },
-  put: (thing, place) => `move ${thing} to ${place}`,
+  words: new CommandWords({ ...commonWords, put: 'move {o} to {r}' }),
   appliances: { clean: 'sinkbasin', heat: 'microwave', cool: 'fridge' },
   closable: (kind) => officialClosable.includes(kind),
   likely: (kind) => officialPlaces[kind]?.split(' ') ?? [],
+}
+
+/** The dialect of an official game, whose file brings the words of its release. */
+export function dialectOf(source: GameSource): Dialect {
+  return { ...officialDialect, words: commandWordsOf(source) }
 }

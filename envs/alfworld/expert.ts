@@ -8,6 +8,7 @@
  * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
  * - Places may share a spot: where going to one does nothing, it is within reach already.
  */
+import type { CommandKind, CommandNames } from './command-words.ts'
 import { type Contents, type Dialect, kindOf, type TaskReading } from './dialect.ts'
 
 /** An expert that watches one game. */
@@ -94,43 +95,30 @@ class Mind {
   /** A command of others that is refused tells nothing; one of its own leaves these ways on. */
   #refused(command: string): void {
     if (command !== this.#decided) return
-    const { going, taking, putting } = this.#read(command)
-    if (going !== undefined) this.#at = going
-    else if (taking !== undefined) this.#unusable.add(taking.thing)
-    else if (putting !== undefined && !this.#wants(putting.thing)) this.#refusing.add(putting.place)
+    const { kind, thing, place } = this.#dialect.words.read(command) ?? {}
+    if (kind === 'go') this.#at = place
+    else if (kind === 'take' && thing !== undefined) this.#unusable.add(thing)
+    else if (kind === 'put' && thing !== undefined && place !== undefined && !this.#wants(thing))
+      this.#refusing.add(place)
     else this.#stuck = true
   }
 
   #done(command: string, contents: Contents | undefined): void {
-    const { going, looking, closing, taking, putting, treating, using } = this.#read(command)
-    if (going !== undefined) this.#at = going
-    const seen = going ?? looking
-    if (seen !== undefined) this.#look(seen, contents)
-    if (closing !== undefined) this.#closed.add(closing)
-    if (taking !== undefined) this.#hold(taking.thing, taking.place)
-    if (putting !== undefined) this.#release(putting.thing, putting.place)
-    if (treating !== undefined && this.#task.kind === 'place')
-      this.#treated ||= treating === this.#task.treatment
-    if (using && this.#held !== undefined) this.#lit = true
+    const { kind, thing, place } = this.#dialect.words.read(command) ?? {}
+    if (kind === 'use' && this.#held !== undefined) this.#lit = true
+    if (kind === 'clean' || kind === 'heat' || kind === 'cool')
+      this.#treated ||= this.#task.kind === 'place' && kind === this.#task.treatment
+    if (place === undefined) return
+    if (kind === 'take' && thing !== undefined) this.#hold(thing, place)
+    if (!this.#places.includes(place)) return
+    if (kind === 'go') this.#at = place
+    if (kind === 'go' || kind === 'open' || kind === 'examine') this.#look(place, contents)
+    if (kind === 'close') this.#closed.add(place)
+    if (kind === 'put' && thing !== undefined && thing === this.#held) this.#release(thing, place)
   }
 
-  /** What a command does when it works. */
-  #read(command: string) {
-    const [, verb, name] = /^(go to|open|examine|close) (.+)$/.exec(command) ?? []
-    const place = name !== undefined && this.#places.includes(name) ? name : undefined
-    const [, taken, from] = /^take (.+) from (.+)$/.exec(command) ?? []
-    const held = this.#held
-    const target =
-      held === undefined ? undefined : this.#places.find((to) => command === this.#dialect.put(held, to))
-    return {
-      going: verb === 'go to' ? place : undefined,
-      looking: verb === 'open' || verb === 'examine' ? place : undefined,
-      closing: verb === 'close' ? place : undefined,
-      taking: taken === undefined || from === undefined ? undefined : { thing: taken, place: from },
-      putting: held === undefined || target === undefined ? undefined : { thing: held, place: target },
-      treating: /^(clean|heat|cool) /.exec(command)?.[1],
-      using: command.startsWith('use '),
-    }
+  #write(kind: CommandKind, names: CommandNames): string {
+    return this.#dialect.words.write(kind, names)
   }
 
   /** Whether a thing is of the kind that is asked for. */
@@ -154,7 +142,7 @@ class Mind {
       const thing = things.find((name) => this.#wants(name) && !this.#unusable.has(name))
       if (thing === undefined) continue
       this.#stand = `${thing} at ${place}`
-      return this.#goTo(place) ?? this.#open(place) ?? `take ${thing} from ${place}`
+      return this.#goTo(place) ?? this.#open(place) ?? this.#write('take', { thing, place })
     }
     this.#stand = `no ${task.thing}`
     return this.#explore(task.thing)
@@ -166,7 +154,7 @@ class Mind {
     const place = places.find((name) => !this.#refusing.has(name))
     if (place === undefined) return undefined
     this.#stand = `wrong ${held}`
-    return this.#goTo(place) ?? this.#open(place) ?? this.#dialect.put(held, place)
+    return this.#goTo(place) ?? this.#open(place) ?? this.#write('put', { thing: held, place })
   }
 
   #light(held: string, lampKind: string): string | undefined {
@@ -175,7 +163,7 @@ class Mind {
       if (lamp === undefined) continue
       this.#stand = `have ${held}, ${lamp} at ${place}`
       // Lit and held at the lamp's place, and still not won: this expert knows no more.
-      return this.#goTo(place) ?? (this.#lit ? undefined : `use ${lamp}`)
+      return this.#goTo(place) ?? (this.#lit ? undefined : this.#write('use', { thing: lamp, place }))
     }
     this.#stand = `have ${held}, no ${lampKind}`
     return this.#explore(lampKind)
@@ -185,7 +173,7 @@ class Mind {
     const appliance = this.#dialect.appliances[verb]
     this.#stand = `have ${held}`
     const place = this.#places.find((name) => kindOf(name) === appliance)
-    return place === undefined ? undefined : (this.#goTo(place) ?? `${verb} ${held} with ${place}`)
+    return place === undefined ? undefined : (this.#goTo(place) ?? this.#write(verb, { thing: held, place }))
   }
 
   #deliver(held: string, task: TaskReading & { kind: 'place' }): string | undefined {
@@ -194,7 +182,9 @@ class Mind {
     const seen = this.#contents.has(place)
     this.#stand = `ready ${held}`
     return (
-      this.#goTo(place) ?? this.#open(place) ?? (seen ? this.#dialect.put(held, place) : `examine ${place}`)
+      this.#goTo(place) ??
+      this.#open(place) ??
+      (seen ? this.#write('put', { thing: held, place }) : this.#write('examine', { place }))
     )
   }
 
@@ -225,7 +215,7 @@ class Mind {
       if (best === undefined || here > best.value) best = { place, value: here }
     }
     if (best === undefined) return undefined
-    return this.#goTo(best.place) ?? this.#open(best.place) ?? `examine ${best.place}`
+    return this.#goTo(best.place) ?? this.#open(best.place) ?? this.#write('examine', { place: best.place })
   }
 
   #look(place: string, contents: Contents | undefined): void {
@@ -253,10 +243,10 @@ class Mind {
   }
 
   #goTo(place: string): string | undefined {
-    return this.#at === place ? undefined : `go to ${place}`
+    return this.#at === place ? undefined : this.#write('go', { place })
   }
 
   #open(place: string): string | undefined {
-    return this.#closed.has(place) ? `open ${place}` : undefined
+    return this.#closed.has(place) ? this.#write('open', { place }) : undefined
   }
 }

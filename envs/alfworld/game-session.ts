@@ -14,9 +14,14 @@ import type { Game, GameState } from './engine/game.ts'
 
 /** What a session is made of. */
 export interface SessionOptions {
-  readonly openInstance: (instance: InstanceId) => Game
-  readonly systemPrompt: string
+  readonly openInstance: (instance: InstanceId) => OpenedGame
   readonly showAdmissible: boolean
+}
+
+/** A game, and what the agent is told before it. */
+interface OpenedGame {
+  readonly game: Game
+  readonly systemPrompt: string
 }
 
 /** A game being played. */
@@ -41,7 +46,7 @@ export function commandOf({ name, arguments: given }: ToolCall): string | undefi
 }
 
 /** A session that plays one game after another. */
-export function createSession({ openInstance, systemPrompt, showAdmissible }: SessionOptions): Environment {
+export function createSession({ openInstance, showAdmissible }: SessionOptions): Environment {
   const shown = ({ observation, admissible }: GameState) =>
     showAdmissible ? `${observation}${beforeAdmissible}${admissible.join(', ')}.` : observation
   const takeAction: AgentTool<Play> = textTool({
@@ -63,7 +68,7 @@ export function createSession({ openInstance, systemPrompt, showAdmissible }: Se
     over: 'The task is done.',
     idle: 'no game is being played here',
     open(instance) {
-      const game = openInstance(instance)
+      const { game, systemPrompt } = openInstance(instance)
       const state = game.start()
       return { play: { game, state }, system: systemPrompt, prompt: shown(state) }
     },

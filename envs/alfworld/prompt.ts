@@ -11,10 +11,10 @@ const full = `You are in a household and do one task there, step by step, throug
 In every turn call the tool take_action once, with one command as its "action".
 At first you see the places of the home and the task. Things are at those places, some of them inside closed furniture; go from place to place, open what is closed, and look for what you need.
 You carry one thing at a time. Use names with their numbers, as you have read them.
-Commands: go to PLACE, open PLACE, close PLACE, examine NAME, take THING from PLACE, {put}, clean THING with PLACE, heat THING with PLACE, cool THING with PLACE, use LAMP, look, inventory, help.
+Commands: {commands}.
 A command that cannot be done is answered "Nothing happens."; then do something else.`
 
-/** The system message. @param put how the game words putting a thing down */
-export function systemPrompt(form: 'short' | 'full', put: string): string {
-  return form === 'short' ? short : full.replace('{put}', put)
+/** The system message. @param commands that the game knows, as it words them */
+export function systemPrompt(form: 'short' | 'full', commands: readonly string[]): string {
+  return form === 'short' ? short : full.replace('{commands}', () => commands.join(', '))
 }

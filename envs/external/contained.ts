@@ -37,7 +37,9 @@ function containedTask(task: Task, owner: CodeOwner): Task {
   const owned = ownedBy(owner, task)
   const own: Partial<Task> = {
     create: () => ContainedSession.of(task, owner.name),
-    ...(task.advise === undefined ? {} : { advise: () => ownedBy(owner, owned.advise?.() ?? {}) as Adviser }),
+    ...(task.advise === undefined
+      ? {}
+      : { advise: (instance) => ownedBy(owner, owned.advise?.(instance) ?? {}) as Adviser }),
   }
   return new Proxy(owned, { get: (target, key) => Reflect.get(key in own ? own : target, key) })
 }

@@ -79,6 +79,11 @@ function compiled<Result>(
   return result
 }
 
+/** How a game's grammar has its actions called, by their names in lower case. @throws EnvironmentFault bad_data */
+export function wordingsOf({ grammar }: GameSource): ReadonlyMap<string, Wording> {
+  return compiled(grammars, grammar, parseGrammar).wordings
+}
+
 /** A kind of action with its words. */
 interface Action {
   readonly schema: Schema

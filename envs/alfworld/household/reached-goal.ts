@@ -9,7 +9,7 @@
  */
 import type { InstanceId } from '../../environment.ts'
 import type { Library } from '../../library.ts'
-import { isKeyOf, kindOf } from '../dialect.ts'
+import { householdDialect, isKeyOf, kindOf } from '../dialect.ts'
 import { type Game, type GameSource, openGame } from '../engine/game.ts'
 import { type Errand, errands } from '../settings.ts'
 import { type Goal, taskLine, withGoal } from './problem.ts'
@@ -79,18 +79,15 @@ class Player {
 
   /** Goals that a command may have reached that did something, the one that asks for most first. */
   goalsAfter(command: string): readonly Goal[] {
-    const [, verb = '', first = '', second = ''] =
-      /^(go to|take|put|clean|heat|cool|use) ([a-z]+ \d+)(?: (?:from|at|with) ([a-z]+ \d+))?$/.exec(
-        command.trim(),
-      ) ?? []
-    if (verb === 'go to') this.#at = first
-    if (verb === 'take') this.#carried = first
-    if (verb === 'use') return this.#carried === undefined ? [] : goalsOf(['light'], this.#carried, this.#at)
-    if (isErrand(verb)) this.#treatments.set(first, verb)
-    if (verb !== 'put') return []
+    const { kind = '', thing = '', place = '' } = householdDialect.words.read(command.trim()) ?? {}
+    if (kind === 'go') this.#at = place
+    if (kind === 'take') this.#carried = thing
+    if (kind === 'use') return this.#carried === undefined ? [] : goalsOf(['light'], this.#carried, this.#at)
+    if (isErrand(kind)) this.#treatments.set(thing, kind)
+    if (kind !== 'put') return []
     this.#carried = undefined
-    const treatment = this.#treatments.get(first)
-    return goalsOf([...(treatment === undefined ? [] : [treatment]), 'two', 'place'], first, second)
+    const treatment = this.#treatments.get(thing)
+    return goalsOf([...(treatment === undefined ? [] : [treatment]), 'two', 'place'], thing, place)
   }
 }
 
