@@ -6,8 +6,10 @@
  * Invariants
  * - Where there is no place, deployments that no workers and no running workflows use any more make room.
  * - What others use is left alone; without a place a home works without a deployment, and says so.
+ * - [REGISTRATION-1] A server that limits requests is asked again: that says nothing of how many places it has.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
@@ -21,6 +23,9 @@ const pollersGoneMs = 6 * 60_000
 /** Room for the homes that come next; more would keep this one waiting. */
 const removedAtOnce = 10
 const callTimeoutMs = 15_000
+/** What limits requests for longer does not pass by waiting. */
+const limitedMs = 60_000
+const limitedEveryMs = 2_000
 /** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
 const workflowQueue = 1
 
@@ -29,25 +34,49 @@ interface Registration {
   readonly namespace: string
   readonly home: HomeName
   readonly log: (line: string) => void
+  /** Waits for so many milliseconds; tests need not. */
+  readonly wait?: (ms: number) => Promise<unknown>
 }
 
 /** @returns whether the home has a deployment on the server */
 export async function registerDeployment(registration: Registration): Promise<boolean> {
   const { home, namespace, log } = registration
   // A server of the home's own keeps this one alone.
-  if (home === ownServer || (await create(registration))) return true
-  const removed = await removeDeserted(registration)
-  if (removed > 0)
-    log(`${removed} deployments that are not used any more made room in namespace ${namespace}`)
-  if (await create(registration)) return true
+  if (home === ownServer) return true
+  const first = await createUnlessLimited(registration)
+  if (first === 'created') return true
+  if (first === 'full') {
+    const removed = await removeDeserted(registration)
+    if (removed > 0)
+      log(`${removed} deployments that are not used any more made room in namespace ${namespace}`)
+    if ((await createUnlessLimited(registration)) === 'created') return true
+  }
+  const why =
+    first === 'full'
+      ? 'has no room for another deployment'
+      : `has limited requests for ${limitedMs / 1000} s and took no deployment`
+  const more = first === 'full' ? ' `temporal worker deployment list` shows what an operator may delete.' : ''
   log(
-    `namespace ${namespace} has no room for another deployment: workers of different releases are not distinguished here, so end all of them before an upgrade. \`temporal worker deployment list\` shows what an operator may delete.`,
+    `namespace ${namespace} ${why}: workers of different releases are not distinguished here, so end all of them before an upgrade.${more}`,
   )
   return false
 }
 
-/** @returns false where there is no room */
-async function create({ connection, namespace, home }: Registration): Promise<boolean> {
+type Creation = 'created' | 'full' | 'limited'
+
+/** Asks again while the server limits requests, for a minute at most. */
+async function createUnlessLimited(registration: Registration): Promise<Creation> {
+  const { namespace, log, wait = sleep } = registration
+  for (let waitedMs = 0; ; waitedMs += limitedEveryMs) {
+    const creation = await create(registration)
+    if (creation !== 'limited' || waitedMs >= limitedMs) return creation
+    if (waitedMs === 0)
+      log(`namespace ${namespace} limits requests; its place for this home is asked for again`)
+    await wait(limitedEveryMs)
+  }
+}
+
+async function create({ connection, namespace, home }: Registration): Promise<Creation> {
   try {
     await connection.withDeadline(Date.now() + callTimeoutMs, () =>
       connection.workflowService.createWorkerDeployment({
@@ -56,10 +85,11 @@ async function create({ connection, namespace, home }: Registration): Promise<bo
         requestId: randomUUID(),
       }),
     )
-    return true
+    return 'created'
   } catch (error) {
-    if (isExisting(error)) return true
-    if (isExhausted(error)) return false
+    if (isExisting(error)) return 'created'
+    // The server answers both with one status.
+    if (isExhausted(error)) return /maximum .*deployments/i.test(reasonOf(error)) ? 'full' : 'limited'
     throw error
   }
 }
