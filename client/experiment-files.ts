@@ -6,8 +6,9 @@
  *   has the learning curves of a suite. Each is written beside its place and renamed.
  * - They name no folder of the machine.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../machine/folder.ts'
 import { asCsv } from '../storage/metrics-table.ts'
 import type { ExperimentReport } from './experiment-report.ts'
 import { learningCurve } from './learning-curve.ts'
@@ -23,7 +24,7 @@ export function writeReport(report: ExperimentReport, folder: string): readonly 
       ([suite, own]) => [`${name}-${suite}.svg`, learningCurve(own, `${name}: success on ${suite}`)] as const,
     ),
   ]
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   return files.map(([file, text]) => {
     const path = join(folder, file)
     writeFileSync(`${path}.part`, text)

@@ -1,5 +1,13 @@
 /** What the dry run and the start look at before anything begins: the policy, the engine, the trainer, the first reset. */
-import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,6 +23,7 @@ import { tinyConfig } from '../test/tiny-run.ts'
 import { checkServers } from './engine-check.ts'
 import { checkLearning } from './learning-check.ts'
 import { checkRun, checkTasks } from './task-check.ts'
+import { checkTrackers } from './tracker-check.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'perdure-start-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -206,5 +215,23 @@ describe('the first reset of an environment', () => {
       open: async (options) => ({ ...(await unprepared.open(options)), prepare: async () => undefined }),
     }
     await checkTasks(config, { home, own: [prepared], setUp: false })
+  })
+})
+
+describe("a tracker's folder", () => {
+  const checked = (tensorboard: string) => () =>
+    checkTrackers(configSchema.parse({ trackers: { tensorboard } }))
+
+  it('that cannot be made is refused by its key, and nothing is left where it can', () => {
+    const file = join(home, 'a-file')
+    writeFileSync(file, '')
+    expect(checked(join(file, 'below'))).toThrow(/`trackers\.tensorboard` is .*a-file\/below.*ENOTDIR/)
+    const folder = join(home, 'none', 'yet')
+    expect(checked(folder)).not.toThrow()
+    expect(existsSync(join(home, 'none'))).toBe(false)
+  })
+
+  it.runIf(process.platform === 'linux')('below /proc is refused at once', () => {
+    expect(checked('/proc/perdure/below')).toThrow('expected a folder that can be written')
   })
 })

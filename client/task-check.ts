@@ -25,6 +25,7 @@ import { homeAt } from '../storage/home.ts'
 import { badValue } from './bad-value.ts'
 import { checkEngine, checkServers } from './engine-check.ts'
 import { checkLearning } from './learning-check.ts'
+import { checkTrackers } from './tracker-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
 
@@ -105,11 +106,12 @@ export async function checkRun(config: RunConfig, surroundings: TaskSurroundings
   return { ...checked, config: withExperts(checked.config, checked.experts, notices), notices }
 }
 
-/** Whether what samples, what trains and what judges can be used. @throws ConfigFault */
+/** Whether what samples, what trains, what judges and what tracks can be used. @throws ConfigFault */
 export async function checkMeans(config: RunConfig): Promise<void> {
   await checkEngine(config)
   await checkServers(config)
   await checkLearning(config)
+  checkTrackers(config)
 }
 
 /** Whether the run can start from the folder that it names. */

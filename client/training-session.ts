@@ -12,6 +12,7 @@ import { inHome } from '../config/home-paths.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { RunId } from '../identity/identity.ts'
+import { requireAddressSpace } from '../machine/address-space.ts'
 import { createHome, type Home } from '../storage/home.ts'
 import { requireDisk } from '../storage/room.ts'
 import type { MetricsPlace } from '../telemetry/telemetry.ts'
@@ -90,7 +91,10 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const { signal, log, by = whoami() } = options
   const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
   const hasWorkers = wanted.length > 0
-  if (hasWorkers) requireDisk(resolve(options.home))
+  if (hasWorkers) {
+    requireAddressSpace()
+    requireDisk(resolve(options.home))
+  }
   const home = createHome(options.home)
   // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
   // first, and what fails to close keeps nothing else open.

@@ -7,9 +7,10 @@
  * - [RUN-REPORT-3] Folders of this machine are no part of it: the home's is written `home:`, the user's `~:`.
  * - The folder appears whole: it is written beside its place and renamed. What is there already is not replaced.
  */
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { makeFolder } from '../machine/folder.ts'
 import { StorageFault, storageFaultOf } from '../storage/fault.ts'
 import { asCsv, metricsKinds, metricsTable } from '../storage/metrics-table.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
@@ -65,7 +66,7 @@ export async function writeReport(wish: ReportWish): Promise<ReportFacts> {
   const routes = Object.keys(report.answers)
   const beside = `${out}.${process.pid}.part`
   try {
-    mkdirSync(dirname(out), { recursive: true })
+    makeFolder(dirname(out))
     cpSync(wish.page, beside, { recursive: true })
     const file = join(beside, 'index.html')
     writeFileSync(file, withReport(readFileSync(file, 'utf8'), report))

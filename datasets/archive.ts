@@ -7,11 +7,12 @@
  * - A file whose checksum is not the archive's is refused.
  */
 import { createWriteStream } from 'node:fs'
-import { mkdir, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import yauzl from 'yauzl'
+import { makeFolder } from '../machine/folder.ts'
 import { DataFault, writingFault } from './fault.ts'
 
 /** Files of an archive; the largest of the catalogue has a tenth of them. */
@@ -60,7 +61,7 @@ export async function unpack(
       if (unpacked > bavail * bsize)
         throw new DataFault('not_writable', `${folder}: there is no room on the disk for ${archive}`)
       const file = path.join(folder, place)
-      await mkdir(path.dirname(file), { recursive: true })
+      makeFolder(path.dirname(file))
       let checksum = 0
       async function* checked(chunks: AsyncIterable<Buffer>) {
         for await (const chunk of chunks) {

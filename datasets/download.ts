@@ -10,9 +10,10 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { makeFolder } from '../machine/folder.ts'
 import { DataFault, writingFault } from './fault.ts'
 
 /** What is to be downloaded. */
@@ -172,7 +173,7 @@ async function openPart(
   response: Response,
   address: string,
 ): Promise<FileHandle> {
-  await mkdir(path.dirname(part), { recursive: true })
+  makeFolder(path.dirname(part))
   const etag = response.headers.get('etag')
   // A weak one does not tell bytes apart.
   const stamp = etag !== null && !etag.startsWith('W/') ? etag : response.headers.get('last-modified')

@@ -12,6 +12,7 @@ import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'no
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codeOf } from '../faults/system-error.ts'
+import { makeFolder } from '../machine/folder.ts'
 import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/process.ts'
 import { unpack } from './archive.ts'
 import { type ArchiveSource, type Dataset, type Source, usualLargest } from './catalogue.ts'
@@ -63,7 +64,7 @@ export interface Pulled {
 /** Pulls a task's data. @throws DataFault */
 export async function pull(dataset: Dataset, folder: string, options: PullOptions = {}): Promise<Pulled> {
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     const release = await lock(folder)
     try {
       return await pullInto(dataset, folder, options)
@@ -187,7 +188,7 @@ async function copyFrom({ addresses, file, sha256, largest }: Download, from: st
     const found = await stat(source).catch(() => undefined)
     if (found?.isFile() !== true) continue
     if (found.size > largest) throw tooLarge(source, largest)
-    await mkdir(path.dirname(file), { recursive: true })
+    makeFolder(path.dirname(file))
     await copyFile(source, `${file}.part`)
     const copied = await sha256Of(`${file}.part`)
     if (sha256 !== undefined && copied !== sha256) {
@@ -228,7 +229,7 @@ async function unpackInPlace(
     const sizes: Record<string, number> = {}
     for (const place of places) {
       const file = path.join(folder, place)
-      await mkdir(path.dirname(file), { recursive: true })
+      makeFolder(path.dirname(file))
       await rename(path.join(beside, place), file)
       sizes[place] = (await stat(file)).size
     }

@@ -4,9 +4,10 @@
  * Invariants
  * - A folder's name is its lease; what no live lease owns is removed by the next pass.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../faults/system-error.ts'
+import { makeFolder } from './folder.ts'
 import { endExpired, isUnowned, type LeaseHolder, type LeaseStore } from './lease.ts'
 
 export interface LeasedFolder {
@@ -23,7 +24,7 @@ export async function leaseFolder(parent: string, scope: string, holder: LeaseHo
   const id = await holder.hold('folder', () => undefined)
   const path = join(parent, `${scope}.${id}`)
   try {
-    await mkdir(path, { recursive: true })
+    makeFolder(path)
   } catch (error) {
     await holder.drop(id)
     throw error

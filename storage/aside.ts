@@ -4,15 +4,16 @@
  * Invariants
  * - A file or folder is moved whole, within its disk, under a name that no other has.
  */
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../machine/folder.ts'
 import { storageFaultOf } from './fault.ts'
 import type { Home } from './home.ts'
 
 /** @param name what it was, as a file name @returns where it is now @throws StorageFault */
 export function moveAside({ asideDir }: Home, path: string, name: string): string {
   try {
-    mkdirSync(asideDir, { recursive: true })
+    makeFolder(asideDir)
     let target = join(asideDir, name)
     for (let n = 2; existsSync(target); n++) target = join(asideDir, `${name}-${n}`)
     renameSync(path, target)

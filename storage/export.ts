@@ -7,10 +7,11 @@
  * - An episode that fails its checksum is left out and named, the others are exported.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
+import { makeFolder } from '../machine/folder.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import type { Store } from './store.ts'
 import type { Trajectory } from './trajectory.ts'
@@ -74,7 +75,7 @@ export async function exportRun(
   const beside = `${out}.${randomUUID()}.part`
   let sink: RowSink | undefined
   try {
-    mkdirSync(dirname(out), { recursive: true })
+    makeFolder(dirname(out))
     sink = openSink[format](beside)
     for (let after: EpisodeId | '' = ''; ; ) {
       const page = await store.episodes.page(run, after, pageSize)

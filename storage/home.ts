@@ -18,9 +18,10 @@
  * - Every path in a home is built here and nowhere else.
  * - Nothing is kept outside of it: deleting the directory deletes everything.
  */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunId } from '../identity/identity.ts'
+import { makeFolder } from '../machine/folder.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 
 /** The paths of one run. */
@@ -125,7 +126,7 @@ export function createRunDirectory(home: Home, run: RunId): RunDirectory {
 
 function createDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true })
+    makeFolder(dir)
     if (!statSync(dir).isDirectory()) throw new StorageFault('not_a_directory', `${dir} is no directory`)
     accessSync(dir, constants.W_OK | constants.X_OK)
   } catch (error) {

@@ -20,3 +20,10 @@ it('a home on a local disk, or on a shared folder that may be local, is not refu
     expect(() => refuseNetworkDisk('/data/home', { name: 'x', kind })).not.toThrow()
   expect(() => requireDisk(tmpdir())).not.toThrow()
 })
+
+it.runIf(process.platform === 'linux')(
+  'a home on a file system that keeps no files is refused by its name',
+  () => {
+    expect(() => requireDisk('/proc/perdure/home')).toThrow('keeps no files (proc)')
+  },
+)

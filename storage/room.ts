@@ -37,7 +37,12 @@ export const networkAdvice =
   'choose a directory on a local disk with --home, and copy an existing home there while no process uses it'
 
 function requireRoom(dir: string): void {
-  const { bavail, bsize, files, ffree } = spaceAt(dir)
+  const { bavail, blocks, bsize, files, ffree } = spaceAt(dir)
+  if (blocks === 0)
+    throw new StorageFault(
+      'no_permission',
+      `${dir} is on a file system that keeps no files (${fileSystemOf(dir).name}): choose another directory with --home`,
+    )
   const free = (bavail * bsize) / megabyte
   const advice = 'make room, e.g. with `perdure clean`, or choose a directory on another disk with --home'
   if (free < neededMegabytes)

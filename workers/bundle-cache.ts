@@ -8,18 +8,10 @@
  * - The cache does not grow: of many bundles the oldest go.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { makeFolder } from '../machine/folder.ts'
 
 /** What a bundle was made from, as the bundler tells it. */
 export interface BundleSources {
@@ -68,7 +60,7 @@ export function bundleCache(folder: string) {
   function write(file: string, entry: Entry): void {
     const beside = `${file}.${randomUUID()}.partial`
     try {
-      mkdirSync(folder, { recursive: true })
+      makeFolder(folder)
       writeFileSync(beside, JSON.stringify(entry))
       renameSync(beside, file)
       prune()

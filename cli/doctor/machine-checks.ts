@@ -10,6 +10,7 @@ import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
+import { addressSpace, spaceAdvice } from '../../machine/address-space.ts'
 import { isCacheOff, warmStartsFolder } from '../../machine/cache-folder.ts'
 import { type FileSystem, fileSystemOf } from '../../machine/file-system.ts'
 import { proxyVariables } from '../../machine/proxy.ts'
@@ -57,6 +58,8 @@ function checkPlatform(): Check {
       detail,
       'Use Linux or macOS on x64 or arm64; on Windows the Windows Subsystem for Linux.',
     )
+  const space = spaceAdvice(addressSpace())
+  if (space !== undefined) return check.wrong('machine', detail, sentence(space))
   if (memory < leastMemoryGigabytes)
     return check.warning('machine', detail, 'Use smaller policies and fewer episodes.')
   return check.fine('machine', detail)

@@ -5,10 +5,11 @@
  * - Looking changes no row; the log that a killed process left is taken in, as by every command.
  * - Before a damaged store is repaired, a copy of it is put aside.
  */
-import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../faults/reason.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { endExpired, type LeaseKind } from '../../machine/lease.ts'
 import { type StorageFault, storageFaultOf } from '../../storage/fault.ts'
 import type { Home } from '../../storage/home.ts'
@@ -52,7 +53,7 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
     'What can be built anew from its rows is; else put a copy back, or move it away and start again.'
   if (!mayRepair(examination)) return unrepaired(check.wrong(name, detail, advice), examination)
   try {
-    mkdirSync(home.asideDir, { recursive: true })
+    makeFolder(home.asideDir)
     const copy = join(home.asideDir, `store-${Date.now()}.db`)
     copyFileSync(storeFile, copy)
     rebuildIndices(storeFile)

@@ -10,11 +10,12 @@
  * - The cache holds the indexes of `mostFiles` homes, those that were used last.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { cacheFolder } from '../../machine/cache-folder.ts'
+import { makeFolder } from '../../machine/folder.ts'
 
 /** Raised when the tables change: files of others are made anew. */
 const layout = 1
@@ -67,7 +68,7 @@ export function openIndexFile(of: {
   const { scope, store, folder = join(cacheFolder(), 'dashboard') } = of
   const name = `${createHash('sha256').update(realpathSync(store)).digest('hex').slice(0, 24)}.db`
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     const file = join(folder, name)
     const database = openFitting(file, scope) ?? openFitting(withoutFile(file), scope)
     if (database !== undefined) {

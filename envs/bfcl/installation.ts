@@ -8,12 +8,13 @@
  * - What is missing (Python, pip, the network) is said with what to do.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
 import { codeOf } from '../../faults/system-error.ts'
 import { cacheFolder } from '../../machine/cache-folder.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { EnvironmentFault } from '../environment.ts'
 
 const run = promisify(execFile)
@@ -73,7 +74,7 @@ async function findPython(named: string | undefined): Promise<string> {
 }
 
 async function setUp(python: string, base: string, site: string): Promise<void> {
-  await mkdir(base, { recursive: true })
+  makeFolder(base)
   await removeAbandoned(base)
   const beside = await mkdtemp(`${site}.`)
   try {

@@ -11,9 +11,10 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { makeFolder } from '../../machine/folder.ts'
 import { createProcessLeases, holdLeases, type LeaseStore } from '../../machine/lease.ts'
 import { leaseFolder, reapFolders } from '../../machine/leased-folder.ts'
 import { processScope } from '../../machine/process.ts'
@@ -69,7 +70,7 @@ async function makeTar(
   if (process.getuid?.() !== 0)
     throw new EnvironmentFault('backend', `only root can make a Debian image with debootstrap: ${elsewhere}`)
   const trees = join(folder, 'trees')
-  await mkdir(trees, { recursive: true })
+  makeFolder(trees)
   await reapFolders(trees, leases)
   const holder = holdLeases(leases, (fault) =>
     log(`the lease of ${trees} could not be renewed: ${String(fault)}`),

@@ -8,9 +8,10 @@
  * - A folder that cannot be read or written costs the making and nothing else.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '../../faults/reason.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { verifyCheckpoint } from './checkpoint.ts'
 import { CheckpointFault } from './checkpoint-fault.ts'
 import { copyCheckpoint } from './copying.ts'
@@ -62,7 +63,7 @@ export function checkpointCache(
     async keep(key, dir) {
       try {
         if ((await bytesIn(dir)) > mostBytes) return
-        await mkdir(folder, { recursive: true })
+        makeFolder(folder)
         await copyCheckpoint(dir, join(folder, key))
         await prune(folder, mostBytes)
       } catch (error) {

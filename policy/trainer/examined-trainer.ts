@@ -11,10 +11,11 @@
  * - [FOREIGN-4] Calls are asked one after the other. A call that is given up or fails leaves neither a file nor a process
  *   that works on.
  */
-import { mkdir, rm, symlink } from 'node:fs/promises'
+import { rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { codeOf } from '../../faults/system-error.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { adoptCheckpoint } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault, writingFault } from '../checkpoints/checkpoint-fault.ts'
 import { nameBeside } from '../checkpoints/durable-file.ts'
@@ -161,7 +162,7 @@ class ExaminedTrainer implements Trainer {
     const target = resolve(request.toCheckpointDir)
     const beside = nameBeside(target)
     try {
-      await mkdir(beside, { recursive: true })
+      makeFolder(beside)
       await linkBase(resolve(request.fromCheckpointDir), beside)
       const written = join(beside, basename(target))
       const { seconds } = await ask({ ...withWholePaths(request), toCheckpointDir: written })

@@ -7,10 +7,11 @@
  * - A tracker that is not asked for is not loaded.
  * - [TRACKING-2] A server is sent one state of a run at a time, the latest one last; what came meanwhile is not queued up.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'
 import { isServerAddress } from '../../identity/tracker-place.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { storageFaultOf } from '../fault.ts'
 import { growFile } from '../grown-file.ts'
 import type { Store } from '../store.ts'
@@ -94,7 +95,7 @@ function write(folder: string, { path, content, shared }: TrackerFile): void {
   if (shared === true && existsSync(file)) return
   const what = `tracker's file ${file}`
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
   } catch (error) {
     throw storageFaultOf(error, what)
   }

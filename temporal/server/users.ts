@@ -6,9 +6,10 @@
  * - Joining and counting happen under the home's start lock, so a server is never stopped under a newcomer.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../faults/system-error.ts'
+import { makeFolder } from '../../machine/folder.ts'
 import { isWritable } from '../../storage/read-only.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 
@@ -20,7 +21,7 @@ export interface ServerUser {
 
 /** Joins the users kept in the folder; a crash leaves by itself. */
 export function joinUsers(folder: string): ServerUser {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const file = join(folder, `${process.pid}-${randomUUID()}`)
   const lock: FileLock | undefined = tryLock(file)
   if (lock === undefined) throw new Error(`${file} is new and yet locked`)
