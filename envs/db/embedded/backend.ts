@@ -1,8 +1,8 @@
 /**
- * The embedded databases: SQLite in threads that many sessions share.
+ * The embedded databases: MySQL's dialect in threads that many sessions share.
  *
- * A statement is interrupted at its deadline, by SQLite where it can be (an endless query), and by ending the thread
- * where not (a hostile regular expression). Sessions that shared the thread are then made again by their statements,
+ * A statement ends itself at its deadline where it can (an endless query), and is ended with its thread where not (one
+ * call that compares endlessly). Sessions that shared the thread are then made again by their statements,
  * which give the same results.
  *
  * Invariants
@@ -33,8 +33,8 @@ const graceMs = 500
 const againFactor = 4
 const databasesOfThread = 32
 const mostThreads = Math.min(4, availableParallelism())
-// JavaScript's own share of a thread: functions, results, nothing that grows.
-const heapMebibytes = 192
+// The databases of a thread, a statement's rows beside them, and JavaScript's own share.
+const heapMebibytes = 512
 
 /** Opens the embedded backend; threads start when they are needed. */
 export function openEmbedded(limits: StatementLimits): DatabaseBackend {
@@ -97,7 +97,7 @@ class EmbeddedDatabase implements Database {
   async stateHash(tables: readonly TableData[]): Promise<StateHash | undefined> {
     const limits = this.#limits
     const outcome = await this.#session.ask(
-      { kind: 'hash', database: this.#database, tables, limits },
+      { kind: 'hash', database: this.#database, tables },
       limits.deadlineMs + graceMs,
     )
     // A view of the agent's that cannot be read is not the table that was asked for.

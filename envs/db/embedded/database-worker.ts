@@ -29,7 +29,6 @@ export type Request =
       readonly kind: 'hash'
       readonly database: number
       readonly tables: readonly TableData[]
-      readonly limits: StatementLimits
     }
   | { readonly kind: 'close'; readonly database: number }
 
@@ -40,7 +39,7 @@ export type Reply =
   | { readonly kind: 'hashed'; readonly hash: StateHash | undefined }
   | { readonly kind: 'closed' }
 
-const { open } = await createEngine()
+const { open } = createEngine()
 const databases = new Map<number, EngineDatabase>()
 serveCalls<AnsweringMethods<Request, Reply>>({ answer: reply })
 
@@ -58,5 +57,5 @@ function reply(request: Request): Reply {
   if (database === undefined) throw new RangeError(`database ${request.database} is not open`)
   if (request.kind === 'execute')
     return { kind: 'executed', result: database.execute(request.sql, request.ordinal, request.limits) }
-  return { kind: 'hashed', hash: database.stateHash(request.tables, request.limits) }
+  return { kind: 'hashed', hash: database.stateHash(request.tables) }
 }

@@ -1,29 +1,26 @@
 /**
  * Databases in one thread: MySQL's statements in, results out.
  *
+ * The engine reads MySQL's dialect and runs it over rows in memory, without another database beneath: each expression
+ * has MySQL's type, so that values, conversions and errors are MySQL's.
+ *
  * Invariants
- * - Every session has a database of its own; nothing passes from one to another. One whose statements defined
- *   nothing is emptied and used again; one in which an agent made or altered anything is thrown away.
+ * - Every session has a database of its own; nothing passes from one to another.
  * - Whatever a statement is, it gives a result: rows, a count, MySQL's failure, or that time was up.
  * - The same tables, identity and statements give the same results.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
-import { type Cell, type StatementLimits, type StatementResult, sqlFailure, tooLong } from '../database.ts'
+import { type StatementLimits, type StatementResult, tooLong } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import { hashOfRows, hashOfTables } from '../state-hash.ts'
-import { dropTable, readTable, textTable } from './definition.ts'
-import { databaseName, failureOf, StatementRefused } from './failure.ts'
-import { allFunctions } from './functions.ts'
-import type { StatementContext } from './operators.ts'
-import { type Connection, type RunResult, Sqlite } from './sqlite.ts'
-import { type Translation, translate } from './statement.ts'
-import { textOfDouble, toText, type Value } from './value.ts'
-
-/** Characters of the longest statement. */
-const statementLength = 100_000
-
-/** Empty databases that are kept for the next sessions: making one is half of what a session costs. */
-const keptEmpty = 32
+import { Budget } from './budget.ts'
+import { Catalog, placeOf, type Relation, tableOfData } from './catalog.ts'
+import { outOfMemory, refuse, StatementOverdue, StatementRefused } from './failure.ts'
+import { statementLength, threadBytes } from './limits.ts'
+import { SearchOverdue } from './match-limit.ts'
+import { Session } from './session.ts'
+import { parsed } from './statement-parser.ts'
+import { toText } from './value.ts'
 
 /** All databases of this thread. */
 export interface Engine {
@@ -34,130 +31,70 @@ export interface Engine {
 export interface EngineDatabase {
   /** @param ordinal number of the statement in its session: its random functions are seeded by it */
   execute(sql: string, ordinal: number, limits: StatementLimits): StatementResult
-  stateHash(tables: readonly TableData[], limits: StatementLimits): StateHash | undefined
+  stateHash(tables: readonly TableData[]): StateHash | undefined
   close(): void
 }
 
-/** Loads SQLite into this thread. */
-export async function createEngine(): Promise<Engine> {
-  const context: StatementContext = { random: () => 0 }
-  const sqlite = await Sqlite.load(allFunctions(context))
-  const empty: Connection[] = []
+export function createEngine(): Engine {
+  const held = new Map<number, number>()
+  let opened = 0
   return {
     open(tables, identity) {
-      const connection = empty.pop() ?? sqlite.open()
-      let defined = false
-      for (const { name, columns, rows } of tables) {
-        const { create, fill } = textTable(name, columns)
-        require(connection.runTrusted(create))
-        require(connection.runTrusted(fill, JSON.stringify(rows)))
+      const number = opened++
+      const admit = (bytes: number) => {
+        const all = [...held.values()].reduce((sum, each) => sum + each, bytes - (held.get(number) ?? 0))
+        if (all > threadBytes) refuse(outOfMemory)
+        held.set(number, bytes)
       }
+      const relations = tables.map((table): [string, Relation] => [table.name, tableOfData(table)])
+      const session = new Session(new Catalog(new Map(relations), admit))
       return {
-        execute(sql, ordinal, limits) {
-          let draw: (() => number) | undefined
-          context.random = () => {
-            draw ??= uniforms(seedOf(0, identity, `statement ${ordinal}`))
-            return draw()
-          }
-          return executed(connection, sql, limits, () => {
-            defined = true
-          })
-        },
-        stateHash(wanted, limits) {
-          return stateHash(connection, wanted, limits)
-        },
-        close() {
-          const emptied = !defined && empty.length < keptEmpty && emptiedOf(connection, tables)
-          if (emptied) empty.push(connection)
-          else connection.close()
-        },
+        execute: (sql, ordinal, limits) => executed(session, sql, `${identity} ${ordinal}`, limits),
+        stateHash: (wanted) => stateHash(session.catalog, wanted),
+        close: () => void held.delete(number),
       }
     },
   }
 }
 
-/** Whether nothing is left in it. */
-function emptiedOf(connection: Connection, tables: readonly TableData[]): boolean {
-  return tables.every(({ name }) => connection.runTrusted(dropTable(name)).kind === 'done')
-}
-
-function require(result: RunResult): void {
-  if (result.kind === 'failed') throw new Error(`tables of a task: ${result.message}`)
-}
-
-function executed(
-  connection: Connection,
-  sql: string,
-  limits: StatementLimits,
-  onDefinition: () => void,
-): StatementResult {
+function executed(session: Session, sql: string, seed: string, limits: StatementLimits): StatementResult {
   if (sql.length > statementLength) return { kind: 'failed', failure: tooLong }
+  let draw: (() => number) | undefined
+  const random = () => {
+    draw ??= uniforms(seedOf(0, 'statement', seed))
+    return draw()
+  }
+  const budget = new Budget(performance.now() + limits.deadlineMs)
   try {
-    const translation = translate(sql)
-    if (translation.defines) onDefinition()
-    return ran(connection, translation, limits)
+    return session.run(parsed(sql), { budget, random, rows: limits.rows, bytes: limits.bytes })
   } catch (error) {
-    if (error instanceof StatementRefused) return { kind: 'failed', failure: error.failure }
-    throw error
+    return resultOf(error)
   }
 }
 
-function ran(connection: Connection, translation: Translation, limits: StatementLimits): StatementResult {
-  const deadline = performance.now() + limits.deadlineMs
-  let last: StatementResult = { kind: 'done', affected: 0 }
-  for (const statement of translation.statements) {
-    const result = connection.run(statement, { ...limits, deadline })
-    last = resultOf(result, translation)
-    if (last.kind !== 'rows' && last.kind !== 'done') return last
-  }
-  if (translation.answer === 'existing' && last.kind === 'rows' && last.rows.length === 0)
-    return {
-      kind: 'failed',
-      failure: sqlFailure(1146, '42S02', `Table '${databaseName}.${translation.table ?? ''}' doesn't exist`),
-    }
-  return last
+function resultOf(error: unknown): StatementResult {
+  if (error instanceof StatementRefused) return { kind: 'failed', failure: error.failure }
+  if (error instanceof StatementOverdue || error instanceof SearchOverdue) return { kind: 'timed_out' }
+  // A text or a list that is longer than JavaScript has.
+  if (error instanceof RangeError) return { kind: 'failed', failure: outOfMemory }
+  throw error
 }
 
-function resultOf(result: RunResult, translation: Translation): StatementResult {
-  switch (result.kind) {
-    case 'rows':
-      return { kind: 'rows', rows: result.rows.map((row) => row.map(cellOf)), truncated: result.truncated }
-    case 'done':
-      return { kind: 'done', affected: result.changes }
-    case 'failed':
-      return { kind: 'failed', failure: failureOf(result.code, result.message, translation) }
-    case 'refused':
-      return { kind: 'failed', failure: result.failure }
-    case 'interrupted':
-      return { kind: 'timed_out' }
-  }
-}
-
-function cellOf(value: Value): Cell {
-  if (value === null) return null
-  if (typeof value === 'string') return { kind: 'text', text: value }
-  if (typeof value === 'bigint') return { kind: 'integer', text: value.toString() }
-  if (typeof value === 'number') return { kind: 'double', text: textOfDouble(value) }
-  return { kind: 'bytes', text: toText(value) }
-}
-
-function stateHash(
-  connection: Connection,
-  tables: readonly TableData[],
-  { deadlineMs }: StatementLimits,
-): StateHash | undefined {
-  const deadline = performance.now() + deadlineMs
+/** The hash of the columns that the tables had at first; undefined where one of them is gone. */
+function stateHash(catalog: Catalog, tables: readonly TableData[]): StateHash | undefined {
   const hashes: StateHash[] = []
   for (const { name, columns } of tables) {
-    const result = connection.run(readTable(name, columns), {
-      deadline,
-      rows: Number.POSITIVE_INFINITY,
-      bytes: Number.POSITIVE_INFINITY,
-    })
-    if (result.kind !== 'rows') return undefined
-    hashes.push(
-      hashOfRows(result.rows.map((row) => row.map((value) => (value === null ? null : toText(value))))),
+    const table = catalog.find(name)
+    if (table?.kind !== 'table') return undefined
+    const places = columns.map((column) => placeOf(table, column))
+    if (places.includes(undefined)) return undefined
+    const rows = table.rows.map((row) =>
+      (places as number[]).map((place) => {
+        const value = row[place] ?? null
+        return value === null ? null : toText(value, table.columns[place]?.type)
+      }),
     )
+    hashes.push(hashOfRows(rows))
   }
   return hashOfTables(hashes)
 }

@@ -2,7 +2,7 @@
  * Why a statement failed, in the numbers and words of MySQL.
  *
  * Invariants
- * - Every failure of SQLite has a number and a state of MySQL; one that MySQL does not know is 1105, unknown.
+ * - A part of MySQL that the engine lacks is refused by name (1235), never answered otherwise.
  */
 import { type SqlFailure, sqlFailure } from '../database.ts'
 
@@ -21,10 +21,17 @@ export class StatementRefused extends Error {
   }
 }
 
+/** The statement ran out of time. */
+export class StatementOverdue extends Error {
+  override readonly name = 'StatementOverdue'
+  readonly kind = 'statement_overdue'
+}
+
 const shownText = 80
 
 /** The text is no SQL from a place on. */
 export function syntaxFailure(sql: string, start: number): SqlFailure {
+  if (sql.trim().replace(/[;\s]+$/, '') === '') return sqlFailure(1065, '42000', 'Query was empty')
   const line = sql.slice(0, start).split('\n').length
   // MySQL never sees the semicolon that ends a statement.
   const near = sql.replace(/[;\s]+$/, '').slice(start, start + shownText)
@@ -43,6 +50,46 @@ export function wrongArguments(name: string): SqlFailure {
   return sqlFailure(1582, '42000', `Incorrect parameter count in the call to native function '${name}'`)
 }
 
+export function notSupported(what: string): SqlFailure {
+  return sqlFailure(1235, '42000', `This version of MySQL doesn't yet support '${what}'`)
+}
+
+export function unknownColumn(name: string, clause: Clause): SqlFailure {
+  return sqlFailure(1054, '42S22', `Unknown column '${name}' in '${clause}'`)
+}
+
+export function ambiguousColumn(name: string, clause: Clause): SqlFailure {
+  return sqlFailure(1052, '23000', `Column '${name}' in ${clause} is ambiguous`)
+}
+
+export function unknownTable(name: string): SqlFailure {
+  return sqlFailure(1146, '42S02', `Table '${databaseName}.${name}' doesn't exist`)
+}
+
+export function tableExists(name: string): SqlFailure {
+  return sqlFailure(1050, '42S01', `Table '${name}' already exists`)
+}
+
+export function wrongColumns(count: number): SqlFailure {
+  return sqlFailure(1241, '21000', `Operand should contain ${count} column(s)`)
+}
+
+export function outOfRange(kind: string, text: string): SqlFailure {
+  return sqlFailure(1690, '22003', `${kind} value is out of range in '${text}'`)
+}
+
+export function duplicateEntry(entry: string, key: string): SqlFailure {
+  return sqlFailure(1062, '23000', `Duplicate entry '${entry}' for key '${key}'`)
+}
+
+export function deniedTable(schema: string, name: string): SqlFailure {
+  return sqlFailure(1142, '42000', `command denied to user 'agent'@'%' for table '${schema}.${name}'`)
+}
+
+export function refuse(failure: SqlFailure): never {
+  throw new StatementRefused(failure)
+}
+
 export const denied = sqlFailure(
   1227,
   '42000',
@@ -56,6 +103,19 @@ export const tooLarge = sqlFailure(
 )
 
 export const outOfMemory = sqlFailure(1041, 'HY000', 'Out of memory')
+export const tableFull = sqlFailure(1114, 'HY000', 'The table is full')
+export const groupMisuse = sqlFailure(1111, 'HY000', 'Invalid use of group function')
+export const moreRows = sqlFailure(1242, '21000', 'Subquery returns more than 1 row')
+export const derivedWithoutAlias = sqlFailure(1248, '42000', 'Every derived table must have its own alias')
+export const differentColumns = sqlFailure(
+  1222,
+  '21000',
+  'The used SELECT statements have a different number of columns',
+)
+
+export function columnCount(row: number): SqlFailure {
+  return sqlFailure(1136, '21S01', `Column count doesn't match value count at row ${row}`)
+}
 
 /** Clauses in which MySQL places an unknown name. */
 export type Clause =
@@ -65,98 +125,4 @@ export type Clause =
   | 'group statement'
   | 'having clause'
   | 'on clause'
-
-/** SQLite's result codes that matter here. */
-export const resultCode = {
-  ok: 0,
-  error: 1,
-  noMemory: 7,
-  interrupted: 9,
-  full: 13,
-  tooBig: 18,
-  denied: 23,
-  row: 100,
-  done: 101,
-} as const
-
-type Rule = readonly [RegExp, (match: readonly string[], clauseOf: (name: string) => Clause) => SqlFailure]
-
-const rules: readonly Rule[] = [
-  [
-    /^no such column: (?:\w+\.)?"?(.*?)"?(?: - should this be a string literal in single-quotes\?)?$/s,
-    ([, name = ''], clauseOf) => sqlFailure(1054, '42S22', `Unknown column '${name}' in '${clauseOf(name)}'`),
-  ],
-  [
-    /^table .* has no column named (.*)$/s,
-    ([, name = '']) => sqlFailure(1054, '42S22', `Unknown column '${name}' in 'field list'`),
-  ],
-  [
-    /^no such (?:table|view|index): (?:main\.)?(.*)$/s,
-    ([, name = '']) => sqlFailure(1146, '42S02', `Table '${databaseName}.${name}' doesn't exist`),
-  ],
-  [
-    /^ambiguous column name: (.*)$/s,
-    ([, name = ''], clauseOf) =>
-      sqlFailure(1052, '23000', `Column '${name}' in ${clauseOf(name)} is ambiguous`),
-  ],
-  [
-    /values for \d+ columns|has \d+ columns but \d+ values|all VALUES must have the same number/,
-    () => sqlFailure(1136, '21S01', "Column count doesn't match value count at row 1"),
-  ],
-  [
-    /^(?:table|view|there is already another table or index with this name:) ?(.*?)(?: already exists)?$/s,
-    ([, name = '']) => sqlFailure(1050, '42S01', `Table '${name}' already exists`),
-  ],
-  [/^misuse of/, () => sqlFailure(1111, 'HY000', 'Invalid use of group function')],
-  [/^no such function: (.*)$/, ([, name = '']) => unknownFunction(name)],
-  [/^wrong number of arguments to function (.*)\(\)$/, ([, name = '']) => wrongArguments(name)],
-  [
-    /returns \d+ columns - expected (\d+)|row value misused/,
-    ([, count = '1']) => sqlFailure(1241, '21000', `Operand should contain ${count} column(s)`),
-  ],
-  [
-    /do not have the same number of result columns/,
-    () => sqlFailure(1222, '21000', 'The used SELECT statements have a different number of columns'),
-  ],
-  [
-    /^duplicate column name: (.*)$/s,
-    ([, name = '']) => sqlFailure(1060, '42S21', `Duplicate column name '${name}'`),
-  ],
-  [/^UNIQUE constraint failed/, () => sqlFailure(1062, '23000', 'Duplicate entry for a unique key')],
-  [
-    /^NOT NULL constraint failed: .*\.(.*)$/s,
-    ([, name = '']) => sqlFailure(1048, '23000', `Column '${name}' cannot be null`),
-  ],
-]
-
-/** Where things are in the statement as it was given. */
-export interface Places {
-  /** The clause in which a name is. */
-  clauseOf(name: string): Clause
-  /** That the text is no SQL from the place on where such a token is; at its end, if none does. */
-  refusalAt(text: string): SqlFailure
-}
-
-// SQLite's parser says where it stopped, in words of the translation.
-const stopped = /^near "(.*)": syntax error$|^incomplete input$|^unrecognized token/s
-
-/** What MySQL would say. */
-export function failureOf(code: number, message: string, { clauseOf, refusalAt }: Places): SqlFailure {
-  switch (code & 0xff) {
-    case resultCode.denied:
-      return denied
-    case resultCode.noMemory:
-      return outOfMemory
-    case resultCode.full:
-      return sqlFailure(1114, 'HY000', 'The table is full')
-    case resultCode.tooBig:
-      return tooLarge
-  }
-  const stop = stopped.exec(message)
-  if (stop !== null) return refusalAt((stop[1] ?? '').replace(/^["'](.*)["']$/s, '$1'))
-  for (const [pattern, tell] of rules) {
-    const match = pattern.exec(message)
-    if (match !== null) return tell(match, clauseOf)
-  }
-  return sqlFailure(1105, 'HY000', `Unknown error: ${message.slice(0, 200)}`)
-}
+  | 'from clause'

@@ -1,283 +1,368 @@
 /**
- * MySQL's functions of dates, over texts.
+ * MySQL's functions of dates and times.
  *
  * Invariants
- * - A text that is no date gives NULL.
- * - The clock is stopped: the same statement gives the same result whenever it is played.
+ * - A text that is no date or time gives NULL.
  */
-import { toNumber, toText, type Value } from './value.ts'
+import { now, nowSeconds } from './clock.ts'
+import { dayNames, formatted, kindOfFormat, monthNames, parsedBy } from './date-format.ts'
+import { Decimal } from './decimal.ts'
+import type { FunctionRule, FunctionTable, Numeric } from './function-rule.ts'
+import { unitsBetween } from './interval.ts'
+import type { Compiled } from './scope.ts'
+import {
+  checkedMoment,
+  dateOfDays,
+  dayNumber,
+  daysInMonth,
+  microsOf,
+  momentOf,
+  secondsOfDay,
+  Temporal,
+  timeOfMicros,
+  timeOfSeconds,
+} from './temporal.ts'
+import { parseMoment, parseTime } from './temporal-text.ts'
+import {
+  decimalType,
+  integerType,
+  isTemporal,
+  numericType,
+  placesOf,
+  secondsScaleOf,
+  type Type,
+  temporalType,
+  textType,
+} from './type.ts'
+import { type Present, toDecimal, toMoment, toText, toTime, type Value } from './value.ts'
+import { weekdayOf, weekMode, weekOf } from './week.ts'
 
-type Present = Exclude<Value, null>
-
-/** What NOW() says. */
-const now = Date.UTC(2024, 0, 1)
-const dayMs = 86_400_000
-
-const monthNames =
-  'January February March April May June July August September October November December'.split(' ')
-const dayNames = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ')
-
-interface Moment {
-  readonly ms: number
-  /** True where a time was given. */
-  readonly timed: boolean
+function whole(takes: string, read: (moment: Temporal, ...more: never[]) => number): FunctionRule {
+  return {
+    takes,
+    gives: integerType,
+    call: (moment: Temporal, ...more: never[]) => BigInt(read(moment, ...more)),
+  }
 }
 
-const momentPattern =
-  /^\s*(\d{4}|\d{2})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.\d+)?)?)?\s*$/
-const packedPattern = /^\s*(\d{4})(\d{2})(\d{2})(?:(\d{2})(\d{2})(\d{2}))?\s*$/
+function scaleOf(args: readonly Compiled[], at = 0): number {
+  const type = args[at]?.type
+  return type === undefined ? 0 : secondsScaleOf(type)
+}
 
-function momentOf(value: Present): Moment | undefined {
+/** Decimal places of a number of seconds; a text may have any. */
+function numberScale(args: readonly Compiled[], at = 0): number {
+  return placesOf(numericType(args[at]?.type ?? integerType)) ?? 6
+}
+
+function daysBefore(date: Temporal): number {
+  return date.days - dayNumber(date.year, 1, 1)
+}
+
+function weekNumber(day: Temporal, mode = 0): bigint {
+  return BigInt(weekOf(day, weekMode(mode)).week)
+}
+
+function yearWeek(day: Temporal, mode = 0): bigint {
+  const { week, year } = weekOf(day, weekMode(mode) | 2)
+  return BigInt(year * 100 + week)
+}
+
+function secondsSinceEpoch(moment: Temporal | undefined): Value {
+  if (moment === undefined || !moment.isWholeDate) return 0n
+  const seconds = (moment.days - dayNumber(1970, 1, 1)) * secondsOfDay + moment.seconds
+  if (seconds < 0) return 0n
+  return moment.micro === 0
+    ? BigInt(seconds)
+    : new Decimal(BigInt(seconds) * 1_000_000n + BigInt(moment.micro), 6)
+}
+
+function momentOfEpoch(seconds: Numeric): Temporal | null {
+  const micros = toDecimal(seconds).rounded(6).units
+  if (micros < 0n || micros > 32_536_771_199_999_999n) return null
+  const whole = Number(micros / 1_000_000n)
+  return momentOf(dayNumber(1970, 1, 1), whole, Number(micros % 1_000_000n), 'datetime') ?? null
+}
+
+/** A time, or a moment where the text is one. */
+function timeOrMoment(value: Present): Temporal | undefined {
+  if (value instanceof Temporal) return value
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) return toTime(value)
   const text = toText(value)
-  const match = momentPattern.exec(text) ?? packedPattern.exec(text)
-  if (match === null) return undefined
-  const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = match
-    .slice(1)
-    .map((digits) => Number(digits ?? 0))
-  return moment(
-    match[1]?.length === 2 ? year + (year < 70 ? 2000 : 1900) : year,
-    month,
-    day,
-    [hours, minutes, seconds],
-    match[4] !== undefined,
+  const moment = text.trim().length >= 12 ? parseMoment(text) : undefined
+  return moment?.kind === 'datetime' ? moment : parseTime(text)
+}
+
+function timeDifference(left: Present, right: Present): Value {
+  const [a, b] = [timeOrMoment(left), timeOrMoment(right)]
+  if (a === undefined || b === undefined || (a.kind === 'time') !== (b.kind === 'time')) return null
+  return timeOfMicros(
+    microsOf(a.as(a.kind === 'date' ? 'datetime' : a.kind)) -
+      microsOf(b.as(b.kind === 'date' ? 'datetime' : b.kind)),
   )
 }
 
-function moment(
-  year: number,
-  month: number,
-  day: number,
-  time: readonly number[],
-  timed: boolean,
-): Moment | undefined {
-  const [hours = 0, minutes = 0, seconds = 0] = time
-  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate()
-  if (month < 1 || month > 12 || day < 1 || day > lastDay || hours > 23 || minutes > 59 || seconds > 59)
-    return undefined
-  return { ms: Date.UTC(year, month - 1, day, hours, minutes, seconds), timed }
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0')
-}
-
-function dateText(ms: number): string {
-  const date = new Date(ms)
-  return `${String(date.getUTCFullYear()).padStart(4, '0')}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`
-}
-
-function timeText(ms: number): string {
-  const date = new Date(ms)
-  return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`
-}
-
-function momentText({ ms, timed }: Moment): string {
-  return timed ? `${dateText(ms)} ${timeText(ms)}` : dateText(ms)
-}
-
-function field(read: (date: Date) => number | string): (value: Present) => Value {
-  return (value) => {
-    const moment = momentOf(value)
-    if (moment === undefined) return null
-    const result = read(new Date(moment.ms))
-    return typeof result === 'number' ? BigInt(result) : result
+function timeSum(negative: boolean): FunctionRule {
+  return {
+    takes: 'any any',
+    gives: ([first, second]) => {
+      const type = first?.type ?? textType
+      const scale = Math.max(secondsScaleOf(type), second === undefined ? 0 : secondsScaleOf(second.type))
+      if (type.kind === 'time') return temporalType('time', scale)
+      return isTemporal(type) ? temporalType('datetime', scale) : textType
+    },
+    call: (given: Present, amount: Present) => {
+      const start = timeOrMoment(given) ?? toMoment(given)
+      const added = timeOrMoment(amount)
+      if (start === undefined || added === undefined || added.kind !== 'time') return null
+      const micros = microsOf(added)
+      const sum = plusMicros(start, negative ? -micros : micros)
+      return given instanceof Temporal ? sum : (sum?.toText() ?? null)
+    },
   }
 }
 
-function dayOfYear(date: Date): number {
-  return Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear(), 0, 1)) / dayMs) + 1
+function plusMicros(start: Temporal, micros: bigint): Temporal | null {
+  if (start.kind === 'time') return timeOfMicros(microsOf(start) + micros)
+  if (!start.isWholeDate) return null
+  const total = BigInt(start.micro) + micros
+  const seconds = start.seconds + Number(total / 1_000_000n)
+  return momentOf(start.days, seconds, Number(total % 1_000_000n), 'datetime') ?? null
 }
 
-function ordinal(day: number): string {
-  const ending = day % 100 >= 11 && day % 100 <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
-  return `${day}${ending}`
+function madeDate(year: number, dayOfYear: number): Value {
+  if (year < 0 || year > 9999 || dayOfYear <= 0) return null
+  const full = year < 70 ? year + 2000 : year < 100 ? year + 1900 : year
+  return dateOfDays(dayNumber(full, 1, 1) + dayOfYear - 1) ?? null
 }
 
-const specifiers: Readonly<Record<string, (date: Date) => string>> = {
-  Y: (date) => String(date.getUTCFullYear()),
-  y: (date) => two(date.getUTCFullYear() % 100),
-  m: (date) => two(date.getUTCMonth() + 1),
-  c: (date) => String(date.getUTCMonth() + 1),
-  M: (date) => monthNames[date.getUTCMonth()] ?? '',
-  b: (date) => (monthNames[date.getUTCMonth()] ?? '').slice(0, 3),
-  d: (date) => two(date.getUTCDate()),
-  e: (date) => String(date.getUTCDate()),
-  D: (date) => ordinal(date.getUTCDate()),
-  W: (date) => dayNames[date.getUTCDay()] ?? '',
-  a: (date) => (dayNames[date.getUTCDay()] ?? '').slice(0, 3),
-  w: (date) => String(date.getUTCDay()),
-  j: (date) => String(dayOfYear(date)).padStart(3, '0'),
-  H: (date) => two(date.getUTCHours()),
-  k: (date) => String(date.getUTCHours()),
-  h: (date) => two(date.getUTCHours() % 12 || 12),
-  l: (date) => String(date.getUTCHours() % 12 || 12),
-  i: (date) => two(date.getUTCMinutes()),
-  s: (date) => two(date.getUTCSeconds()),
-  S: (date) => two(date.getUTCSeconds()),
-  p: (date) => (date.getUTCHours() < 12 ? 'AM' : 'PM'),
-  T: (date) => timeText(date.getTime()),
+function madeTime(hour: number, minute: number, second: Numeric): Value {
+  const micros = toDecimal(second).rounded(6).units
+  if (minute < 0 || minute > 59 || micros < 0n || micros >= 60_000_000n) return null
+  const seconds = Math.abs(hour) * 3600 + minute * 60 + Number(micros / 1_000_000n)
+  const micro = Number(micros % 1_000_000n)
+  return hour < 0 ? timeOfSeconds(-seconds, -micro) : timeOfSeconds(seconds, micro)
 }
 
-function formatted(value: Present, format: Present): Value {
-  const moment = momentOf(value)
+function periodMonths(period: number): number {
+  const year = Math.floor(period / 100)
+  const full = year < 70 ? year + 2000 : year < 100 ? year + 1900 : year
+  return full * 12 + (period % 100) - 1
+}
+
+function periodSum(period: number, months: number): bigint {
+  const total = periodMonths(period) + months
+  return BigInt(Math.floor(total / 12) * 100 + (total % 12) + 1)
+}
+
+const formats: Readonly<Record<string, string>> = {
+  'DATE USA': '%m.%d.%Y',
+  'DATE JIS': '%Y-%m-%d',
+  'DATE ISO': '%Y-%m-%d',
+  'DATE EUR': '%d.%m.%Y',
+  'DATE INTERNAL': '%Y%m%d',
+  'DATETIME USA': '%Y-%m-%d %H.%i.%s',
+  'DATETIME JIS': '%Y-%m-%d %H:%i:%s',
+  'DATETIME ISO': '%Y-%m-%d %H:%i:%s',
+  'DATETIME EUR': '%Y-%m-%d %H.%i.%s',
+  'DATETIME INTERNAL': '%Y%m%d%H%i%s',
+  'TIME USA': '%h:%i:%s %p',
+  'TIME JIS': '%H:%i:%s',
+  'TIME ISO': '%H:%i:%s',
+  'TIME EUR': '%H.%i.%s',
+  'TIME INTERNAL': '%H%i%s',
+}
+
+/** Digits of a moment from one unit to another: EXTRACT(YEAR_MONTH FROM …). */
+function extracted(unit: string, given: Present): Value {
+  const needsDate = ['YEAR', 'YEAR_MONTH', 'QUARTER', 'MONTH', 'WEEK', 'DAY'].includes(unit)
+  const moment = needsDate ? toMoment(given) : (timeOrMoment(given) ?? toMoment(given))
   if (moment === undefined) return null
-  const date = new Date(moment.ms)
-  return toText(format).replaceAll(/%(.)/gs, (_, letter: string) => specifiers[letter]?.(date) ?? letter)
-}
-
-const readers: Readonly<Record<string, string>> = {
-  Y: '(?<Y>\\d{4})',
-  y: '(?<y>\\d{2})',
-  m: '(?<m>\\d{1,2})',
-  c: '(?<m>\\d{1,2})',
-  M: '(?<M>[a-z]+)',
-  b: '(?<M>[a-z]{3})',
-  d: '(?<d>\\d{1,2})',
-  e: '(?<d>\\d{1,2})',
-  D: '(?<d>\\d{1,2})[a-z]{2}',
-  W: '[a-z]+',
-  a: '[a-z]{3}',
-  H: '(?<H>\\d{1,2})',
-  k: '(?<H>\\d{1,2})',
-  h: '(?<H>\\d{1,2})',
-  l: '(?<H>\\d{1,2})',
-  i: '(?<i>\\d{1,2})',
-  s: '(?<s>\\d{1,2})',
-  S: '(?<s>\\d{1,2})',
-  p: '(?<p>am|pm)',
-}
-
-function parsed(value: Present, format: Present): Value {
-  const source = toText(format)
-    .trim()
-    .replaceAll(/%(.)|\s+|[^\s%]/gs, (all, letter: string | undefined) => {
-      if (letter !== undefined) return readers[letter] ?? '.'
-      return all.trim() === '' ? '\\s*' : `\\s*${all.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`
-    })
-  let groups: Readonly<Record<string, string | undefined>> | undefined
-  try {
-    groups = new RegExp(`^\\s*${source}`, 'i').exec(toText(value))?.groups
-  } catch {
-    return null
+  const { year, month, day, hour, minute, second, micro } = moment
+  const clock: Readonly<Record<string, number>> = {
+    ...{ YEAR: year, MONTH: month, DAY: day, HOUR: hour, MINUTE: minute, SECOND: second, MICROSECOND: micro },
+    ...{ YEAR_MONTH: year * 100 + month, QUARTER: Math.ceil(month / 3), WEEK: 0 },
   }
-  if (groups === undefined) return null
-  const shortYear = Number(groups.y)
-  const year = groups.Y === undefined ? shortYear + (shortYear < 70 ? 2000 : 1900) : Number(groups.Y)
-  const name = groups.M?.toLowerCase()
-  const month = name === undefined ? Number(groups.m ?? 0) : monthNumber(name)
-  const half = groups.p?.toLowerCase()
-  const hours = Number(groups.H ?? 0)
-  const hour = half === undefined ? hours : (hours % 12) + (half === 'pm' ? 12 : 0)
-  const timed = groups.H !== undefined
-  const at = moment(
-    year,
-    month,
-    Number(groups.d ?? 0),
-    [hour, Number(groups.i ?? 0), Number(groups.s ?? 0)],
-    timed,
-  )
-  return at === undefined ? null : momentText(at)
+  if (unit === 'WEEK') return moment.isWholeDate ? weekNumber(moment) : null
+  const single = clock[unit]
+  if (single !== undefined) return BigInt(moment.negative ? -single : single)
+  const [first = '', last = ''] = unit.split('_')
+  const units = ['DAY', 'HOUR', 'MINUTE', 'SECOND', 'MICROSECOND']
+  let digits = 0
+  for (const name of units.slice(units.indexOf(first), units.indexOf(last) + 1))
+    digits = digits * (name === 'MICROSECOND' ? 1_000_000 : 100) + (clock[name] ?? 0)
+  return BigInt(moment.negative ? -digits : digits)
 }
 
-function monthNumber(name: string): number {
-  return (
-    monthNames.findIndex(
-      (month) => month.toLowerCase() === name || month.slice(0, 3).toLowerCase() === name,
-    ) + 1
-  )
+const zone = /^([+-])(\d{1,2}):(\d{2})$/
+
+function zoneSeconds(name: string): number | undefined {
+  if (/^(?:system|utc)$/i.test(name)) return 0
+  const [, sign, hours, minutes] = zone.exec(name) ?? []
+  if (sign === undefined || Number(minutes) > 59) return undefined
+  const seconds = Number(hours) * 3600 + Number(minutes) * 60
+  if (seconds > 14 * 3600) return undefined
+  return sign === '-' ? -seconds : seconds
 }
 
-const unitMs: Readonly<Record<string, number>> = {
-  SECOND: 1000,
-  MINUTE: 60_000,
-  HOUR: 3_600_000,
-  DAY: dayMs,
-  WEEK: 7 * dayMs,
-}
-const unitMonths: Readonly<Record<string, number>> = { MONTH: 1, QUARTER: 3, YEAR: 12 }
-
-function plusMonths(ms: number, months: number): number {
-  const date = new Date(ms)
-  const month = date.getUTCMonth() + months
-  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate()
-  return Date.UTC(
-    date.getUTCFullYear(),
-    month,
-    Math.min(date.getUTCDate(), lastDay),
-    date.getUTCHours(),
-    date.getUTCMinutes(),
-    date.getUTCSeconds(),
-  )
+function inZone(moment: Temporal, from: string, to: string): Value {
+  const [start, end] = [zoneSeconds(from), zoneSeconds(to)]
+  if (start === undefined || end === undefined || !moment.isWholeDate) return null
+  return momentOf(moment.days, moment.seconds + end - start, moment.micro, 'datetime') ?? null
 }
 
-/** A moment and so many units; the translated DATE_ADD and `+ INTERVAL`. */
-function added(value: Present, count: Present, unit: Present): Value {
-  const from = momentOf(value)
-  if (from === undefined) return null
-  const amount = Math.trunc(toNumber(count))
-  const name = toText(unit).toUpperCase()
-  const length = unitMs[name]
-  const ms =
-    length === undefined ? plusMonths(from.ms, amount * (unitMonths[name] ?? 0)) : from.ms + amount * length
-  if (!Number.isFinite(ms) || Math.abs(ms) > 8e15) return null
-  return momentText({ ms, timed: from.timed || (length !== undefined && length < dayMs) })
+function typeOfFormat([, format]: readonly Compiled[]): Type {
+  const constant = format?.constant?.value
+  if (typeof constant !== 'string') return temporalType('datetime', 6)
+  const { kind, scale } = kindOfFormat(constant)
+  return temporalType(kind, scale)
 }
 
-function between(unit: Present, left: Present, right: Present): Value {
-  const from = momentOf(left)
-  const to = momentOf(right)
-  if (from === undefined || to === undefined) return null
-  const name = toText(unit).toUpperCase()
-  const length = unitMs[name]
-  if (length !== undefined) return BigInt(Math.trunc((to.ms - from.ms) / length))
-  const [early, late] = from.ms <= to.ms ? [from.ms, to.ms] : [to.ms, from.ms]
-  const a = new Date(early)
-  const b = new Date(late)
-  let months = (b.getUTCFullYear() - a.getUTCFullYear()) * 12 + b.getUTCMonth() - a.getUTCMonth()
-  if (plusMonths(early, months) > late) months--
-  const count = BigInt(Math.trunc(months / (unitMonths[name] ?? 1)))
-  return from.ms <= to.ms ? count : -count
+function timestampOf(given: Temporal, amount?: Present): Value {
+  const moment = given.as('datetime')
+  if (amount === undefined) return moment
+  const added = timeOrMoment(amount)
+  return added?.kind === 'time' ? plusMicros(moment, microsOf(added)) : null
 }
 
-function days(left: Present, right: Present): Value {
-  const from = momentOf(left)
-  const to = momentOf(right)
-  if (from === undefined || to === undefined) return null
-  return BigInt(Math.floor(from.ms / dayMs) - Math.floor(to.ms / dayMs))
+const fromUnixTime: FunctionRule = {
+  takes: 'number text?',
+  gives: (args) => (args.length > 1 ? textType : temporalType('datetime', numberScale(args))),
+  call: (seconds: Numeric, format?: string) => {
+    const moment = momentOfEpoch(seconds)
+    return moment === null || format === undefined ? moment : formatted(moment, format)
+  },
 }
 
-/** Functions that are NULL where an argument is. */
-export const plainDateFunctions: Readonly<Record<string, (...args: Present[]) => Value>> = {
-  now: () => `${dateText(now)} ${timeText(now)}`,
-  curdate: () => dateText(now),
-  curtime: () => timeText(now),
-  year: field((date) => date.getUTCFullYear()),
-  quarter: field((date) => Math.floor(date.getUTCMonth() / 3) + 1),
-  month: field((date) => date.getUTCMonth() + 1),
-  day: field((date) => date.getUTCDate()),
-  hour: field((date) => date.getUTCHours()),
-  minute: field((date) => date.getUTCMinutes()),
-  second: field((date) => date.getUTCSeconds()),
-  dayofyear: field(dayOfYear),
-  dayofweek: field((date) => date.getUTCDay() + 1),
-  weekday: field((date) => (date.getUTCDay() + 6) % 7),
-  dayname: field((date) => dayNames[date.getUTCDay()] ?? ''),
-  monthname: field((date) => monthNames[date.getUTCMonth()] ?? ''),
-  date: field((date) => dateText(date.getTime())),
-  last_day: field((date) => dateText(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0))),
-  date_format: (value, format) => formatted(value, format ?? ''),
-  str_to_date: (value, format) => parsed(value, format ?? ''),
-  datediff: (left, right) => days(left, right ?? ''),
-  add_interval: added,
-  timestampdiff: between,
+const clockFunctions: FunctionTable = {
+  NOW: { takes: 'integer?', gives: (args) => temporalType('datetime', clockScale(args)), call: () => now },
+  CURDATE: { takes: '', gives: temporalType('date'), call: () => now.as('date') },
+  CURTIME: {
+    takes: 'integer?',
+    gives: (args) => temporalType('time', clockScale(args)),
+    call: () => now.as('time'),
+  },
+  UNIX_TIMESTAMP: {
+    takes: 'any?',
+    gives: (args) => (scaleOf(args) > 0 ? decimalType(scaleOf(args)) : integerType),
+    call: (given?: Present) =>
+      given === undefined ? BigInt(nowSeconds) : secondsSinceEpoch(toMoment(given)),
+  },
+}
+
+function clockScale([scale]: readonly Compiled[]): number {
+  const value = scale?.constant?.value
+  return typeof value === 'bigint' ? Number(value) : 0
+}
+
+export const dateFunctions: FunctionTable = {
+  ...clockFunctions,
+  YEAR: whole('moment', ({ year }) => year),
+  QUARTER: whole('moment', ({ month }) => Math.ceil(month / 3)),
+  MONTH: whole('moment', ({ month }) => month),
+  DAY: whole('moment', ({ day }) => day),
+  HOUR: whole('time', ({ hour }) => hour),
+  MINUTE: whole('time', ({ minute }) => minute),
+  SECOND: whole('time', ({ second }) => second),
+  MICROSECOND: whole('time', ({ micro }) => micro),
+  DAYOFYEAR: whole('day', (day) => daysBefore(day) + 1),
+  DAYOFWEEK: whole('day', (day) => weekdayOf(day.days, true) + 1),
+  WEEKDAY: whole('day', (day) => weekdayOf(day.days)),
+  WEEK: { takes: 'day integer', gives: integerType, call: weekNumber },
+  WEEKOFYEAR: whole('day', (day) => weekOf(day, weekMode(3)).week),
+  YEARWEEK: { takes: 'day integer?', gives: integerType, call: yearWeek },
+  DAYNAME: { takes: 'day', gives: textType, call: (day: Temporal) => dayNames[weekdayOf(day.days)] ?? null },
+  MONTHNAME: {
+    takes: 'moment',
+    gives: textType,
+    call: ({ month }: Temporal) => monthNames[month - 1] ?? null,
+  },
+  LAST_DAY: {
+    takes: 'moment',
+    gives: temporalType('date'),
+    call: ({ year, month }: Temporal) =>
+      month === 0 ? null : (checkedMoment('date', { year, month, day: daysInMonth(year, month) }) ?? null),
+  },
+  TO_DAYS: whole('day', ({ days }) => days),
+  TO_SECONDS: whole('day', ({ days, seconds }) => days * secondsOfDay + seconds),
+  FROM_DAYS: {
+    takes: 'integer',
+    gives: temporalType('date'),
+    call: (days: number) => dateOfDays(days) ?? new Temporal('date', {}),
+  },
+  DATEDIFF: whole('day day', (left: Temporal, right: Temporal) => left.days - right.days),
+  TIMEDIFF: {
+    takes: 'any any',
+    gives: (args) => temporalType('time', Math.max(scaleOf(args), scaleOf(args, 1))),
+    call: timeDifference,
+  },
+  ADDTIME: timeSum(false),
+  SUBTIME: timeSum(true),
+  DATE: {
+    takes: 'moment',
+    gives: temporalType('date'),
+    call: (moment: Temporal) => moment.as('date'),
+  },
+  TIME: {
+    takes: 'time',
+    gives: (args) => temporalType('time', scaleOf(args)),
+    call: (time: Temporal) => time,
+  },
+  TIMESTAMP: {
+    takes: 'moment any?',
+    gives: (args) => temporalType('datetime', Math.max(...args.map((_, at) => scaleOf(args, at)))),
+    call: timestampOf,
+  },
+  TIME_TO_SEC: whole('time', ({ seconds }) => seconds),
+  SEC_TO_TIME: {
+    takes: 'number',
+    gives: (args) => temporalType('time', numberScale(args)),
+    call: (seconds: Numeric) => timeOfMicros(toDecimal(seconds).rounded(6).units),
+  },
+  MAKEDATE: { takes: 'integer integer', gives: temporalType('date'), call: madeDate },
+  MAKETIME: {
+    takes: 'integer integer number',
+    gives: (args) => temporalType('time', numberScale(args, 2)),
+    call: madeTime,
+  },
+  FROM_UNIXTIME: fromUnixTime,
+  PERIOD_ADD: { takes: 'integer integer', gives: integerType, call: periodSum },
+  PERIOD_DIFF: {
+    takes: 'integer integer',
+    gives: integerType,
+    call: (left: number, right: number) => BigInt(periodMonths(left) - periodMonths(right)),
+  },
+  DATE_FORMAT: { takes: 'moment text', gives: textType, call: formatted },
+  TIME_FORMAT: { takes: 'time text', gives: textType, call: formatted },
+  STR_TO_DATE: {
+    takes: 'text text',
+    gives: typeOfFormat,
+    call: (text: string, format: string) => parsedBy(text, format) ?? null,
+  },
+  GET_FORMAT: {
+    takes: 'text text',
+    gives: textType,
+    call: (kind: string, name: string) =>
+      formats[`${kind === 'TIMESTAMP' ? 'DATETIME' : kind} ${name.toUpperCase()}`] ?? null,
+  },
+  CONVERT_TZ: {
+    takes: 'moment text text',
+    gives: (args) => temporalType('datetime', scaleOf(args)),
+    call: inZone,
+  },
+  EXTRACT: { takes: 'text any', gives: integerType, call: extracted },
+  TIMESTAMPDIFF: { takes: 'text day day', gives: integerType, call: unitsBetween },
 }
 
 export const dateAliases: Readonly<Record<string, string>> = {
-  dayofmonth: 'day',
-  current_date: 'curdate',
-  current_time: 'curtime',
-  current_timestamp: 'now',
-  localtime: 'now',
-  localtimestamp: 'now',
-  sysdate: 'now',
+  DAYOFMONTH: 'DAY',
+  CURRENT_DATE: 'CURDATE',
+  UTC_DATE: 'CURDATE',
+  CURRENT_TIME: 'CURTIME',
+  UTC_TIME: 'CURTIME',
+  CURRENT_TIMESTAMP: 'NOW',
+  UTC_TIMESTAMP: 'NOW',
+  LOCALTIME: 'NOW',
+  LOCALTIMESTAMP: 'NOW',
+  SYSDATE: 'NOW',
 }

@@ -2,192 +2,300 @@
  * MySQL's functions of texts.
  *
  * Invariants
- * - Positions count characters from 1; `length` counts bytes.
+ * - Positions count characters from 1; LENGTH counts bytes.
  * - No result is longer than a value may be.
  */
 import { createHash } from 'node:crypto'
-import { groupConcatBytes } from '../state-hash.ts'
-import { StatementRefused, tooLarge } from './failure.ts'
-import { withinLimit } from './match-limit.ts'
-import { bounded, wholeOf } from './operators.ts'
-import { compiled, matchesPattern } from './pattern.ts'
-import { valueBytes } from './sqlite-limits.ts'
-import {
-  compareTexts,
-  compareValues,
-  foldText,
-  textOfDouble,
-  toBytes,
-  toNumber,
-  toText,
-  type Value,
-} from './value.ts'
+import { crc32 } from 'node:zlib'
+import { Decimal } from './decimal.ts'
+import { refuse, tooLarge } from './failure.ts'
+import type { FunctionRule, FunctionTable } from './function-rule.ts'
+import { valueBytes } from './limits.ts'
+import type { Compiled } from './scope.ts'
+import { binaryTextType, bytesType, integerType, type Type, textType, unsignedType } from './type.ts'
+import { compareTexts, foldText, type Present, toBytes, toText, toWhole, type Value } from './value.ts'
 
-type Present = Exclude<Value, null>
-type Plain = (...args: Present[]) => Value
-
-function small(value: Present): number {
-  return Math.max(-0x7fffffff, Math.min(0x7fffffff, Number(wholeOf(value))))
-}
-
-function part(given: Present, start: Present, ...[count]: readonly Present[]): string {
-  const letters = [...toText(given)]
-  const from = small(start)
-  const first = from < 0 ? letters.length + from : from - 1
-  if (from === 0 || first < 0) return ''
-  const length = count === undefined ? letters.length : Math.max(0, small(count))
-  return letters.slice(first, first + length).join('')
-}
-
-function found(needle: Present, hay: Present, from: Present = 1n): bigint {
-  const start = Math.max(0, small(from) - 1)
-  const text = foldText(toText(hay))
-  return (
-    BigInt([...text.slice(0, Math.max(0, text.indexOf(foldText(toText(needle)), start)))].length + 1) *
-    BigInt(text.includes(foldText(toText(needle)), start))
-  )
-}
-
-function repeated(text: string, count: number): string {
-  if (count > 0 && text.length * count > valueBytes) throw new StatementRefused(tooLarge)
-  return text.repeat(Math.max(0, count))
-}
-
-function padded(given: Present, length: Present, filling: Present, left: boolean): Value {
-  const letters = [...toText(given)]
-  const wanted = small(length)
-  const fill = [...toText(filling)]
-  if (wanted < 0) return null
-  if (wanted <= letters.length) return letters.slice(0, wanted).join('')
-  if (fill.length === 0) return ''
-  const missing = wanted - letters.length
-  const padding = [...repeated(toText(filling), Math.ceil(missing / fill.length))].slice(0, missing).join('')
-  return bounded(left ? padding + letters.join('') : letters.join('') + padding)
-}
-
-function replaced(given: Present, from: Present, to: Present): string {
-  const parts = toText(from) === '' ? [toText(given)] : toText(given).split(toText(from))
-  if (parts.length * toText(to).length > 2 * valueBytes) throw new StatementRefused(tooLarge)
-  return bounded(parts.join(toText(to)))
-}
-
-function upTo(given: Present, separator: Present, count: Present): string {
-  const text = toText(given)
-  if (toText(separator) === '') return ''
-  const parts = text.split(toText(separator))
-  const wanted = small(count)
-  return (wanted >= 0 ? parts.slice(0, wanted) : parts.slice(Math.max(0, parts.length + wanted))).join(
-    toText(separator),
-  )
-}
-
-/** TRIM: which ends, what. */
-function trimmed(given: Present, remove: Present, ends: Present): string {
-  let text = toText(given)
-  const what = toText(remove)
-  if (what === '') return text
-  if (ends !== 'trailing') while (text.startsWith(what)) text = text.slice(what.length)
-  if (ends !== 'leading') while (text.endsWith(what)) text = text.slice(0, -what.length)
+/** Refuses a text that is longer than a value may be. @throws StatementRefused */
+export function bounded(text: string): string {
+  if (text.length > valueBytes) refuse(tooLarge)
   return text
 }
 
-function formatted(value: Present, places: Present): string {
-  const [whole = '', fraction] = toNumber(value)
-    .toFixed(Math.max(0, Math.min(30, small(places))))
-    .split('.')
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
-  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+function sameText([first]: readonly Compiled[]): Type {
+  return first?.type.binary ? binaryTextType : first?.type.kind === 'bytes' ? bytesType : textType
 }
 
-/** The members of a JSON array, joined: what GROUP_CONCAT is made of. */
-function joined(members: Present, separator: Present): Value {
-  const texts = (JSON.parse(toText(members)) as (string | number | null)[]).flatMap((member) =>
-    member === null ? [] : [typeof member === 'number' ? textOfDouble(member) : member],
+function text(takes: string, call: FunctionRule['call']): FunctionRule {
+  return { takes, gives: textType, call }
+}
+
+function whole(takes: string, call: FunctionRule['call']): FunctionRule {
+  return { takes, gives: integerType, call }
+}
+
+function part(given: string, start: number, count = Number.MAX_SAFE_INTEGER): string {
+  const letters = [...given]
+  const first = start < 0 ? letters.length + start : start - 1
+  if (start === 0 || first < 0) return ''
+  return letters.slice(first, first + Math.max(0, count)).join('')
+}
+
+/** Letters whose capital is more than one letter stay. */
+function upper(given: string): string {
+  return [...given]
+    .map((letter) => (letter.toUpperCase().length > letter.length ? letter : letter.toUpperCase()))
+    .join('')
+}
+
+/** Position of a text in another one by the collation, from 1; 0 where it is not. */
+function found(needle: string, hay: string, from = 1): bigint {
+  const [wanted, letters] = [[...foldText(needle)].join(''), [...foldText(hay)]]
+  if (from < 1 || from > letters.length + 1) return 0n
+  const rest = letters.slice(from - 1).join('')
+  const at = rest.indexOf(wanted)
+  return at < 0 ? 0n : BigInt([...rest.slice(0, at)].length + from)
+}
+
+function repeated(given: string, count: number): string {
+  if (count > 0 && given.length * count > valueBytes) refuse(tooLarge)
+  return given.repeat(Math.max(0, count))
+}
+
+function padded(given: string, length: number, filling: string, left: boolean): Value {
+  const letters = [...given]
+  if (length < 0) return null
+  if (length <= letters.length) return letters.slice(0, length).join('')
+  if (length > valueBytes) refuse(tooLarge)
+  const fill = [...filling]
+  if (fill.length === 0) return ''
+  const padding = Array.from(
+    { length: length - letters.length },
+    (_, at) => fill[at % fill.length] ?? '',
+  ).join('')
+  return left ? padding + given : given + padding
+}
+
+function replaced(given: string, from: string, to: string): string {
+  if (from === '') return given
+  const parts = given.split(from)
+  if (given.length + (parts.length - 1) * (to.length - from.length) > valueBytes) refuse(tooLarge)
+  return parts.join(to)
+}
+
+function trimmed(given: string, remove: string, ends: string): string {
+  let text = given
+  if (remove === '') return text
+  while (ends !== 'TRAILING' && text.startsWith(remove)) text = text.slice(remove.length)
+  while (ends !== 'LEADING' && text.endsWith(remove)) text = text.slice(0, text.length - remove.length)
+  return text
+}
+
+function substringIndex(given: string, mark: string, count: number): string {
+  if (mark === '' || count === 0) return ''
+  const parts = given.split(mark)
+  return (count > 0 ? parts.slice(0, count) : parts.slice(Math.max(0, parts.length + count))).join(mark)
+}
+
+function inserted(given: string, start: number, length: number, other: string): string {
+  const letters = [...given]
+  if (start < 1 || start > letters.length) return given
+  const end = length < 0 || start - 1 + length > letters.length ? letters.length : start - 1 + length
+  return bounded(letters.slice(0, start - 1).join('') + other + letters.slice(end).join(''))
+}
+
+const soundexCodes = '01230120022455012623010202'
+
+function soundex(given: string): string {
+  const capitals = given.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
+  const letters = [...capitals].filter((letter) => /[A-Z\u0080-\uffff]/.test(letter))
+  const [first] = letters
+  if (first === undefined) return ''
+  const codeOf = (letter: string) => soundexCodes[letter.charCodeAt(0) - 65] ?? '0'
+  let result = first
+  let last = codeOf(first)
+  for (const letter of letters.slice(1)) {
+    const code = codeOf(letter)
+    if (code === '0' && 'HW'.includes(letter)) continue
+    if (code !== '0' && code !== last) result += code
+    last = code
+  }
+  return result.padEnd(4, '0')
+}
+
+function hash(name: string): (given: Uint8Array) => string {
+  return (given) => createHash(name).update(given).digest('hex')
+}
+
+const sha2Names: Readonly<Record<number, string>> = {
+  0: 'sha256',
+  224: 'sha224',
+  256: 'sha256',
+  384: 'sha384',
+  512: 'sha512',
+}
+
+function sha2(given: Uint8Array, bits: number): Value {
+  const name = sha2Names[bits]
+  return name === undefined ? null : hash(name)(given)
+}
+
+function quoted(given: string | null): string {
+  if (given === null) return 'NULL'
+  const escapes: Readonly<Record<string, string>> = { '\0': '\\0', '\u001a': '\\Z', "'": "\\'", '\\': '\\\\' }
+  return bounded(`'${given.replaceAll(/['\\]|\p{Cc}/gu, (letter) => escapes[letter] ?? letter)}'`)
+}
+
+function base64(given: Uint8Array): string {
+  return bounded(
+    (
+      Buffer.from(given)
+        .toString('base64')
+        .match(/.{1,76}/g) ?? []
+    ).join('\n'),
   )
-  if (texts.length === 0) return null
-  const bytes = new TextEncoder().encode(texts.join(toText(separator)))
-  return new TextDecoder().decode(bytes.subarray(0, groupConcatBytes), { stream: true })
 }
 
-function extreme(sign: number): Plain {
-  return (...values) =>
-    values.reduce((best, value) => ((compareValues(value, best) ?? 0) * sign > 0 ? value : best))
+function fromBase64(given: string): Value {
+  const letters = given.replaceAll(/\s/g, '')
+  if (letters.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(letters)) return null
+  return new Uint8Array(Buffer.from(letters, 'base64'))
 }
 
-function regexpReplaced(given: Present, pattern: Present, to: Present): string {
-  const expression = compiled(toText(pattern), 'gi')
-  const text = toText(given)
-  return bounded(withinLimit(toText(pattern), text, () => text.replaceAll(expression, toText(to))))
+/** Of a number its digits to base 16, of anything else its bytes. */
+function hexOf(value: Present): string {
+  if (typeof value === 'bigint' || typeof value === 'number' || value instanceof Decimal)
+    return BigInt.asUintN(64, toWhole(value)).toString(16).toUpperCase()
+  const bytes = toBytes(value)
+  return bounded(Buffer.from(bytes).toString('hex').toUpperCase())
 }
 
-function firstMatch(text: string, pattern: string): RegExpExecArray | null {
-  const expression = compiled(pattern)
-  return withinLimit(pattern, text, () => expression.exec(text))
+function unhex(given: string): Value {
+  const digits = given.length % 2 === 0 ? given : `0${given}`
+  return /^[0-9a-fA-F]*$/.test(digits) ? new Uint8Array(Buffer.from(digits, 'hex')) : null
 }
 
-/** Functions that are NULL where an argument is. */
-export const plainTextFunctions: Readonly<Record<string, Plain>> = {
-  concat: (...values) => bounded(values.map(toText).join('')),
-  left: (text, count) => part(text, 1n, count ?? 0n),
-  right: (text, count) =>
-    small(count ?? 0n) <= 0 ? '' : [...toText(text)].slice(-small(count ?? 0n)).join(''),
-  substring: part,
-  substring_index: upTo,
-  locate: found,
-  instr: (hay, needle) => found(needle, hay),
-  replace: replaced,
-  reverse: (text) => [...toText(text)].reverse().join(''),
-  repeat: (text, count) => repeated(toText(text), small(count)),
-  space: (count) => repeated(' ', small(count)),
-  lpad: (text, length, filling) => padded(text, length, filling, true),
-  rpad: (text, length, filling) => padded(text, length, filling, false),
-  char_length: (text) => BigInt([...toText(text)].length),
-  length: (text) => BigInt(toBytes(text).length),
-  lower: (text) => toText(text).toLowerCase(),
-  upper: (text) => toText(text).toUpperCase(),
-  trim: (text, remove = ' ', ends = 'both') => trimmed(text, remove, ends),
-  ltrim: (text) => trimmed(text, ' ', 'leading'),
-  rtrim: (text) => trimmed(text, ' ', 'trailing'),
-  ascii: (text) => BigInt(toBytes(text)[0] ?? 0),
-  hex: (value) =>
-    typeof value === 'string' || value instanceof Uint8Array
-      ? Buffer.from(toBytes(value)).toString('hex').toUpperCase()
-      : wholeOf(value).toString(16).toUpperCase(),
-  find_in_set: (text, list) => {
-    const members = toText(list).split(',')
-    return BigInt(members.findIndex((member) => compareTexts(member, toText(text)) === 0) + 1)
+function ordOf(given: string): bigint {
+  const [first = ''] = [...given]
+  return [...toBytes(first)].reduce((sum, byte) => sum * 256n + BigInt(byte), 0n)
+}
+
+function charOf(...codes: readonly (bigint | null)[]): Uint8Array {
+  const bytes: number[] = []
+  for (const code of codes) {
+    if (code === null) continue
+    const four = Number(BigInt.asUintN(32, code))
+    const parts = [four >>> 24, (four >>> 16) & 255, (four >>> 8) & 255, four & 255]
+    const start = parts.findIndex((byte) => byte !== 0)
+    bytes.push(...(start < 0 ? [0] : parts.slice(start)))
+  }
+  return new Uint8Array(bytes)
+}
+
+function concatenated(separator: string, parts: readonly string[]): string {
+  return bounded(parts.join(separator))
+}
+
+function exported(bits: bigint, on: string, off: string, separator = ',', count = 64): string {
+  const parts = Array.from({ length: Math.min(64, Math.max(0, count)) }, (_, at) =>
+    (bits >> BigInt(at)) & 1n ? on : off,
+  )
+  return concatenated(separator, parts)
+}
+
+export const textFunctions: FunctionTable = {
+  CONCAT: {
+    takes: 'any...',
+    gives: (args) => (args.some(({ type }) => type.kind === 'bytes') ? bytesType : textType),
+    call: (...parts: never[]) =>
+      concatenated(
+        '',
+        parts.map((value) => toText(value)),
+      ),
   },
-  strcmp: (left, right) => BigInt(Math.sign(compareTexts(toText(left), toText(right)))),
-  format: formatted,
-  greatest: extreme(1),
-  least: extreme(-1),
-  md5: (text) => createHash('md5').update(toBytes(text)).digest('hex'),
-  regexp_like: (text, pattern) => (matchesPattern(toText(text), toText(pattern)) ? 1n : 0n),
-  regexp_replace: regexpReplaced,
-  regexp_substr: (text, pattern) => firstMatch(toText(text), toText(pattern))?.[0] ?? null,
-  regexp_instr: (text, pattern) => BigInt((firstMatch(toText(text), toText(pattern))?.index ?? -1) + 1),
-  join_array: joined,
+  CONCAT_WS: {
+    takes: 'text text...',
+    gives: textType,
+    seesNull: true,
+    call: (separator: string | null, ...parts: (string | null)[]) =>
+      separator === null
+        ? null
+        : concatenated(
+            separator,
+            parts.filter((part) => part !== null),
+          ),
+  },
+  UPPER: { takes: 'text', gives: sameText, call: upper },
+  LOWER: { takes: 'text', gives: sameText, call: (given: string) => given.toLowerCase() },
+  LENGTH: whole('bytes', (given: Uint8Array) => BigInt(given.length)),
+  BIT_LENGTH: whole('bytes', (given: Uint8Array) => BigInt(8 * given.length)),
+  CHAR_LENGTH: whole('text', (given: string) => BigInt([...given].length)),
+  REVERSE: text('text', (given: string) => [...given].reverse().join('')),
+  LEFT: text('text integer', (given: string, count: number) =>
+    [...given].slice(0, Math.max(0, count)).join(''),
+  ),
+  RIGHT: text('text integer', (given: string, count: number) =>
+    count <= 0 ? '' : [...given].slice(-count).join(''),
+  ),
+  SUBSTRING: text('text integer integer?', part),
+  SUBSTRING_INDEX: text('text text integer', substringIndex),
+  LOCATE: whole('text text integer?', found),
+  INSTR: whole('text text', (hay: string, needle: string) => found(needle, hay)),
+  REPLACE: text('text text text', replaced),
+  REPEAT: text('text integer', repeated),
+  SPACE: text('integer', (count: number) => repeated(' ', count)),
+  LPAD: text('text integer text', (given: string, length: number, fill: string) =>
+    padded(given, length, fill, true),
+  ),
+  RPAD: text('text integer text', (given: string, length: number, fill: string) =>
+    padded(given, length, fill, false),
+  ),
+  TRIM: text('text text text', trimmed),
+  LTRIM: text('text', (given: string) => trimmed(given, ' ', 'LEADING')),
+  RTRIM: text('text', (given: string) => trimmed(given, ' ', 'TRAILING')),
+  INSERT: text('text integer integer text', inserted),
+  ELT: {
+    takes: 'integer text text...',
+    gives: textType,
+    seesNull: true,
+    call: (at: number | null, ...members: (string | null)[]) =>
+      at === null ? null : (members[at - 1] ?? null),
+  },
+  FIND_IN_SET: whole('text text', (wanted: string, set: string) =>
+    set === '' ? 0n : BigInt(set.split(',').findIndex((member) => compareTexts(wanted, member) === 0) + 1),
+  ),
+  MAKE_SET: {
+    takes: 'whole text...',
+    gives: textType,
+    seesNull: true,
+    call: (bits: bigint | null, ...members: (string | null)[]) =>
+      bits === null
+        ? null
+        : concatenated(
+            ',',
+            members.filter((member, at) => member !== null && (bits >> BigInt(at)) & 1n) as string[],
+          ),
+  },
+  EXPORT_SET: text('whole text text text? integer?', exported),
+  STRCMP: whole('text text', (left: string, right: string) => BigInt(Math.sign(compareTexts(left, right)))),
+  ASCII: whole('bytes', (given: Uint8Array) => BigInt(given[0] ?? 0)),
+  ORD: whole('text', ordOf),
+  CHAR: { takes: 'whole...', gives: bytesType, seesNull: true, call: charOf },
+  HEX: text('any', hexOf),
+  UNHEX: { takes: 'text', gives: bytesType, call: unhex },
+  MD5: text('bytes', hash('md5')),
+  SHA1: text('bytes', hash('sha1')),
+  SHA2: text('bytes integer', sha2),
+  CRC32: { takes: 'bytes', gives: unsignedType, call: (given: Uint8Array) => BigInt(crc32(given)) },
+  QUOTE: { takes: 'text', gives: textType, seesNull: true, call: quoted },
+  SOUNDEX: text('text', soundex),
+  TO_BASE64: text('bytes', base64),
+  FROM_BASE64: { takes: 'text', gives: bytesType, call: fromBase64 },
 }
 
-/** Functions that see NULLs. */
-export const textFunctions: Readonly<Record<string, (args: readonly Value[]) => Value>> = {
-  concat_ws: ([separator = null, ...values]) =>
-    separator === null
-      ? null
-      : bounded(values.flatMap((value) => (value === null ? [] : [toText(value)])).join(toText(separator))),
-  field: ([value = null, ...members]) =>
-    BigInt(members.findIndex((member) => compareValues(value, member) === 0) + 1),
-  elt: ([position = null, ...members]) => (position === null ? null : (members[small(position) - 1] ?? null)),
-  isnull: ([value = null]) => (value === null ? 1n : 0n),
-}
-
-/** Other names of the same functions. */
 export const textAliases: Readonly<Record<string, string>> = {
-  substr: 'substring',
-  mid: 'substring',
-  lcase: 'lower',
-  ucase: 'upper',
-  character_length: 'char_length',
-  octet_length: 'length',
-  position: 'locate',
+  UCASE: 'UPPER',
+  LCASE: 'LOWER',
+  OCTET_LENGTH: 'LENGTH',
+  CHARACTER_LENGTH: 'CHAR_LENGTH',
+  SHA: 'SHA1',
 }

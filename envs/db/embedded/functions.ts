@@ -1,73 +1,85 @@
 /**
- * All functions that a translated statement may call.
+ * All of MySQL's functions that the engine has, by name.
  *
  * Invariants
- * - Each is registered under `my_` and MySQL's name; a name that is not listed here does not exist.
- * - A call with too few arguments is refused in MySQL's words.
+ * - A function of MySQL's that the engine lacks is refused by name, as not supported; any other as unknown.
  */
-import { databaseName, StatementRefused, wrongArguments } from './failure.ts'
-import { dateAliases, plainDateFunctions } from './functions-date.ts'
-import { numberAliases, plainNumberFunctions, randomFunctions } from './functions-number.ts'
-import { plainTextFunctions, textAliases, textFunctions } from './functions-text.ts'
-import { operators, type StatementContext } from './operators.ts'
-import type { SqlFunction } from './sqlite.ts'
+import { databaseName, notSupported, refuse, unknownFunction } from './failure.ts'
+import { calledBy, type FunctionTable } from './function-rule.ts'
+import { dateAliases, dateFunctions } from './functions-date.ts'
+import { flowFunctions } from './functions-flow.ts'
+import { jsonFunctions } from './functions-json.ts'
+import { numberAliases, numberFunctions } from './functions-number.ts'
+import { patternFunctions } from './functions-pattern.ts'
+import { textAliases, textFunctions } from './functions-text.ts'
+import type { Compiled, Scope } from './scope.ts'
+import { doubleType, integerType, textType, unsignedType } from './type.ts'
 import type { Value } from './value.ts'
 
-type Present = Exclude<Value, null>
-
-// What tells of the server, or would wait for it.
-const serverFunctions: Readonly<Record<string, () => Value>> = {
-  database: () => databaseName,
-  schema: () => databaseName,
-  version: () => '8.0.36',
-  user: () => 'agent@localhost',
-  current_user: () => 'agent@localhost',
-  connection_id: () => 1n,
-  last_insert_id: () => 0n,
-  sleep: () => 0n,
-  load_file: () => null,
+const functions: FunctionTable = {
+  ...textFunctions,
+  ...numberFunctions,
+  ...dateFunctions,
+  ...jsonFunctions,
+  ...patternFunctions,
 }
 
-const plain = { ...plainTextFunctions, ...plainNumberFunctions, ...plainDateFunctions, ...serverFunctions }
-const aliases: Readonly<Record<string, string>> = { ...textAliases, ...numberAliases, ...dateAliases }
+const aliases: Readonly<Record<string, string>> = {
+  ...textAliases,
+  ...numberAliases,
+  ...dateAliases,
+  CURRENT_USER: 'USER',
+  SESSION_USER: 'USER',
+  SYSTEM_USER: 'USER',
+  SCHEMA: 'DATABASE',
+}
 
-/** SQLite's own functions that MySQL has too, with the same meaning. */
-const shared = new Set(
-  `count min max coalesce ifnull nullif json_extract json_array json_object json_valid row_number rank dense_rank
-   percent_rank cume_dist ntile lag lead first_value last_value nth_value`.split(/\s+/),
-)
+/** What VERSION() tells: the release whose dialect the engine follows. */
+const release = '8.0.36'
 
-/** The name under which a function of MySQL is called here; undefined where it does not exist. */
-export function calledName(name: string): string | undefined {
-  const lower = name.toLowerCase()
-  if (shared.has(lower)) return lower
-  const own = Object.hasOwn(aliases, lower) ? (aliases[lower] ?? lower) : lower
-  if (Object.hasOwn(plain, own) || Object.hasOwn(textFunctions, own) || own === 'rand') return `my_${own}`
+type SessionFunction = (args: readonly Compiled[], scope: Scope) => Compiled
+
+function fact(type: Compiled['type'], read: (scope: Scope) => Value): SessionFunction {
+  return (_, scope) => ({ type, get: () => read(scope) })
+}
+
+const sessionFunctions: Readonly<Record<string, SessionFunction>> = {
+  DATABASE: fact(textType, () => databaseName),
+  VERSION: fact(textType, () => release),
+  USER: fact(textType, () => 'agent@localhost'),
+  CONNECTION_ID: fact(unsignedType, () => 1n),
+  LAST_INSERT_ID: fact(unsignedType, ({ context }) => context.session.lastInsertId),
+  ROW_COUNT: fact(integerType, ({ context }) => context.session.rowCount),
+  RAND: (args, scope) => {
+    scope.markVolatile()
+    return { type: doubleType, get: () => seeded(args[0]) ?? scope.context.random() }
+  },
+  SLEEP: () => refuse(notSupported('SLEEP')),
+}
+
+/** RAND(seed) is drawn otherwise on a server, so it is refused. */
+function seeded(seed: Compiled | undefined): number | undefined {
+  if (seed !== undefined) refuse(notSupported('RAND with a seed'))
   return undefined
 }
 
-/** Everything to register. */
-export function allFunctions(context: StatementContext): SqlFunction[] {
-  return [
-    ...operators(),
-    ...randomFunctions(context),
-    ...Object.entries(plain).map(([name, call]) => ({
-      name: `my_${name}`,
-      deterministic: true,
-      call: (args: readonly Value[]) => {
-        if (args.length < requiredOf(call)) throw new StatementRefused(wrongArguments(name))
-        return args.includes(null) ? null : (call as (...args: Present[]) => Value)(...(args as Present[]))
-      },
-    })),
-    ...Object.entries(textFunctions).map(([name, call]) => ({
-      name: `my_${name}`,
-      deterministic: true,
-      call,
-    })),
-  ]
-}
+/** Functions that MySQL has and the engine lacks. */
+const lacking = new Set(
+  `AES_DECRYPT AES_ENCRYPT BENCHMARK BIN_TO_UUID CHARSET COERCIBILITY COLLATION COMPRESS EXTRACTVALUE FORMAT_BYTES
+   FOUND_ROWS GET_LOCK INET6_ATON INET6_NTOA IS_FREE_LOCK IS_IPV4 IS_IPV6 IS_UUID JSON_ARRAY_APPEND JSON_ARRAY_INSERT
+   JSON_CONTAINS_PATH JSON_DEPTH JSON_INSERT JSON_MERGE JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_OVERLAPS JSON_PRETTY
+   JSON_REMOVE JSON_REPLACE JSON_SCHEMA_VALID JSON_SEARCH JSON_SET JSON_STORAGE_SIZE JSON_TABLE JSON_VALUE LOAD_FILE
+   NAME_CONST RANDOM_BYTES RELEASE_LOCK RELEASE_ALL_LOCKS STATEMENT_DIGEST UNCOMPRESS UPDATEXML UUID UUID_SHORT
+   UUID_TO_BIN VALIDATE_PASSWORD_STRENGTH WEIGHT_STRING MEMBER ST_ASTEXT GROUPING`.split(/\s+/),
+)
 
-/** Parameters without a default, at least one where any are taken. */
-function requiredOf(call: (...args: Present[]) => Value): number {
-  return call.length
+/** @throws StatementRefused where there is no such function, or it takes other arguments */
+export function functionCall(name: string, args: readonly Compiled[], scope: Scope): Compiled {
+  const known = Object.hasOwn(aliases, name) ? (aliases[name] as string) : name
+  if (Object.hasOwn(flowFunctions, known))
+    return (flowFunctions[known] as (typeof flowFunctions)[string])(args, name)
+  if (Object.hasOwn(sessionFunctions, known)) return (sessionFunctions[known] as SessionFunction)(args, scope)
+  const rule = Object.hasOwn(functions, known) ? functions[known] : undefined
+  if (rule !== undefined) return calledBy(name, rule, args)
+  return refuse(lacking.has(known) ? notSupported(known) : unknownFunction(name))
 }

@@ -2,7 +2,7 @@
  * MySQL's two kinds of patterns.
  *
  * Invariants
- * - Neither case nor accents count.
+ * - Case does not count; in LIKE, accents do not either.
  * - LIKE takes time in the product of both lengths at most, and its thread is ended where that is past the deadline; a
  *   REGEXP that would take longer ends at a limit of its own.
  */
@@ -11,10 +11,11 @@ import { StatementRefused } from './failure.ts'
 import { withinLimit } from './match-limit.ts'
 import { foldText } from './value.ts'
 
-/** Whether a text is like a pattern: `%` any letters, `_` one, `mark` takes their meaning. */
-export function matchesLike(given: string, givenPattern: string, mark: string): boolean {
-  const text = [...foldText(given)]
-  const pattern = partsOf(foldText(givenPattern), foldText(mark))
+/** Whether a text is like a pattern: `%` any letters, `_` one, `mark` takes their meaning. @param exact case and accents count */
+export function matchesLike(given: string, givenPattern: string, mark: string, exact = false): boolean {
+  const fold = exact ? (text: string) => text : foldText
+  const text = [...fold(given)]
+  const pattern = partsOf(fold(givenPattern), fold(mark))
   let at = 0
   let part = 0
   let star = -1
@@ -56,13 +57,12 @@ function partsOf(pattern: string, mark: string): readonly Part[] {
 /** Whether a regular expression is found in a text. @throws StatementRefused where it is none */
 export function matchesPattern(text: string, pattern: string): boolean {
   const expression = compiled(pattern)
-  const folded = foldText(text)
-  return withinLimit(pattern, folded, () => expression.test(folded))
+  return withinLimit(pattern, text, () => expression.test(text))
 }
 
 /** A regular expression as MySQL writes it. @throws StatementRefused where it is none */
 export function compiled(pattern: string, flags = 'i'): RegExp {
-  const source = foldAccents(pattern)
+  const source = pattern
     .replaceAll(/\[\[:(<|>):\]\]/g, '\\b')
     .replaceAll(/\[:(\w+):\]/g, (all, name: string) => classes[name] ?? all)
   for (const mode of [`${flags}u`, flags]) {
@@ -73,11 +73,6 @@ export function compiled(pattern: string, flags = 'i'): RegExp {
     }
   }
   throw new StatementRefused(sqlFailure(3685, 'HY000', 'Illegal argument to a regular expression.'))
-}
-
-// Folding changes case: `\S` must stay what it is.
-function foldAccents(pattern: string): string {
-  return pattern.normalize('NFD').replaceAll(/\p{M}/gu, '')
 }
 
 const classes: Readonly<Record<string, string>> = {

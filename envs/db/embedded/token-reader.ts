@@ -1,11 +1,10 @@
 /**
- * Reads tokens one after another, and writes names and texts as SQLite reads them.
+ * Reads tokens one after another.
  *
  * Invariants
- * - What is written is quoted whatever it holds; no text of the agent's reaches SQLite unquoted but words
- *   that were recognized.
+ * - Reading past the end gives the end again.
  */
-import { StatementRefused, syntaxFailure } from './failure.ts'
+import { databaseName, deniedTable, notSupported, StatementRefused, syntaxFailure } from './failure.ts'
 import { SyntaxFailure, type Token, tokensOf } from './token.ts'
 
 // Words that no version of MySQL takes for a name without quotes. Those that only newer ones reserve, such as
@@ -20,6 +19,8 @@ const reserved = new Set(
    SEPARATOR SET SHOW SPATIAL SQL STARTING TABLE TERMINATED THEN TO TRAILING TRIGGER TRUE UNDO UNION UNIQUE UNLOCK
    UNSIGNED UPDATE USAGE USE USING VALUES WHEN WHERE WHILE WITH WRITE XOR ZEROFILL`.split(/\s+/),
 )
+
+const knownCollation = /^(?:utf8(?:mb[34])?_(?:\w+_ci|bin)|binary)$/
 
 /** The tokens of a statement, with a place in them. */
 export class TokenReader {
@@ -101,10 +102,51 @@ export class TokenReader {
     return token.text
   }
 
-  /** A name that may be qualified by the database's. */
-  tableName(): string {
+  /** A name that may be qualified by its database's. */
+  qualifiedName(): { readonly schema?: string | undefined; readonly name: string } {
     const name = this.name()
-    return this.skipsSymbol('.') ? this.name() : name
+    return this.skipsSymbol('.') ? { schema: name, name: this.name() } : { name }
+  }
+
+  /** The name of a table of the session's database. @throws StatementRefused for one of another database */
+  tableName(): string {
+    const { schema, name } = this.qualifiedName()
+    if (schema !== undefined && schema.toLowerCase() !== databaseName)
+      throw new StatementRefused(deniedTable(schema, name))
+    return name
+  }
+
+  /** A column, perhaps with its table and database. */
+  columnName(): { readonly table?: string | undefined; readonly name: string } {
+    const parts = [this.name()]
+    while (parts.length < 3 && this.skipsSymbol('.')) parts.push(this.name())
+    return { table: parts.at(-2), name: parts.at(-1) ?? '' }
+  }
+
+  /** Numbers in parentheses behind a type, if there are any. */
+  sizes(): readonly number[] {
+    const sizes: number[] = []
+    if (!this.skipsSymbol('(')) return sizes
+    do {
+      const token = this.next()
+      if (token.kind !== 'number' || !/^\d+$/.test(token.text)) throw this.refusal(token)
+      sizes.push(Number(token.text))
+    } while (this.skipsSymbol(','))
+    this.expectSymbol(')')
+    return sizes
+  }
+
+  /** A collation of Unicode. @throws StatementRefused where it is none that the engine knows */
+  collation(): string {
+    const name = this.word().toLowerCase()
+    if (!knownCollation.test(name)) throw this.unsupported(`collation ${name}`)
+    return name
+  }
+
+  /** The text from a place up to the next token. */
+  textFrom(start: number): string {
+    const before = this.tokens[this.#at - 1]
+    return this.#sql.slice(start, before === undefined ? start : this.peek().start).trim()
   }
 
   /** @throws StatementRefused where more follows than a semicolon */
@@ -113,25 +155,22 @@ export class TokenReader {
     if (this.peek().kind !== 'end') throw this.refusal()
   }
 
+  /** That the engine lacks a part of MySQL. */
+  unsupported(what: string): StatementRefused {
+    return new StatementRefused(notSupported(what))
+  }
+
   /** That the text is no SQL from the next token on. */
   refusal(token: Token = this.peek()): StatementRefused {
     return new StatementRefused(syntaxFailure(this.#sql, token.start))
   }
 }
 
+export function isReserved(word: string): boolean {
+  return reserved.has(word)
+}
+
 /** A word in upper case; undefined for other tokens. */
 export function wordOf(token: Token): string | undefined {
   return token.kind === 'word' ? token.upper : undefined
-}
-
-/** A name as SQLite reads it. */
-export function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-/** A text as SQLite reads it. */
-export function quotedText(text: string): string {
-  // A zero would end the statement.
-  if (text.includes('\0')) return `CAST(x'${Buffer.from(text).toString('hex')}' AS TEXT)`
-  return `'${text.replaceAll("'", "''")}'`
 }
