@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseActionText } from './action-parsing.ts'
 import { type ActionProblemKind, actionProblem } from './action-problem.ts'
+import { syntaxOf } from './call-syntax.ts'
 
 const go = '<tool_call>{"name": "go", "arguments": {"to": "bed 1"}}</tool_call>'
 const goCall = { name: 'go', arguments: { to: 'bed 1' } }
@@ -165,12 +166,17 @@ describe('parseActionText', () => {
     ['calls that nest', '<tool_call>{"a":'],
     ['blanks after a tag', '<tool_call>          '],
     ['backslashes', '<tool_call>{"\\\\'],
+    ['thoughts that begin', '<think>'],
+    ['thoughts that end', '</think>'],
+    ['thoughts within broken calls', '<tool_call><think></think></think>'],
+    ['bare calls that become thoughts', '{"name</think>'],
   ])('time grows with length at most: %s', (_, unit) => {
     const time = (length: number) => {
       const text = unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
       const rounds = Array.from({ length: 5 }, () => {
         const since = performance.now()
         parseActionText(text, '\n')
+        syntaxOf('"name":')?.parse(text)
         return performance.now() - since
       })
       return Math.min(...rounds)

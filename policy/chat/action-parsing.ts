@@ -169,7 +169,6 @@ class Reading {
   #endThought(end: number): void {
     this.#drafted ||= this.#count > 0
     this.#at = 0
-    this.#count = 0
     this.#calls = []
     this.#problems = []
     this.#pieces = [{ whole: '', said: '' }]
@@ -178,7 +177,7 @@ class Reading {
 
   /** Reads calls that nothing opens, where nothing was said before them. @returns whether there are any */
   #readBare(): boolean {
-    if (!this.#form.bare || this.#count > 0 || this.#pieces.some(({ said }) => said.trim() !== ''))
+    if (!this.#form.bare || this.#calls.length > 0 || this.#pieces.some(({ said }) => said.trim() !== ''))
       return false
     const begin = skipBlanks(this.#text, this.#at)
     if (!'{['.includes(this.#text.charAt(begin)) || !meansCalls(this.#text, begin)) return false
@@ -247,10 +246,17 @@ class Reading {
     if (++this.#count > maxCalls) this.#fail('too_many_calls')
     else this.#fail(kind === 'too_deep' ? 'too_deep' : isOpen ? 'unclosed_call' : 'not_json')
     const end = mark === -1 ? this.#text.length : mark + (closing?.length ?? 0)
-    const thought = this.#thoughts.marks
-      .map(({ opening: text }) => this.#text.slice(from, end).indexOf(text))
-      .filter((at) => at !== -1)
-    this.#say(Math.min(end, ...thought.map((at) => from + at)))
+    this.#say(this.#thoughtWithin(from, end))
+  }
+
+  /** Where a thought begins within a part of the text; the part's end where none does. */
+  #thoughtWithin(from: number, end: number): number {
+    this.#marks.lastIndex = from
+    for (;;) {
+      const found = this.#marks.exec(this.#text)
+      if (found === null || found.index >= end) return end
+      if (this.#pairs.has(found[0])) return found.index
+    }
   }
 
   #fail(kind: ActionProblemKind): void {

@@ -87,6 +87,8 @@ export function interpretNamed(name: string, json: string): InterpretedCall {
 /** Keys by which an object that may be anything is known for a call. */
 const tellingKeys = ['name', 'parameters', 'arguments']
 const tellingText = /["'](?:name|parameters|arguments)["']\s*:/
+/** How far into broken JSON a key is looked for. */
+const keysWithin = 4096
 /** Where JSON that is cut short could still have become an object. */
 const beginsObject = /^(?:\[\s*)?(?:$|\{\s*(?:"|$))/
 
@@ -96,7 +98,10 @@ export function meansCalls(text: string, begin: number): boolean {
   const value = scanned.kind === 'value' ? parsed(text.slice(begin, scanned.end)) : undefined
   if (value === undefined) {
     const broken = text.slice(begin, scanned.kind === 'value' ? scanned.end : undefined)
-    return tellingText.test(broken) || (scanned.kind === 'unclosed' && beginsObject.test(broken))
+    return (
+      tellingText.test(broken.slice(0, keysWithin)) ||
+      (scanned.kind === 'unclosed' && beginsObject.test(broken))
+    )
   }
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [value]
   return items.some(
