@@ -146,26 +146,28 @@ describe('a template whose prompt opens a thought', () => {
     `{{- '<|im_start|>assistant\\n' }}`,
     `{{- '<|im_start|>assistant\\n<think>\\n' }}`,
   )
-  // As Qwen3's newer models write an action: with its thought, even where that is empty.
-  const whole = opening.replace(
-    `{{- '<|im_start|>' + message.role + '\\n' + said }}`,
-    `{{- '<|im_start|>' + message.role + '\\n' }}{%- if message.role == 'assistant' %}{{- '<think>\\n' + (message.reasoning_content or '') + '\\n</think>\\n\\n' }}{%- endif %}{{- said }}`,
-  )
+  const thinking = (thought: string) =>
+    opening.replace(
+      `{{- '<|im_start|>' + message.role + '\\n' + said }}`,
+      `{{- '<|im_start|>' + message.role + '\\n' }}{%- if message.role == 'assistant' %}{{- ${thought} }}{%- endif %}{{- said }}`,
+    )
+  const whole = thinking(`'<think>\\n' + (message.reasoning_content or '') + '\\n</think>\\n\\n'`)
 
   // [READING-2] [MODEL-TEMPLATE-4]
   it.each([
-    ['with the thought of an action', whole],
-    ['without it', opening],
-  ])('and that renders an action %s is read from within the thought', async (_, template) => {
+    ['with its thought, even an empty one', whole, '\n</think>\n\n<tool_call>'],
+    ['with a thought of another shape', thinking(`'<think></think>'`), '</think><tool_call>'],
+    ['without its thought', opening, '\n</think>\n\n<tool_call>'],
+  ])('and that renders an action %s is read from within the thought', async (_, template, begins) => {
     const chat = await open(template)
     expect(chat.renderTurn('empty', [{ role: 'user', content: 'Hi' }]).endsWith('<think>\n')).toBe(true)
     const message = looks('shelf')
     const rendered = chat.renderAssistant(message)
-    expect(rendered).toMatch(/^\n<\/think>\n\n<tool_call>/)
+    expect(rendered.slice(0, begins.length)).toBe(begins)
     expect(chat.parseAction(rendered)).toEqual({ message, problems: [] })
     expect(chat.parseAction(chat.encodeAssistant(message))).toEqual({ message, problems: [] })
     const thought = `Is it there? ${draft}\n</think>`
-    expect(chat.parseAction(`${thought}\n${rendered.split('\n\n')[1]}`)).toMatchObject({
+    expect(chat.parseAction(`${thought}\n${rendered.slice(rendered.indexOf('<tool_call>'))}`)).toMatchObject({
       message: { content: thought, said: '', tool_calls: message.tool_calls },
       problems: [],
     })

@@ -144,13 +144,13 @@ function thoughtsOf(rendering: TemplateRendering, prompt: string, options: Rende
 
 /**
  * How much of a conversation with an action is the prompt for that action. A template may render an action without the thought that its
- * prompt opens.
+ * prompt opens, or with a thought of another shape.
  */
 export function promptLength(prompt: string, whole: string, open: ThoughtMarks | undefined): number {
   const common = commonLength(prompt, whole)
-  return open === undefined || common === prompt.length
-    ? common
-    : Math.min(common, prompt.lastIndexOf(open.opening))
+  if (open === undefined || common === prompt.length) return common
+  const start = Math.min(common, prompt.lastIndexOf(open.opening))
+  return whole.startsWith(open.opening, start) ? start + open.opening.length : start
 }
 
 /** The marks of thoughts as a template writes them; undefined where it writes none. */
