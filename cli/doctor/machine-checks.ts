@@ -1,5 +1,5 @@
 /**
- * Checks of the machine: Node, its size, onnxruntime, the disk, Temporal and its ports.
+ * Checks of the machine: Node, its size, onnxruntime, the disk, Temporal and its ports, the container engine.
  *
  * Invariants
  * - Changes nothing that stays: probes in the home directory are removed again, no server is started.
@@ -18,6 +18,7 @@ import { bytesAt } from '../../storage/disk-use.ts'
 import { networkAdvice, networkWords } from '../../storage/room.ts'
 import { bytes, count } from '../wording.ts'
 import { type Check, check } from './check.ts'
+import { examineContainers } from './container-checks.ts'
 
 const run = promisify(execFile)
 const gigabyte = 1e9
@@ -39,6 +40,7 @@ export async function examineMachine(home: string): Promise<readonly Check[]> {
     checkProxies(),
     ...(await checkTemporal(home)),
     await checkPython(),
+    ...(await examineContainers()),
   ]
 }
 

@@ -45,6 +45,9 @@ export async function sizeRefusal(docker: Docker, image: string): Promise<string
     return undefined
   } catch (error) {
     if (!refusesSize(error)) throw error
+    // The engine's own words, without the client's.
     return reasonOf(error)
+      .replace(/^\(HTTP code \d+\) .*? - /, '')
+      .trim()
   }
 }
