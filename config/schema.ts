@@ -169,7 +169,9 @@ const policySchema = z.strictObject({
     ),
   trainerStallSeconds: positive(86_400)
     .default(900)
-    .describe('Seconds of silence in its work after which the command is ended and started again.'),
+    .describe(
+      'Seconds of silence in its work after which the command is ended and started again, and a custom loss is refused.',
+    ),
   from: text
     .optional()
     .describe(

@@ -27,7 +27,7 @@ export function createTrainers(create: CreateTrainer = configuredTrainer): Train
   const made = new Map<string, Trainer>()
   return {
     of({ threads, trainer, trainerStallSeconds }) {
-      const key = JSON.stringify([threads, trainer, trainer === 'embedded' ? 0 : trainerStallSeconds])
+      const key = JSON.stringify([threads, trainer, trainerStallSeconds])
       const known = made.get(key)
       if (known !== undefined) return known
       const found = create({ threads, trainer, trainerStallSeconds })
@@ -43,9 +43,9 @@ export function createTrainers(create: CreateTrainer = configuredTrainer): Train
 }
 
 function configuredTrainer({ threads, trainer, trainerStallSeconds }: TrainerSettings): Trainer {
-  const embedded = createTrainer({ threads })
-  if (trainer === 'embedded') return embedded
   const watched = { threads, stallMs: trainerStallSeconds * 1000 }
+  const embedded = createTrainer(watched)
+  if (trainer === 'embedded') return embedded
   return typeof trainer === 'string'
     ? createModuleTrainer({ path: trainer, ...watched }, embedded)
     : createProcessTrainer({ command: trainer, ...watched }, embedded)

@@ -47,7 +47,7 @@ function codeOf(what: string, source = computing, printed = /^$/): number | null
   writeFileSync(
     program,
     `
-const { startComputingThread, endComputingThread } = await import(${sibling('./computing-thread.ts')})
+const { startComputingThread, endComputingThread, endWithin } = await import(${sibling('./computing-thread.ts')})
 const threads = [1, 2, 3].map(() => startComputingThread(new URL(${JSON.stringify(pathToFileURL(module).href)}), {}))
 await Promise.all(threads.map((thread) => new Promise((resolve) => {
   let runs = 0
@@ -86,4 +86,17 @@ it('a process that has nothing left to do but wait ends with the code that says 
 
 it('a process that exits while graphs run keeps its exit code and aborts nothing [THREAD-2]', () => {
   expect(codeOf('process.exit(130)')).toBe(130)
+})
+
+/** Never comes back to its messages. */
+const endless = `
+import { parentPort } from 'node:worker_threads'
+const { endWhenAsked } = await import(${sibling('./computing-thread.ts')})
+endWhenAsked()
+for (let runs = 0; runs < 3; runs++) parentPort.postMessage('runs')
+for (;;);`
+
+it('a thread that does not come back is left, and the process ends with its own code [THREAD-3]', () => {
+  const leaving = 'await Promise.all(threads.map((thread) => endWithin(thread, 100))); process.exit(3)'
+  expect(codeOf(leaving, endless)).toBe(3)
 })

@@ -7,6 +7,7 @@
  * Invariants
  * - [THREAD-1] A computing thread ends between two graphs, because it was asked to; it is never torn down inside one.
  * - [THREAD-2] A process that exits while graphs run keeps its exit code and aborts nothing.
+ * - [THREAD-3] A thread that does not end in time, because code of a module never comes back to it, is left and keeps nothing waiting.
  */
 import { isMainThread, parentPort, Worker, type WorkerOptions } from 'node:worker_threads'
 import './telemetry.ts'
@@ -29,14 +30,25 @@ export function startComputingThread(module: URL, options: WorkerOptions): Worke
   return thread
 }
 
+/** Longer than any graph that is in use runs. */
+const endMs = 30_000
+
 /** Asks a thread to end. Settles when it has: after the graph that it runs now. */
-export async function endComputingThread(thread: Worker): Promise<void> {
+export function endComputingThread(thread: Worker): Promise<void> {
+  return endWithin(thread, endMs)
+}
+
+/** The same, waiting that many milliseconds at most. */
+export async function endWithin(thread: Worker, withinMs: number): Promise<void> {
   if (!living.has(thread)) return
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   thread.once('exit', () => resolve())
   thread.ref()
   thread.postMessage(endMessage)
+  const timer = setTimeout(resolve, withinMs)
   await ended
+  clearTimeout(timer)
+  thread.unref()
 }
 
 /**

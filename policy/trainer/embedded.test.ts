@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -464,6 +464,36 @@ describe('faults', () => {
     expect(await readdir(root)).not.toContain('l2')
     const { gradientNorm } = await trainer.update({ ...request, gradientLimit: 1e6 })
     expect(gradientNorm).toBeGreaterThan(1e-6)
+  })
+
+  // [EMBEDDED-TRAINER-1]
+  test.each([
+    ['never answers', 'for (;;);', 500, /^the loss "own" of .* did not answer within 0\.5 s$/],
+    [
+      'ends the process',
+      'process.exit(0)',
+      60_000,
+      /^the loss "own" of .* fails: .* called process\.exit\(0\)/,
+    ],
+  ])('a loss that %s is refused by name, and the next update is made', async (name, body, stallMs, words) => {
+    const module = at(`${name.replaceAll(' ', '-')}.ts`)
+    await writeFile(module, `export const loss = { name: 'own', lossOf() { ${body} } }`)
+    const watched = createTrainer({ threads: 1, stallMs })
+    try {
+      const { objective } = update({})
+      const own = update({
+        toCheckpointDir: at('m2'),
+        objective: { ...objective, loss: { name: 'own', module } },
+      })
+      await expect(watched.update(own)).rejects.toMatchObject({
+        kind: 'bad_loss',
+        permanent: true,
+        message: expect.stringMatching(words),
+      })
+      await watched.update(update({ toCheckpointDir: at(`${name} m3`) }))
+    } finally {
+      await watched.close()
+    }
   })
 
   test('closing fails the calls in progress and every later one', async () => {

@@ -4,6 +4,8 @@
  * Invariants
  * - The calling thread is never blocked.
  * - A worker thread that dies fails its calls as `crashed`; the next call starts another.
+ * - [EMBEDDED-TRAINER-1] A custom loss that keeps an update from making progress for the stall limit is a `bad_loss`, and its thread
+ *   is left.
  * - After `close` no thread is left, and every call that had no answer has failed.
  */
 import { extname } from 'node:path'
@@ -24,6 +26,8 @@ import type { Progress } from './update.ts'
 export interface EmbeddedTrainerOptions {
   /** Threads of the gradient graph; another count may change results in their last bits. */
   readonly threads: number
+  /** Longest silence of an update with a custom loss, in milliseconds; absent: any. */
+  readonly stallMs?: number
 }
 
 /** A thread that runs or ran. */
@@ -46,8 +50,26 @@ class EmbeddedTrainer implements Trainer {
     this.#options = options
   }
 
-  update(request: UpdateRequest, onProgress?: Progress) {
-    return this.#call('update', request, onProgress)
+  async update(request: UpdateRequest, onProgress?: Progress) {
+    const { stallMs } = this.#options
+    const { loss, losses = [loss] } = request.objective
+    const custom = losses.find((each) => typeof each === 'object')
+    if (custom === undefined || stallMs === undefined) return this.#call('update', request, onProgress)
+    const watch = setTimeout(
+      () =>
+        this.#leave(
+          `the loss "${custom.name}" of ${custom.module} did not answer within ${stallMs / 1000} s`,
+        ),
+      stallMs,
+    )
+    try {
+      return await this.#call('update', request, (...counts) => {
+        watch.refresh()
+        onProgress?.(...counts)
+      })
+    } finally {
+      clearTimeout(watch)
+    }
   }
 
   warmStart(request: WarmStartRequest, onProgress?: Progress, signal?: AbortSignal) {
@@ -65,6 +87,14 @@ class EmbeddedTrainer implements Trainer {
     if (thread === undefined || thread.calls.isLost) return
     thread.calls.fail(new TrainerFault('crashed', 'the trainer was closed'))
     await endComputingThread(thread.worker)
+  }
+
+  /** Gives up a thread that a loss does not give back. */
+  #leave(reason: string): void {
+    const thread = this.#thread
+    this.#thread = undefined
+    thread?.calls.fail(new TrainerFault('bad_loss', reason))
+    if (thread !== undefined) void endComputingThread(thread.worker)
   }
 
   #call<Method extends keyof TrainingMethods>(
