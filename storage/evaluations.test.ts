@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { episodeId, evaluationId, runId } from '../identity/identity.ts'
+import { undoMigrations } from './older-store.testing.ts'
 import { openStore, type Store } from './store.ts'
 
 const run = runId('demo')
@@ -67,10 +67,7 @@ it('a store of an earlier release knows what was planned and lost from the episo
   await store.evaluations.insert(evaluation)
   await store.evaluations.complete(id, { ...few, n: 1, episodes })
   await store.close()
-  const database = new DatabaseSync(join(dir, 'store.db'))
-  for (const column of ['planned', 'lost']) database.exec(`alter table evaluations drop column ${column}`)
-  database.exec("delete from kysely_migration where name >= '0012_planned_episodes'")
-  database.close()
+  undoMigrations(join(dir, 'store.db'), '0012_planned_episodes')
   store = await openStore(join(dir, 'store.db'))
   expect((await store.evaluations.get(id))?.result).toMatchObject({
     n: 1,

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { episodeId, groupId, runId } from '../identity/identity.ts'
 import { areSpansOf, tokenVersions, type VersionSpan } from '../learning/version-spans.ts'
 import type { StoredAction } from './actions.ts'
+import { undoMigrations } from './older-store.testing.ts'
 import { openStore, type Store } from './store.ts'
 import { trajectoryRow } from './trajectory-row.ts'
 import { readSpans, writtenSpans } from './version-spans.ts'
@@ -93,12 +94,7 @@ it('are in no store of an earlier release, whose actions are read as they were',
   await play(plain)
   const { episode: sealed } = await store.episodes.seal(episode, ending)
   await store.close()
-  const database = new DatabaseSync(file)
-  database.exec('alter table actions drop column spans')
-  database.exec('alter table groups drop column tree')
-  for (const column of ['planned', 'lost']) database.exec(`alter table evaluations drop column ${column}`)
-  database.exec("delete from kysely_migration where name >= '0010_version_spans'")
-  database.close()
+  undoMigrations(file, '0010_version_spans')
   store = await openStore(file)
   expect(await store.actions.get(episode, 0)).toEqual(plain)
   const trajectory = await store.episodes.trajectory(episode)

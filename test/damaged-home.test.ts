@@ -20,6 +20,7 @@ import { runId } from '../identity/identity.ts'
 import { publishCheckpoint } from '../policy/checkpoints/checkpoint.ts'
 import { tinyArchitecture, tinyWeights } from '../policy/checkpoints/policy.testing.ts'
 import { createHome, createRunDirectory, type Home, homeAt } from '../storage/home.ts'
+import { undoMigrations } from '../storage/older-store.testing.ts'
 import { openStore } from '../storage/store.ts'
 import { type Ending, removeHome, startPerdure, temporaryHome } from './perdure-process.ts'
 
@@ -63,10 +64,7 @@ function leaveInLog({ storeFile }: Home): void {
 
 /** The store as the release before the last migration left it. */
 function leaveOld({ storeFile }: Home): void {
-  const database = new DatabaseSync(storeFile)
-  for (const column of ['planned', 'lost']) database.exec(`alter table evaluations drop column ${column}`)
-  database.exec(`delete from kysely_migration where name = '0012_planned_episodes'`)
-  database.close()
+  undoMigrations(storeFile)
 }
 
 const states: readonly (readonly [string, (home: Home) => void])[] = [

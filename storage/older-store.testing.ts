@@ -1,0 +1,22 @@
+/** A store as an earlier release left it: its last migrations undone. */
+import { DatabaseSync } from 'node:sqlite'
+
+/** What undoes each migration, the latest first. */
+const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0013_failing_work': ['drop table failing_work'],
+  '0012_planned_episodes': [
+    'alter table evaluations drop column planned',
+    'alter table evaluations drop column lost',
+  ],
+  '0011_tree_groups': ['alter table groups drop column tree'],
+  '0010_version_spans': ['alter table actions drop column spans'],
+}
+
+/** Undoes the migrations from this one on; by default the last one. @param file of a store that is closed */
+export function undoMigrations(file: string, from = Object.keys(undoings)[0] ?? ''): void {
+  const database = new DatabaseSync(file)
+  for (const [name, statements] of Object.entries(undoings))
+    if (name >= from) for (const statement of statements) database.exec(statement)
+  database.prepare('delete from kysely_migration where name >= ?').run(from)
+  database.close()
+}
