@@ -9,7 +9,7 @@
 import { styleText } from 'node:util'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../client/training-session.ts'
 import { episodeCountWords, isComplete } from '../learning/evaluation-completeness.ts'
-import { failingWords } from '../learning/failing-words.ts'
+import { failingWords, leftOutWords } from '../learning/failing-words.ts'
 import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
@@ -203,6 +203,8 @@ function liveLines(state: LiveState, columns: number): readonly Line[] {
   const standstill = progress.nothingLearnt && standstillWords(progress.nothingLearnt)
   for (const text of [progress.pauseReason, progress.warning, standstill])
     if (text !== undefined) lines.push(...wrapped('note', text, columns))
+  if (progress.leftOut !== undefined)
+    lines.push(...wrapped('left out', leftOutWords(progress.leftOut), columns))
   for (const failing of progress.failing ?? [])
     lines.push(...wrapped('failing', failingWords(failing), columns))
   if (notice !== undefined) lines.push(labelled('note', { text: notice, style: 'warn' }))
@@ -303,6 +305,8 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
     if (before.failedEvaluations?.some(isKnown) !== true)
       events.push(`evaluation ${suite} of v${version} failed: ${reason}`)
   }
+  if (after.leftOut !== undefined && after.leftOut.count > (before.leftOut?.count ?? 0))
+    events.push(leftOutWords(after.leftOut))
   for (const { work, reason, attempt } of after.failing ?? [])
     if (before.failing?.some((each) => each.work === work && each.reason === reason) !== true)
       events.push(failingWords({ work, reason, attempt }))

@@ -30,3 +30,8 @@ export function failingWords({
   if (attempt === 0) return `waiting: ${reason}`
   return `${names[work] ?? work} failed in attempt ${attempt} and is tried again: ${reason}`
 }
+
+/** What is said of instances that groups could not be played on. */
+export function leftOutWords({ count, reason }: { readonly count: number; readonly reason: string }): string {
+  return `${count} ${count === 1 ? 'instance is' : 'instances are'} left out, the latest because ${reason}`
+}

@@ -17,6 +17,8 @@ export const latestEvaluations = 2
 export const otherEvaluations = 8
 export const carriedFailures = 4
 export const carriedPins = 64
+/** Instances that are left out. */
+export const carriedLeftOut = 64
 /** Of a reason or a message, as JSON. */
 export const textBytes = 1_000
 /** Of a reason of which there may be several. */
@@ -98,6 +100,8 @@ const failureFields = '{"suite":,"version":,"reason":},'.length
 const figure = 24
 /** What was ordered of a gate. */
 const gateFields = '"12":,'.length + figure
+const leftOutFields = '{"count":,"inARow":,"reason":,"places":[],"passed":[]},"sizes":[]'.length
+const placeFields = '{"taskIndex":12,"place":},'.length
 const orderBytes = 250 + nameBytes + shortTextBytes
 /** Learning settings and a roll-back: of each the latest order may wait. */
 const waitingOrders = 9
@@ -108,10 +112,10 @@ const otherSuiteBytes = 60
 /** The largest state of a run. @param config the whole configuration, which is carried too */
 export function stateShares(config: StateSize): StateShares {
   const { tasks, crossPolicy, evaluation } = config
-  const { version } = digitsOf(config)
+  const { version, group } = digitsOf(config)
   const suites = evaluation.suites.map(({ name }) => jsonBytes(name))
   const longest = Math.max(0, ...suites)
-  const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 2 * (figure + 1))
+  const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 4 * (figure + 1))
   return {
     tasks: jsonBytes(tasks) + sum(perTask) + followedBytes(config),
     suites:
@@ -130,7 +134,11 @@ export function stateShares(config: StateSize): StateShares {
       (crossPolicy.poolSize + carriedPins) * (version + 1) +
       crossPolicy.poolSize * (memberFields + version + figure) +
       2 * textBytes +
-      waitingOrders * orderBytes,
+      waitingOrders * orderBytes +
+      leftOutFields +
+      2 * figure +
+      shortTextBytes +
+      carriedLeftOut * (placeFields + group),
   }
 }
 

@@ -7,7 +7,14 @@ import { TrainerFault, type UpdateRequest } from '../policy/trainer/trainer.ts'
 import { homeAt } from '../storage/home.ts'
 import { createEchoTask } from './echo-task.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createGate, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import {
+  createCopyingTrainer,
+  createGate,
+  createSpeakingEngine,
+  saying,
+  sayYesOrNo,
+  tinyConfig,
+} from './tiny-run.ts'
 
 const home = temporaryHome()
 afterAll(() => removeHome(home))
@@ -66,6 +73,17 @@ describe('an update that fails', () => {
     expect(attempts).toBe(2)
   }, 120_000)
 })
+
+it('a run whose trainer cannot be started fails with its words, also where it would never have had anything to learn', async () => {
+  await using session = await openSession({
+    ...{ home, roles: 'all', log: () => undefined },
+    createEngine: () => Promise.resolve(createSpeakingEngine(() => saying('no'))),
+    findEnvironment: () => definition,
+  })
+  const trainer = [process.execPath, '-e', 'console.error("No module named torch"); process.exit(1)']
+  await session.start('untrained', tinyConfig({ policy: { trainer }, training: { updates: 1 } }))
+  await expect(session.result('untrained')).rejects.toThrow(/run untrained failed: .*No module named torch/)
+}, 120_000)
 
 it('folders of a run and of logs that were removed are made again', async () => {
   const { logsDir, run } = homeAt(home)

@@ -21,6 +21,7 @@ import { isRewarded } from '../learning/outcome.ts'
 import { episodeFacts, episodeSummary } from './details.ts'
 import { episodeQueue, sealingActivities } from './dispatch.ts'
 import { episode } from './episode.ts'
+import type { EpisodeLoss } from './episode-loss.ts'
 import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes } from './messages.ts'
 import { here, idHere } from './place.ts'
@@ -37,16 +38,21 @@ export interface Sample {
   readonly version: number
 }
 
-/** @returns the first attempt that ended with a reward; null when none of them did */
+/**
+ * @param onLoss told of attempts that the environment's own code has failed
+ * @returns the first attempt that ended with a reward; null when none of them did
+ */
 export async function playSample(
   of: Sample,
   plan: Omit<EpisodePlan, 'episode'>,
+  onLoss?: (loss: EpisodeLoss) => void,
 ): Promise<EpisodeResult | null> {
   const { firstAttempt = 0 } = of
   for (let tried = 0; tried < of.maxAttempts; tried++) {
     const attempt = firstAttempt + tried
     const result = await playAttempt(of, attempt, plan)
     if (result !== null && isRewarded(result.outcome)) return result
+    if (result?.loss !== undefined) onLoss?.(result.loss)
     log.warn('episode ended without reward', { parent: of.parent, sample: of.sample, attempt })
     await sleep(waitMs(tried)) // the fault may be a restart that is still in progress
   }

@@ -33,6 +33,7 @@ import {
   samplingActivities,
   sealingActivities,
 } from './dispatch.ts'
+import { lossOf } from './episode-loss.ts'
 import { reasonOf } from './failure-reason.ts'
 import { type EpisodePlan, type EpisodeResult, searchAttributes, type VersionRule } from './messages.ts'
 
@@ -195,7 +196,8 @@ async function end(
   setCurrentDetails(
     describeEpisode({ ...tally, ending: { outcome, reward: result.reward, failure: reason } }),
   )
-  return result
+  const loss = lossOf(failure)
+  return loss === undefined ? result : { ...result, loss }
 }
 
 /** Seals the trajectory and closes the session; a session that cannot be closed ends with its worker. */

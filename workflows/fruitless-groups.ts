@@ -17,10 +17,21 @@ const longestHoldOffSeconds = 600
  * @returns 0 while groups may start; doubled with each further round of such groups
  */
 export function holdOffSeconds(state: TrainingState): number {
-  const { maxStaleness, groupsPerUpdate } = rolloutSettings(state)
-  const round = Math.max(leastFruitless, (maxStaleness + 1) * groupsPerUpdate)
-  const rounds = Math.floor(state.fruitless / round)
+  const rounds = Math.floor(state.fruitless / roundOf(state))
   return rounds === 0 ? 0 : Math.min(longestHoldOffSeconds, firstHoldOffSeconds * 2 ** (rounds - 1))
+}
+
+/** Groups that may be on their way at once. */
+function roundOf(state: TrainingState): number {
+  const { maxStaleness, groupsPerUpdate } = rolloutSettings(state)
+  return Math.max(leastFruitless, (maxStaleness + 1) * groupsPerUpdate)
+}
+
+/** Why nothing can be played any more; undefined while something may: an environment that fails on every instance does not come back. */
+export function unplayableWords(state: TrainingState): string | undefined {
+  const { leftOut } = state
+  if (leftOut === undefined || leftOut.inARow < roundOf(state)) return undefined
+  return `no instance can be played: the last ${leftOut.inARow} groups failed by the environment's own doing, the latest so: ${leftOut.reason}`
 }
 
 /** What holds a run off, in words. */

@@ -23,6 +23,7 @@ import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
 import type { TreePlace } from '../learning/tree-group.ts'
+import type { EpisodeLoss } from './episode-loss.ts'
 
 /** Named here, because declarations of the package cannot name a file inside of Temporal's. */
 type Key<T extends SearchAttributeType> = ReturnType<typeof defineSearchAttributeKey<T>>
@@ -100,6 +101,8 @@ export interface EpisodeResult {
   readonly turns: number
   readonly actionTokens: number
   readonly tokens: number
+  /** Present where it has no reward by the environment's own doing. */
+  readonly loss?: EpisodeLoss
 }
 
 /** A group of episodes of one instance. */
@@ -130,6 +133,8 @@ export interface GroupReport {
   readonly episodes: readonly EpisodeResult[]
   /** Where the later of them played on from; absent where all began at the beginning. */
   readonly tree?: TreePlace
+  /** Present where it failed by the environment's own doing. */
+  readonly loss?: EpisodeLoss
 }
 
 /** One evaluation of one checkpoint over one suite. */
@@ -243,6 +248,8 @@ export interface RunProgress {
   readonly message?: string
   /** Why it is paused, if the order gave a reason, and how to continue it. */
   readonly pauseReason?: string
+  /** Instances that groups could not be played on, how many and why last; absent where there are none. */
+  readonly leftOut?: { readonly count: number; readonly reason: string }
   /** What is tried again because it failed or has not answered, from the store and the server; absent where there is none. */
   readonly failing?: readonly FailingWork[]
   /** What will stop it unless a person acts, e.g. a disk that is almost full. */

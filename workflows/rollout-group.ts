@@ -21,6 +21,7 @@ import type { RecordedGroup } from '../activities/trajectory.ts'
 import { treePlace } from '../learning/tree-group.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
+import type { EpisodeLoss } from './episode-loss.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
 import { here, idHere } from './place.ts'
 import { playSamples } from './samples.ts'
@@ -28,8 +29,11 @@ import { playSamples } from './samples.ts'
 /** Plays one group and reports it to its run; its result shows the rewards. */
 export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | null)[]> {
   try {
-    const played = await playGroup(plan)
-    await report(plan, played.episodes.length >= plan.quorum ? played : { episodes: [] })
+    const losses: EpisodeLoss[] = []
+    const played = await playGroup(plan, (loss) => losses.push(loss))
+    const loss = losses.at(-1)
+    const empty = { episodes: [], ...(loss === undefined ? {} : { loss }) }
+    await report(plan, played.episodes.length >= plan.quorum ? played : empty)
     return played.episodes.map((result) => result.reward)
   } catch (error) {
     // The run waits for every group: one that is cancelled or fails says so, and is replaced.
@@ -39,13 +43,13 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
 }
 
 /** What came of a group, and where its later samples played on from. */
-type Played = Pick<GroupReport, 'episodes' | 'tree'>
+type Played = Pick<GroupReport, 'episodes' | 'tree' | 'loss'>
 
 /** All samples, and where they are lost as a whole those that play on. */
-async function playGroup(plan: GroupPlan): Promise<Played> {
+async function playGroup(plan: GroupPlan, onLoss: (loss: EpisodeLoss) => void): Promise<Played> {
   const { group, groupSize, quorum, treeSamples = 0, episode } = plan
   const results: (EpisodeResult | null)[] = []
-  const episodes = await playMore(plan, results, { count: groupSize, quorum, episode })
+  const episodes = await playMore(plan, results, { count: groupSize, quorum, episode, onLoss })
   const tree =
     treeSamples === 0 || episodes.length < quorum
       ? undefined
@@ -64,7 +68,10 @@ async function playGroup(plan: GroupPlan): Promise<Played> {
 async function playMore(
   plan: GroupPlan,
   results: (EpisodeResult | null)[],
-  more: Pick<GroupPlan, 'quorum' | 'episode'> & { readonly count: number },
+  more: Pick<GroupPlan, 'quorum' | 'episode'> & {
+    readonly count: number
+    readonly onLoss?: (loss: EpisodeLoss) => void
+  },
 ): Promise<readonly EpisodeResult[]> {
   const first = results.length
   results.push(...Array.from({ length: more.count }, () => null))
@@ -86,6 +93,7 @@ async function playMore(
           results[sample] = result
           tell()
         },
+        ...(more.onLoss && { onLoss: more.onLoss }),
       }),
     )
     .catch((error: unknown) => {
@@ -113,12 +121,13 @@ async function playMore(
  * Stores what came of the group, then tells the run; without episodes it takes part in no update. One that was given up, and begun
  * again by a run that began again, stays given up: no update could take what the store does not have.
  */
-async function report(plan: GroupPlan, { episodes, tree }: Played): Promise<void> {
+async function report(plan: GroupPlan, { episodes, tree, loss }: Played): Promise<void> {
   const { group, number, version, run } = plan
   const { taskIndex, task, dispatch } = plan.episode
   const report: GroupReport = {
     ...{ group, number, taskIndex, task, version, episodes },
     ...(tree === undefined ? {} : { tree }),
+    ...(loss === undefined ? {} : { loss }),
   }
   const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })
   // An activity of an earlier release says nothing.

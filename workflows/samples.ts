@@ -8,6 +8,7 @@
  */
 import { condition, isCancellation } from '@temporalio/workflow'
 import { playSample, type Sample } from './attempts.ts'
+import type { EpisodeLoss } from './episode-loss.ts'
 import type { EpisodePlan, EpisodeResult } from './messages.ts'
 
 /** A sample, and what it plays. */
@@ -22,6 +23,8 @@ interface Playing {
   readonly mayStart?: () => boolean
   /** Called for each sample as it ends; null where no attempt ended with a reward. */
   readonly ended: (sample: number, result: EpisodeResult | null) => void
+  /** Told of attempts that the environment's own code has failed. */
+  readonly onLoss?: (loss: EpisodeLoss) => void
 }
 
 /**
@@ -31,7 +34,7 @@ interface Playing {
  */
 export async function playSamples(
   samples: Iterable<PlannedSample>,
-  { atOnce = Number.POSITIVE_INFINITY, mayStart = () => true, ended }: Playing,
+  { atOnce = Number.POSITIVE_INFINITY, mayStart = () => true, ended, onLoss }: Playing,
 ): Promise<number> {
   const faults: unknown[] = []
   const played: Promise<void>[] = []
@@ -39,7 +42,7 @@ export async function playSamples(
   const play = async ({ plan, ...of }: PlannedSample) => {
     running += 1
     try {
-      ended(of.sample, await playSample(of, plan))
+      ended(of.sample, await playSample(of, plan, onLoss))
     } catch (error) {
       faults.push(error)
     } finally {

@@ -32,6 +32,9 @@ export function progressOf(state: TrainingState): RunProgress {
     emptyUpdates: state.emptyUpdates,
     ...(state.nothingLearnt ? { nothingLearnt: state.nothingLearnt } : {}),
     ...(state.message === undefined ? {} : { message: state.message }),
+    ...(state.leftOut === undefined || state.leftOut.count === 0
+      ? {}
+      : { leftOut: { count: state.leftOut.count, reason: state.leftOut.reason } }),
     // A stored state of an earlier release has not counted them.
     ...(state.fruitless > 0 && holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),
     // A stored state of an earlier release has no reason.

@@ -21,7 +21,13 @@
  * - containers: `openSandbox` in `envs/sandbox/open.ts`
  * - evaluation: `evaluation` in `evaluation.ts`, `suiteStatistics` in `learning/suite-statistics.ts`
  */
-import { CancellationScope, condition, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow'
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  setCurrentDetails,
+  upsertSearchAttributes,
+} from '@temporalio/workflow'
 import { groupId } from '../identity/identity.ts'
 import { keptVersions, versionsInUse } from '../learning/versions-in-use.ts'
 import { settleOrders } from './audit-trail.ts'
@@ -29,6 +35,7 @@ import { whileWatching } from './child-watch.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
 import { retryOnFileFaults } from './file-fault-retry.ts'
+import { unplayableWords } from './fruitless-groups.ts'
 import { holdOff } from './hold-off.ts'
 import { type RunProgress, searchAttributes } from './messages.ts'
 import { mayUpdate, roomForGroups } from './pipeline.ts'
@@ -68,6 +75,7 @@ async function train(state: TrainingState): Promise<void> {
   while (state.step < state.config.training.updates && !state.stopRequested) {
     await continueWhenLong(state)
     await rollBack(state)
+    endWhereNothingPlays(state)
     await holdOff(state)
     await admitGroups(state)
     waitedSeconds += await waitForBatch(state)
@@ -76,6 +84,12 @@ async function train(state: TrainingState): Promise<void> {
     waitedSeconds = 0
   }
   await finish(state)
+}
+
+/** @throws ApplicationFailure, which ends the run with the reason */
+function endWhereNothingPlays(state: TrainingState): void {
+  const reason = unplayableWords(state)
+  if (reason !== undefined) throw ApplicationFailure.nonRetryable(reason, 'EnvironmentFault')
 }
 
 /** Version 0: a fresh or given policy, after supervised training on demonstrations where asked for. */

@@ -47,6 +47,20 @@ export interface GroupInFlight {
   readonly position: number
 }
 
+/** Instances that groups could not be played on by the environment's own doing. */
+export interface LeftOutInstances {
+  /** All since the run began, or was continued. */
+  readonly count: number
+  /** Groups since the last one with a result. */
+  readonly inARow: number
+  /** Of the latest. */
+  readonly reason: string
+  /** The latest, as the rest of their position by the size of the split. */
+  readonly places: readonly { readonly taskIndex: number; readonly place: number }[]
+  /** By task: positions that were passed over; empty where none was. */
+  readonly passed: readonly number[]
+}
+
 /** A finished group that waits for its update. */
 export interface GroupReady {
   readonly number: number
@@ -117,6 +131,10 @@ export interface TrainingState {
   /** By task; null where instances are not followed, empty where none are. */
   readonly courses: readonly (InstanceCourse | null)[]
   readonly judged: readonly JudgedGroup[]
+  /** Instances of the split that each task trains on, null without an end; absent in runs of an earlier release. */
+  readonly sizes?: readonly (number | null)[]
+  /** Absent while none is. */
+  readonly leftOut?: LeftOutInstances
   readonly episodes: number
   readonly tokens: number
   readonly staleness: number

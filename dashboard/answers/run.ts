@@ -5,7 +5,7 @@ import { configFields } from '../../config/fields.ts'
 import { inHome } from '../../config/home-paths.ts'
 import { configSchema, type RunConfig } from '../../config/schema.ts'
 import { redact } from '../../config/secrets.ts'
-import { failingWords } from '../../learning/failing-words.ts'
+import { failingWords, leftOutWords } from '../../learning/failing-words.ts'
 import { standstillWords } from '../../learning/learning-signal.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
@@ -27,10 +27,12 @@ export async function runAnswer(shown: ShownHome, rows: RunRows, name: string): 
   const { id, state } = run
   const disk = await rows.disk(run)
   const row = await rows.row(run)
-  const failing = row.status === 'running' ? await store.failing.list(id, Date.now()) : []
+  const stored = row.status === 'running' ? await store.failing.list(id, Date.now()) : []
+  const leftOut = state.leftOut !== undefined && state.leftOut.count > 0 ? [leftOutWords(state.leftOut)] : []
+  const failing = [...stored.map(failingWords), ...leftOut]
   return {
     ...row,
-    ...(failing.length === 0 ? {} : { failing: failing.map(failingWords) }),
+    ...(failing.length === 0 ? {} : { failing }),
     directory: home.run(id).dir,
     tokens: state.tokens,
     outcomes: await store.episodes.count(id),

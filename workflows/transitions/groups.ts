@@ -15,6 +15,7 @@ import { rolloutSettings } from '../rollout-settings.ts'
 import type { GroupInFlight } from '../training-state.ts'
 import type { Changing } from './changing.ts'
 import { enterPosition, judgeInstance } from './instances.ts'
+import { endFailuresInARow, leaveOut } from './left-out.ts'
 
 /**
  * Admits as many groups as there is room for, each for the current version. The task of each follows the mix, its
@@ -43,12 +44,16 @@ export function enterGroups(state: Changing): readonly GroupInFlight[] {
  * episodes leads to no update, and adds to the groups in a row that were fruitless. One that teaches nothing is skipped,
  * while as many may be.
  */
-export function receiveGroup(state: Changing, { number, version, episodes }: GroupReport): void {
+export function receiveGroup(state: Changing, { number, version, episodes, loss }: GroupReport): void {
   const group = state.inFlight.find((each) => each.number === number)
   if (group === undefined) return
   state.inFlight = state.inFlight.filter((each) => each !== group)
   state.fruitless = episodes.length === 0 ? state.fruitless + 1 : 0
-  if (episodes.length === 0) return
+  if (episodes.length === 0) {
+    if (loss !== undefined) leaveOut(state, group, loss)
+    return
+  }
+  endFailuresInARow(state)
   judgeInstance(state, group, episodes)
   const rewards = episodes.map(({ reward }) => reward ?? 0)
   if (!teaches(rewards, state.config.learning) && mayBeSkipped(state)) skip(state, number)

@@ -5,14 +5,18 @@
  * - What an update has consumed counts, and nothing before: so which instances are passed over does not depend on the order in
  *   which groups end.
  */
+
 import { seedOf, uniforms } from '../../identity/identity.ts'
+import { carriedLeftOut } from '../../learning/state-bounds.ts'
 import { mostFollowed, nextPosition, noneWon, withOutcome } from '../../learning/won-instances.ts'
 import type { EpisodeResult } from '../messages.ts'
 import type { GroupInFlight } from '../training-state.ts'
 import type { Changing } from './changing.ts'
+import { isLeftOut, passedOver, passOver } from './left-out.ts'
 
 /** Follows the instances of splits that have an end, if won ones are to be played less often. @param sizes by task; null without an end */
 export function followInstances(state: Changing, sizes: readonly (number | null)[]): void {
+  state.sizes = sizes
   const { wonAgain = 1 } = state.config.rollout // a run of an earlier release has no such setting
   if (wonAgain === 1) return
   state.courses = sizes.map((size, task) => {
@@ -25,11 +29,17 @@ export function followInstances(state: Changing, sizes: readonly (number | null)
 /** The position that a task plays next. @param admitted groups of the task so far */
 export function enterPosition(state: Changing, taskIndex: number, admitted: number): number {
   const course = state.courses[taskIndex]
-  if (course == null) return admitted
   const { seed, rollout } = state.config
   const draw = (position: number) => uniforms(seedOf(seed, taskIndex, position, 'again'))()
-  const from = admitted + course.passed
-  const position = nextPosition(from, course, rollout.wonAgain, draw)
+  const next = (at: number) => (course == null ? at : nextPosition(at, course, rollout.wonAgain, draw))
+  const from = admitted + (course?.passed ?? passedOver(state, taskIndex))
+  let position = next(from)
+  for (let n = 0; n < carriedLeftOut && isLeftOut(state, taskIndex, position); n++)
+    position = next(position + 1)
+  if (course == null) {
+    passOver(state, taskIndex, position - from)
+    return position
+  }
   state.courses = state.courses.with(taskIndex, { ...course, passed: course.passed + position - from })
   return position
 }

@@ -11,6 +11,7 @@ import type { RunPhase } from '../../learning/run-phase.ts'
 import { clipped, textBytes } from '../../learning/state-bounds.ts'
 import type { Evaluating } from '../training-state.ts'
 import type { Changing } from './changing.ts'
+import { readmitInstances } from './left-out.ts'
 
 /** What the run does from now on. */
 export function enterPhase(state: Changing, phase: RunPhase): void {
@@ -29,6 +30,7 @@ export function continueRun(state: Changing): void {
   state.paused = false
   state.pauseReason = null
   state.fruitless = 0
+  readmitInstances(state)
   if (state.phase === 'paused') state.phase = 'training'
 }
 

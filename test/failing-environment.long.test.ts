@@ -1,0 +1,62 @@
+/** Environments that throw in rollouts: what fails alone is left out, what fails everywhere ends the run. */
+import { afterAll, describe, expect, it } from 'vitest'
+import { openSession } from '../client/training-session.ts'
+import type { EnvironmentDefinition } from '../envs/environment.ts'
+import { createEchoTask } from './echo-task.ts'
+import { removeHome, temporaryHome } from './perdure-process.ts'
+import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+
+const home = temporaryHome()
+afterAll(() => removeHome(home))
+
+describe('an environment that throws in rollouts', () => {
+  const rollout = { maxAttempts: 1 }
+
+  /** A session of a task that throws at the first step of some instances. */
+  function openThrowing(name: string, throws: (instance: string) => boolean) {
+    const task = createEchoTask({
+      name,
+      beforeStep({ instance }) {
+        if (throws(instance)) throw new Error('no board')
+      },
+    })
+    return openSession({
+      ...{ home, roles: 'all', log: () => undefined },
+      createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
+      createTrainer: () => createCopyingTrainer(),
+      findEnvironment: () => smallSplit(task.definition),
+    })
+  }
+
+  /** Three instances for training, so that each would come again. */
+  function smallSplit(of: EnvironmentDefinition): EnvironmentDefinition {
+    return {
+      ...of,
+      async open(options) {
+        const task = await of.open(options)
+        return {
+          ...task,
+          splits: [{ name: 'train', size: 3 }, ...task.splits.filter(({ name }) => name !== 'train')],
+          instanceAt: (split, index) => `${split}/${index % 3}`,
+        }
+      },
+    }
+  }
+
+  it('on one instance is left out, counted and named, and the others are trained on', async () => {
+    await using session = await openThrowing('partly', (instance) => instance === 'train/1')
+    await session.start('partly', tinyConfig({ rollout, training: { updates: 4 } }, 'partly'))
+    expect(await session.result('partly')).toMatchObject({
+      ...{ phase: 'done', step: 4 },
+      leftOut: { count: 1, reason: 'step of partly on train/1 failed: no board' },
+    })
+  }, 120_000)
+
+  it('on every instance ends the run, with task, instance and reason', async () => {
+    await using session = await openThrowing('wholly', () => true)
+    await session.start('wholly', tinyConfig({ rollout, training: { updates: 4 } }, 'wholly'))
+    await expect(session.result('wholly')).rejects.toThrow(
+      /run wholly failed: no instance can be played: the last \d+ groups failed .* step of wholly on train\/\d failed: no board/,
+    )
+  }, 120_000)
+})
