@@ -81,9 +81,11 @@ export function workerCommand(): Command {
           cache: cacheWanted(flags),
           signal,
         }
-        await withWorkers(opening, terminal, async ({ stopped }) => {
+        await withWorkers(opening, terminal, async ({ stopped, emptyHome }) => {
           const served = role === 'all' ? 'all roles' : role.join(', ')
           terminal.say(`Serving ${served} for ${home}; Ctrl-C ends it.`)
+          const empty = await unlessAborted(signal, emptyHome())
+          if (empty !== undefined) terminal.say(empty)
           await unlessAborted(signal, stopped).finally(() =>
             terminal.say('Finishing what is in progress; Ctrl-C again does not wait.'),
           )

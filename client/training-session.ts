@@ -20,6 +20,7 @@ import { installRuntime } from '../temporal/runtime.ts'
 import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker-options.ts'
 import { type RoleWorkers, startRoleWorkers } from '../workers/role-workers.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
+import { emptyHomeNotice } from './empty-home.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { createRunExperiments, type RunExperiments } from './experiments.ts'
 import { createGoodVersion } from './good-version.ts'
@@ -83,6 +84,8 @@ export interface TrainingSession
   readonly uiUrl: string | undefined
   /** Settles when the workers of this session stop; never for a client. @throws StorageFault, TemporalFault the home or its server is lost */
   readonly stopped: Promise<void>
+  /** What is to be said of a home without runs; undefined where it has some. */
+  emptyHome(): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -139,6 +142,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...promotions,
     ...branches,
     ...experiments,
+    emptyHome: () => emptyHomeNotice(parts),
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }

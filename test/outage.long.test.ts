@@ -48,10 +48,17 @@ function count(text: string, part: string): number {
 async function outage(waiting: readonly PerdureProcess[]): Promise<void> {
   const until = performance.now() + outageMs
   const said = waiting.map(({ output }) => count(output(), silence))
+  const unsaid = () => waiting.filter(({ output }, index) => count(output(), silence) <= (said[index] ?? 0))
   await eventually('the end of the outage', () => {
     for (const { child, output } of waiting) expect(child.exitCode, output()).toBe(null)
-    const haveSaid = waiting.every(({ output }, index) => count(output(), silence) > (said[index] ?? 0))
-    return haveSaid && performance.now() > until ? true : undefined
+    return unsaid().length === 0 && performance.now() > until ? true : undefined
+  }).catch((error: unknown) => {
+    throw new Error(
+      unsaid()
+        .map(({ output }) => output())
+        .join('\n'),
+      { cause: error },
+    )
   })
 }
 
@@ -91,8 +98,8 @@ it('a run, its worker and an evaluation wait for a server that was killed or han
     await freeze(server.pid)
     await outage([training, worker, evaluation])
     process.kill(server.pid, 'SIGCONT')
-    const { stdout } = await training.ended
-    expect(stdout).toMatch(new RegExp(`updates +${updates} of ${updates}`))
+    const { stdout, stderr } = await training.ended
+    expect(stdout, stderr).toMatch(new RegExp(`updates +${updates} of ${updates}`))
     expect(count(stdout, 'The Temporal server answers again')).toBeGreaterThan(0)
     expect(updatesDone()).toEqual(Array.from({ length: updates }, (_, at) => at + 1))
     const evaluated = await evaluation.ended
