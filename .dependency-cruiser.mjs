@@ -52,7 +52,7 @@ Visitor.prototype.visitStatement = function visitStatement(statement) {
  * Circles of types that have a reason: the rules between keys are part of the schema that `RunConfig` is inferred from,
  * and an expression of SQL holds calls, which hold expressions.
  */
-const knownTypeCycles = '^(config/consistency|envs/db/embedded/call)\\.ts$'
+const knownTypeCycles = '^(config/consistency|envs/db/embedded/syntax/call)\\.ts$'
 
 /** Forbids a room's own code all rooms but those that are listed; packages are left to the package rules. */
 function only([room, allowed], to = {}) {

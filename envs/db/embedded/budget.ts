@@ -6,7 +6,7 @@
  */
 import { refuse, StatementOverdue, tableFull } from './failure.ts'
 import { statementBytes } from './limits.ts'
-import { bytesOfRow, type Value } from './value.ts'
+import { bytesOfRow, type Value } from './values/value.ts'
 
 // How many steps pass between two looks at the clock.
 const stepsPerLook = 500

@@ -4,7 +4,7 @@
  * Invariants
  * - It is stopped, so that a session that is played again says the same.
  */
-import { momentOf, Temporal } from './temporal.ts'
+import { momentOf, Temporal } from './values/temporal.ts'
 
 export const now = new Temporal('datetime', { year: 2024, month: 1, day: 1 })
 /** The same in seconds since 1970. */

@@ -14,13 +14,13 @@ import { type StatementLimits, type StatementResult, tooLong } from '../database
 import type { StateHash, TableData } from '../item.ts'
 import { hashOfRows, hashOfTables } from '../state-hash.ts'
 import { Budget } from './budget.ts'
-import { Catalog, placeOf, type Relation, tableOfData } from './catalog.ts'
+import { SearchOverdue } from './expressions/match-limit.ts'
 import { outOfMemory, refuse, StatementOverdue, StatementRefused } from './failure.ts'
 import { statementLength, threadBytes } from './limits.ts'
-import { SearchOverdue } from './match-limit.ts'
 import { Session } from './session.ts'
-import { parsed } from './statement-parser.ts'
-import { toText } from './value.ts'
+import { parsed } from './syntax/statement-parser.ts'
+import { Catalog, placeOf, type Relation, tableOfData } from './tables/catalog.ts'
+import { toText } from './values/value.ts'
 
 /** All databases of this thread. */
 export interface Engine {

@@ -7,19 +7,19 @@
  */
 import { type Cell, type StatementResult, sqlFailure } from '../database.ts'
 import type { Budget } from './budget.ts'
-import type { Catalog, Row } from './catalog.ts'
-import { remove, update } from './changes.ts'
-import { compile } from './compile.ts'
-import * as definitions from './definitions.ts'
-import { databaseName, refuse, unknownTable } from './failure.ts'
-import { type Change, insert } from './insert.ts'
-import { compileQuery } from './query.ts'
-import { type Context, Scope, type SourceColumn } from './scope.ts'
-import { definitionText } from './show-create.ts'
-import type { Query, Setting, Statement } from './syntax.ts'
-import { checkSetting } from './system-variables.ts'
-import type { Type } from './type.ts'
-import { cellOf, isTrue, toText, type Value } from './value.ts'
+import { compile } from './expressions/compile.ts'
+import { type Context, Scope, type SourceColumn } from './expressions/scope.ts'
+import { checkSetting } from './expressions/system-variables.ts'
+import { databaseName, notSupported, refuse, unknownTable } from './failure.ts'
+import { compileQuery } from './queries/query.ts'
+import type { Query, Setting, Statement } from './syntax/syntax.ts'
+import type { Catalog, Row } from './tables/catalog.ts'
+import { remove, update } from './tables/changes.ts'
+import * as definitions from './tables/definitions.ts'
+import { type Change, insert } from './tables/insert.ts'
+import { definitionText } from './tables/show-create.ts'
+import type { Type } from './values/type.ts'
+import { cellOf, isTrue, toText, type Value } from './values/value.ts'
 
 /** What one statement may use. */
 export interface StatementTools {
@@ -96,8 +96,7 @@ export class Session {
       case 'query':
         return this.#query(statement.query, context, tools)
       case 'show':
-        if (statement.existing !== undefined && context.catalog.find(statement.existing) === undefined)
-          refuse(unknownTable(statement.existing))
+        if (statement.existing !== undefined) checkDescribed(statement.existing, context.catalog)
         return this.#query(statement.query, context, tools)
       case 'show create': {
         const relation = context.catalog.find(statement.table) ?? refuse(unknownTable(statement.table))
@@ -230,6 +229,11 @@ export class Session {
         this.#savepoints.length = action === 'release' ? at : at + 1
     }
   }
+}
+
+function checkDescribed(name: string, catalog: Catalog): void {
+  const relation = catalog.find(name) ?? refuse(unknownTable(name))
+  if (relation.kind === 'view') refuse(notSupported('DESCRIBE of a view'))
 }
 
 function done(affected: number): StatementResult {

@@ -23,18 +23,6 @@ function called(name: string, args: object): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: args as never }] }
 }
 
-test('a name gives back its lease', () => {
-  const lease = {
-    id: 'perdure-01234567-89ab-4cde-8f01-23456789abcd',
-    scope: 'p1234567s1234567890b0123456789ab',
-  }
-  expect(databaseNameOf(lease).length).toBeLessThanOrEqual(64)
-  expect(userNameOf(lease.id).length).toBeLessThanOrEqual(32)
-  expect(leasedOf(databaseNameOf(lease))).toEqual(lease)
-  for (const name of ['mysql', 'pdr_', 'pdr_short_x', 'PDR_', 'information_schema'])
-    expect(leasedOf(name)).toBeUndefined()
-})
-
 test('no server is said with what to do, and without the password', async () => {
   const opened = db.open({ settings: { url: 'mysql://root:geheim@127.0.0.1:1' } })
   await expect(opened).rejects.toMatchObject({ kind: 'backend' })
