@@ -1,6 +1,6 @@
 /** A run: its head with what counts at a glance, and the tabs with the rest. */
 import type { FunctionComponent } from 'preact'
-import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
+import { episodeCountWords, isComplete } from '../../../learning/evaluation-completeness.ts'
 import { bytes, count, duration } from '../../../learning/figures.ts'
 import { percent } from '../../../learning/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
@@ -115,10 +115,9 @@ const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
               name: `Evaluation, ${suite}`,
               value: (
                 <>
-                  {percent(latest.success.value)}{' '}
+                  {isComplete(latest) ? percent(latest.success.value) : episodeCountWords(latest)}{' '}
                   <small>
                     v{latest.version}
-                    {latest.n < latest.planned ? `, ${episodeCountWords(latest)}` : ''}
                     {best === null || best.version === latest.version
                       ? ''
                       : `, best ${percent(best.success.value)} at v${best.version}`}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunCurves } from '../../../contract/curves.ts'
-import { type FoundEvaluation, suiteLines } from './suite-lines.ts'
+import { type FoundEvaluation, isFound, suiteLines } from './suite-lines.ts'
 
 /** Three updates; after the second the run was rolled back, so that version 3 stands at step 2. */
 const curves = {
@@ -45,4 +45,11 @@ test('a version after a roll-back stands at the step of the one before it, with 
   expect(axis.values).toEqual([0, 20, 20, 30])
   expect(series[0]?.values).toEqual([0.3, 0.2, 0.4, null])
   expect(series[1]?.values).toEqual([0.3, 0.3, 0.3, 0.3])
+})
+
+// [SUITE-LINES-3]
+test('an evaluation that lost more than 5 % of its episodes has no point', () => {
+  const whole = evaluated(1, 1, 0.4)
+  const lossy = (n: number) => ({ ...whole, found: { ...whole.found, n } })
+  expect([whole, lossy(95), lossy(94)].map(isFound)).toEqual([true, true, false])
 })

@@ -5,6 +5,7 @@
  * - [SUITE-LINES-1] The warm start without reinforcement learning and the expert are at one height from the first evaluation to
  *   the latest update; each is there only where it was measured.
  * - [SUITE-LINES-2] Each version has a point of its own, also where several stand at one step, as after a roll-back.
+ * - [SUITE-LINES-3] An incomplete evaluation is in no line.
  */
 import { isComplete } from '../../../../learning/evaluation-completeness.ts'
 import type { Estimate } from '../../../../learning/suite-statistics.ts'
@@ -16,7 +17,7 @@ import { type AxisName, axisOf } from './axis.ts'
 /** An evaluation that has ended with a figure which counts. */
 export type FoundEvaluation = EvaluationRow & Required<Pick<EvaluationRow, 'found'>>
 
-/** An incomplete evaluation has no place in a curve: the table of evaluations shows it. */
+/** An incomplete evaluation is shown by the table of evaluations alone. */
 export function isFound(evaluation: EvaluationRow): evaluation is FoundEvaluation {
   return evaluation.found !== undefined && isComplete(evaluation.found)
 }
