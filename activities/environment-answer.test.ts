@@ -5,7 +5,7 @@ import { parseActionText } from '../policy/chat/action-parsing.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { playAction } from './environment-answer.ts'
 
-/** What an environment hears of an action, and what the agent hears. */
+/** Plays an action. @returns the actions that the environment heard, and the answer to the agent */
 async function heardOf(text: string) {
   const heard: unknown[] = []
   const environment = {

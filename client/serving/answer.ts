@@ -96,7 +96,7 @@ function answerSeed(seed: number, index: number): number {
   return high === 0 ? seedOf(seed, index) : seedOf(seed, index, high)
 }
 
-/** What the policy said, and why it stopped. An answer that cannot be read as a whole is text. */
+/** The message of an answer, and why sampling stopped. An answer that cannot be read as a whole is text. */
 export function messageOf(model: ServedModel, sampled: SampledTokens) {
   const { finish, tokens } = sampled
   const { message, problems } = model.chat.parseAction(tokens)

@@ -34,7 +34,7 @@ const kinds = Object.keys(actions) as CommandKind[]
 /** A command with its slots, as in `take {o} from {r}`: `o` is a thing, `r` a place. */
 type Templates = Readonly<Partial<Record<CommandKind, string>>>
 
-/** What a command is about. */
+/** The thing and the place that a command names. */
 export interface CommandNames {
   readonly thing?: string | undefined
   readonly place?: string | undefined
@@ -66,7 +66,7 @@ export class CommandWords {
     )
   }
 
-  /** What a command says; undefined where it is none of these. */
+  /** Reads a command; undefined for a text that is not one of these. */
   read(command: string): Command | undefined {
     for (const [kind, pattern] of this.#patterns) {
       const found = pattern.exec(command)

@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly showAdmissible: boolean
 }
 
-/** A game, and what the agent is told before it. */
+/** A game with its system message. */
 interface OpenedGame {
   readonly game: Game
   readonly systemPrompt: string

@@ -63,11 +63,7 @@ describe('parseActionText', () => {
     ],
     ['arguments under a short name', '<tool_call>{"name":"a","args":{}}</tool_call>', ['misnamed_arguments']],
     ['one key more', '<tool_call>{"name":"a","arguments":{},"why":"x"}</tool_call>', ['unknown_key']],
-    [
-      'a type that is none',
-      '<tool_call>{"type":"tool","name":"a","arguments":{}}</tool_call>',
-      ['unknown_key'],
-    ],
+    ['an unknown type', '<tool_call>{"type":"tool","name":"a","arguments":{}}</tool_call>', ['unknown_key']],
     ['a key twice', '<tool_call>{"name":"a","name":"b","arguments":{}}</tool_call>', ['repeated_key']],
     [
       'an argument twice',

@@ -7,7 +7,7 @@
 import { type CallProblem, maxDepth } from './call-json.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
-/** What can be wrong with an action. */
+/** Kinds of problems. */
 export type ActionProblemKind =
   | CallProblem
   | 'unclosed_call'
@@ -22,7 +22,7 @@ export type ActionProblemKind =
 /** One thing that is wrong with an action. */
 export interface ActionProblem {
   readonly kind: ActionProblemKind
-  /** What is wrong and what to send, for the agent to read. */
+  /** Tells the agent the problem and the form to send. */
   readonly sentence: string
 }
 
@@ -30,7 +30,7 @@ export interface ActionProblem {
 export interface CallWords {
   /** Where the JSON of a call stands, as the subject of a sentence. */
   readonly place: string
-  /** What a call has to end with. */
+  /** The end of a call. */
   readonly closing: string
   /** The key of the arguments. */
   readonly key: string

@@ -108,7 +108,7 @@ const pairs = [
   ['[THINK]', '[/THINK]'],
 ] as const
 
-/** What the second reader makes of an action: its calls, or that it must be a problem. */
+/** The calls that the second reader finds in an action, or that it must be a problem. */
 function reference(name: FormatName, text: string): readonly ToolCall[] | 'problem' {
   const { opening } = formats[name]
   let calls: readonly ToolCall[] = []
@@ -206,7 +206,7 @@ function callsIn(value: JsonValue, keys: readonly string[]): readonly ToolCall[]
   return calls.length === 0 || calls.includes(undefined) ? undefined : (calls as ToolCall[])
 }
 
-/** What the second reader makes of what follows each end of a thought. */
+/** The second reader's calls from behind each end of a thought. */
 function afterThoughts(name: FormatName, text: string) {
   const ends = [...text.matchAll(/<\/think>|\[\/THINK\]/g)]
   return ends.map(([end], at) => reference(name, text.slice((ends[at]?.index ?? 0) + end.length)))

@@ -14,7 +14,7 @@ import type { JsonObject, JsonValue, ToolCall } from '../../messages/message.ts'
 /** Nesting of arguments; no tool asks for more than a handful. */
 export const maxDepth = 32
 
-/** What can be wrong with the JSON of a call. */
+/** Problems of a call's JSON. */
 export type CallProblem =
   | 'not_json'
   | 'no_name'

@@ -86,7 +86,7 @@ describe('calls of models of the field', () => {
     expect(read(name, cut)).toMatchObject({ calls: undefined, problems: ['unclosed_thought'] })
   })
 
-  it('of Llama are known by their value, and text that is none is text', () => {
+  it('of Llama are known by their value, and JSON that is no call is text', () => {
     for (const text of ['{"answer": 3}', '[1, 2]', '{x | x > 1}', '{"type": "tool"}', '[]'])
       expect(read('llama', text)).toEqual({ content: text, calls: undefined, problems: [] })
   })

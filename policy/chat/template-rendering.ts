@@ -39,7 +39,7 @@ export interface RenderingOptions {
   readonly prompt: boolean
   /** How arguments of calls are given to the template; some want them as JSON text. */
   readonly argumentsAs: 'object' | 'text'
-  /** What the agent thought before it spoke, where a template has a place for that. */
+  /** The agent's thought before it spoke, for templates that have a place for it. */
   readonly thought?: string
 }
 

@@ -21,7 +21,7 @@ export interface TemplateTraits {
   readonly argumentsAs: RenderingOptions['argumentsAs']
   /** How thoughts are marked, and the thought that the prompt for an action opens. */
   readonly thoughts: ThoughtReading
-  /** What ends that thought before an action that a template writes without one. */
+  /** The text that ends this thought, for a template that renders actions without it. */
   readonly endOfThought: string
   /** How calls are written: the template's way, or Hermes' where `calls` is false. */
   readonly syntax: CallSyntax
