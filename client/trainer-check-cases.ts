@@ -19,6 +19,7 @@ import type { ObjectiveSettings, Trainer, UpdateRequest } from '../policy/traine
 import { type AdapterShape, adapterSpecs } from '../policy/transformer/adapter.ts'
 import { type Architecture, elementCount } from '../policy/transformer/architecture.ts'
 import { initialWeights } from '../policy/transformer/initialization.ts'
+import { architecture, families, paddedTokenizer } from './trainer-check-models.ts'
 
 /** What the program is asked to train. */
 export interface TrainerFixture {
@@ -33,50 +34,6 @@ export interface TrainerFixture {
 export interface CheckedCase {
   readonly name: string
   readonly changes: (request: UpdateRequest) => Partial<UpdateRequest>
-}
-
-const architecture: Architecture = {
-  vocab_size: 61,
-  hidden_size: 32,
-  intermediate_size: 48,
-  num_hidden_layers: 2,
-  num_attention_heads: 4,
-  num_key_value_heads: 2,
-  head_dim: 8,
-  rope_theta: 10000,
-  rms_norm_eps: 1e-5,
-  tie_word_embeddings: true,
-  max_position_embeddings: 128,
-}
-
-/** Models of the field in small: what each adds to the policy above. */
-const families: Readonly<Record<string, Architecture>> = {
-  llama3: {
-    ...architecture,
-    tie_word_embeddings: false,
-    rope_scaling: {
-      rope_type: 'llama3',
-      factor: 8,
-      low_freq_factor: 1,
-      high_freq_factor: 4,
-      original_max_position_embeddings: 32,
-    },
-  },
-  qwen2: {
-    ...architecture,
-    model_type: 'qwen2',
-    rope_scaling: { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32, beta_fast: 4 },
-  },
-  qwen3: {
-    ...architecture,
-    model_type: 'qwen3',
-    head_dim: 16,
-    num_attention_heads: 2,
-    num_key_value_heads: 1,
-    tie_word_embeddings: false,
-    rope_scaling: { rope_type: 'linear', factor: 2 },
-    sliding_window: 64,
-  },
 }
 
 const objective: ObjectiveSettings = {
@@ -192,6 +149,13 @@ export const checkedCases: readonly CheckedCase[] = [
   { name: 'Llama 3: scaled positions, a head of its own', changes: ofFamily('llama3') },
   { name: 'Qwen2: biases, positions scaled by YaRN', changes: ofFamily('qwen2') },
   { name: 'Qwen3: norms of heads, linear positions, a window', changes: ofFamily('qwen3') },
+  {
+    name: 'a vocabulary with ids that no token has, with an entropy bonus',
+    changes: (request) => ({
+      ...ofFamily('padded')(request),
+      objective: { ...request.objective, klCoefficient: 0, entropyCoefficient: 0.02 },
+    }),
+  },
   { name: 'minibatches and passes', changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20 } }) },
   {
     name: 'continuing with moments',
@@ -222,7 +186,7 @@ export async function fixtureIn(folder: string, embedded: Trainer): Promise<Trai
       // As it is read back: what is trained from it is written in the same order.
       architecture: parseArchitecture(renderArchitecture(of), name),
       weights: lively(of, seed),
-      tokenizer: '{}\n',
+      tokenizer: name === 'padded' ? paddedTokenizer : '{}\n',
       state: { version: 1, step: 0, chat: 'compact', facts: {} },
     })
   await publishAdapter(folder)

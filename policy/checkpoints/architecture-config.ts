@@ -7,7 +7,9 @@
  * - [ARCHITECTURE-2] What is written is read by Hugging Face's class of the family and gives the same architecture
  *   back.
  */
+
 import { z } from 'zod'
+import { tokenlessIds } from '../tokenizer/tokenless-ids.ts'
 import {
   type Architecture,
   type Family,
@@ -214,8 +216,14 @@ function renderedWindow({ model_type, sliding_window }: Architecture): object {
     : { use_sliding_window: true }
 }
 
+/** The architecture, with the ids that its tokenizer has no token for. @param tokenizer the text of a `tokenizer.json` */
+export function withTokenless(architecture: Architecture, tokenizer: string): Architecture {
+  const tokenless = tokenlessIds(tokenizer, architecture.vocab_size)
+  return tokenless.length === 0 ? architecture : { ...architecture, tokenless }
+}
+
 /** The text of a `config.json` that Hugging Face's class of the family and `parseArchitecture` read. */
-export function renderArchitecture(architecture: Architecture): string {
+export function renderArchitecture({ tokenless: _, ...architecture }: Architecture): string {
   return `${JSON.stringify(
     {
       architectures: [classes[architecture.model_type ?? 'llama']],

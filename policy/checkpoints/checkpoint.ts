@@ -25,7 +25,7 @@ import { type ModelChat, readModelChat } from '../chat/model-chat.ts'
 import { type AdapterShape, adapterSpecs, mergedWeights } from '../transformer/adapter.ts'
 import { type Architecture, type WeightSpec, type Weights, weightSpecs } from '../transformer/architecture.ts'
 import { parseAdapterConfig, renderAdapterConfig } from './adapter-config.ts'
-import { parseArchitecture, renderArchitecture } from './architecture-config.ts'
+import { parseArchitecture, renderArchitecture, withTokenless } from './architecture-config.ts'
 import { CheckpointFault, writingFault } from './checkpoint-fault.ts'
 import {
   digestFile,
@@ -251,12 +251,18 @@ export async function verifyCheckpoint(dir: string): Promise<CheckpointState> {
  * @throws CheckpointFault `missing`, `corrupt`, `foreign`, `io`
  */
 export async function readArchitecture(dir: string): Promise<Architecture> {
-  return architectureOf(dir, await readManifest(dir))
+  const manifest = await readManifest(dir)
+  return architectureOf(dir, manifest, await tokenizerOf(dir, manifest))
 }
 
-async function architectureOf(dir: string, manifest: Manifest): Promise<Architecture> {
+async function architectureOf(dir: string, manifest: Manifest, tokenizer: string): Promise<Architecture> {
   const config = Buffer.from(await readVerified(dir, manifest, 'config.json')).toString('utf8')
-  return parseArchitecture(config, join(dir, 'config.json'))
+  return withTokenless(parseArchitecture(config, join(dir, 'config.json')), tokenizer)
+}
+
+async function tokenizerOf(dir: string, manifest: Manifest): Promise<string> {
+  const bytes = await readVerified(dir, manifest, 'tokenizer.json')
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
 /**
@@ -301,11 +307,11 @@ export async function readCheckpointText(
   dir: string,
 ): Promise<Pick<CheckpointContent, 'tokenizer' | 'state' | 'modelChat'>> {
   const manifest = await readManifest(dir)
-  const bytes = await readVerified(dir, manifest, 'tokenizer.json')
+  const tokenizer = await tokenizerOf(dir, manifest)
   const state = await readState(dir, manifest)
   return {
     state,
-    tokenizer: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes),
+    tokenizer,
     modelChat: await modelChatOf(dir, manifest, state),
   }
 }
@@ -321,11 +327,10 @@ export async function readCheckpoint(
 ): Promise<CheckpointContent> {
   const manifest = await readManifest(dir)
   const state = await readState(dir, manifest)
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const tokenizer = decoder.decode(await readVerified(dir, manifest, 'tokenizer.json'))
+  const tokenizer = await tokenizerOf(dir, manifest)
   const modelChat = await modelChatOf(dir, manifest, state)
   const talking = modelChat === undefined ? { tokenizer, state } : { tokenizer, state, modelChat }
-  const policy = await readPolicy(dir, manifest)
+  const policy = await readPolicy(dir, manifest, tokenizer)
   if (options.optimizer !== true) return { ...policy, ...talking }
   const specs = trainedSpecs(policy.architecture, policy.adapter?.shape)
   const momentsFile = join(dir, optimizerFile)
@@ -342,8 +347,9 @@ export async function readCheckpoint(
 async function readPolicy(
   dir: string,
   manifest: Manifest,
+  tokenizer: string,
 ): Promise<Pick<CheckpointContent, 'architecture' | 'weights' | 'adapter'>> {
-  const architecture = await architectureOf(dir, manifest)
+  const architecture = await architectureOf(dir, manifest, tokenizer)
   if (manifest.base === undefined)
     return { architecture, weights: await readTensors(dir, manifest, modelFile, weightSpecs(architecture)) }
   const { base } = manifest

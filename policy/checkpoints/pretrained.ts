@@ -18,7 +18,7 @@ import { z } from 'zod'
 import { type ModelFiles, readModelChat } from '../chat/model-chat.ts'
 import type { SpokenChat } from '../chat/spoken-chat.ts'
 import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
-import { parseArchitecture } from './architecture-config.ts'
+import { parseArchitecture, withTokenless } from './architecture-config.ts'
 import { readArchitecture, readCheckpoint, readCheckpointText } from './checkpoint.ts'
 import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 import { readWhole } from './durable-file.ts'
@@ -99,8 +99,8 @@ async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
 /** What a folder says beside its weights. */
 async function readOutline(dir: string): Promise<PolicyOutline> {
   const configFile = join(dir, 'config.json')
-  const architecture = parseArchitecture(await readText(configFile), configFile)
   const tokenizer = await readText(join(dir, 'tokenizer.json'))
+  const architecture = withTokenless(parseArchitecture(await readText(configFile), configFile), tokenizer)
   const modelChat = await readModelChat(modelFilesIn(dir))
   return { architecture, tokenizer, chat: modelChat === undefined ? 'hermes' : 'jinja', modelChat }
 }

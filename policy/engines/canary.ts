@@ -7,6 +7,8 @@
  *   enough to be computed here.
  * - [CANARY-3] A server that answers otherwise for a version while others are sampled beside it is refused: there are kernels that mix
  *   up the adapters of a batch, and each of them alone is right.
+ * - [CANARY-4] A server that does not leave out what a request excludes, or tells logprobs as if it had not, is refused for a model with
+ *   ids that no token has.
  */
 
 import { uniforms } from '../../identity/identity.ts'
@@ -19,7 +21,7 @@ export interface CanaryAnswer extends Pick<Answer, 'alternatives'> {
   readonly logprobs: readonly number[]
 }
 
-type Canary = Pick<Ask, 'context' | 'maxNewTokens' | 'temperature' | 'alternatives' | 'seed'>
+type Canary = Pick<Ask, 'context' | 'maxNewTokens' | 'temperature' | 'alternatives' | 'seed' | 'excluded'>
 
 /** Asks a server for the canary's sake; what is left out is the canary's own. */
 export type AskCanary = (ask: Canary) => Promise<CanaryAnswer>
@@ -55,6 +57,9 @@ const contexts = 4
 /** Halves and bytes in the server's arithmetic move a token by 0.02 in the mean, another model by far more. */
 const mostDifference = 0.05
 
+/** A token that is left out may be told with next to no probability. */
+const leastTold = -50
+
 /** Any vocabulary has so many. */
 const commonTokens = 256
 
@@ -77,6 +82,8 @@ export async function checkCanary(
     readonly name: string
     readonly advice: string
     readonly vocabulary: number
+    /** Ids that no token has; absent: every id has one. */
+    readonly excluded?: readonly number[] | undefined
     readonly score?: Score | undefined
   },
 ): Promise<CanaryReport> {
@@ -89,6 +96,7 @@ export async function checkCanary(
     }
   }
   await checkConvention(ask, of)
+  if (of.excluded !== undefined) await checkExclusion(ask, { ...of, excluded: of.excluded })
   const asked = samplingCanary(of.vocabulary)
   const alone = await ask(asked)
   const { tokens, logprobs } = alone
@@ -145,6 +153,39 @@ function distance(one: CanaryAnswer, other: CanaryAnswer): number {
   )
   if (differences.length === 0) return Number.POSITIVE_INFINITY
   return differences.reduce((sum, each) => sum + each, 0) / differences.length
+}
+
+/** Leaves out the most likely token too, which shows at once whether the server does so. */
+async function checkExclusion(
+  ask: AskCanary,
+  {
+    name,
+    vocabulary,
+    excluded,
+  }: { readonly name: string; readonly vocabulary: number; readonly excluded: readonly number[] },
+): Promise<void> {
+  const first = {
+    context: canaryContext(vocabulary, 0),
+    maxNewTokens: 1,
+    alternatives,
+    seed: 1,
+    temperature: 1,
+  }
+  const [likely = []] = (await ask({ ...first, excluded })).alternatives
+  const [top, ...others] = likely.toSorted((a, b) => b.logprob - a.logprob)
+  if (top === undefined) return
+  const [without = []] = (await ask({ ...first, excluded: [...excluded, top.token] })).alternatives
+  const rest = Math.log1p(-Math.exp(Math.min(top.logprob, -1e-6)))
+  const differences = others.flatMap(({ token, logprob }) => {
+    const told = without.find((each) => each.token === token)
+    return told === undefined ? [] : [Math.abs(told.logprob - (logprob - rest))]
+  })
+  const isLeftOut = !without.some(({ token, logprob }) => token === top.token && logprob > leastTold)
+  if (isLeftOut && differences.every((difference) => difference <= mostDifference)) return
+  throw new EngineFault(
+    'another_model',
+    `${name} does not leave out the tokens that a request excludes, or tells logprobs as if it had not; this model has ${excluded.length} ids without a token, which must not be sampled: use a release of the server that applies \`logit_bias\` before it samples`,
+  )
 }
 
 async function checkConvention(

@@ -8,6 +8,7 @@
  * - What is known of a version goes with it: of an engine of the newest version alone no more than that is kept.
  */
 import { randomUUID } from 'node:crypto'
+import { idsIn } from '../tokenizer/tokenless-ids.ts'
 import { Affinity } from './affinity.ts'
 import { type AskCanary, type CanaryAnswer, checkCanary, checkTogether } from './canary.ts'
 import { checkedAnswer } from './checked-answer.ts'
@@ -169,8 +170,12 @@ export class FitServers {
   }
 
   /** What a request to a server has to name. */
-  namesOf({ adapter, whole }: ServedModel): Pick<Ask, 'adapter' | 'weights'> {
-    return { adapter: this.adapters.nameOf(adapter), weights: this.#weights.nameOf(whole) }
+  namesOf({ adapter, whole, tokenless }: ServedModel): Pick<Ask, 'adapter' | 'weights' | 'excluded'> {
+    return {
+      adapter: this.adapters.nameOf(adapter),
+      weights: this.#weights.nameOf(whole),
+      ...(tokenless === undefined ? {} : { excluded: idsIn(tokenless) }),
+    }
   }
 
   /** A name that no other request has. */
@@ -274,7 +279,8 @@ export class FitServers {
     const { vocabulary, score, unscored = 'they are not known here' } = model
     const { temperatureAdvice: advice } = this.#protocol
     const ask = this.#canaryOf(server, version, model)
-    const { difference, alone } = await checkCanary(ask, { name, advice, vocabulary, score })
+    const { excluded } = this.namesOf(model)
+    const { difference, alone } = await checkCanary(ask, { name, advice, vocabulary, excluded, score })
     const others = [...server.ready].flatMap(([other, answered]) => {
       const found = other === version ? undefined : this.#models.get(other)
       return found === undefined
@@ -291,7 +297,7 @@ export class FitServers {
   #canaryOf(server: Server, version: number, model: ServedModel): AskCanary {
     const { vocabulary } = model
     return async (canary) => {
-      const ask: Ask = { ...canary, id: this.ownId(), ...this.namesOf(model), stopTokens: [] }
+      const ask: Ask = { ...this.namesOf(model), ...canary, id: this.ownId(), stopTokens: [] }
       const answer = await this.#exchange.answer(server, ask, vocabulary, this.#closing)
       const { name } = server
       const { tokens, logprobs } = checkedAnswer(answer, { ask, version, vocabulary, name })

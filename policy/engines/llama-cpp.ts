@@ -7,7 +7,8 @@
  *
  * Invariants
  * - [LLAMACPP-1] Logprobs are those at the asked temperature: at 0 and 1 the server's `logprob`, which it takes before
- *   temperature, else the logarithm of the probability after it (`post_sampling_probs`).
+ *   temperature, else the logarithm of the probability after it (`post_sampling_probs`). So it is at 1 where tokens are left out:
+ *   the server's `logprob` is taken before that too.
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
@@ -36,8 +37,8 @@ const answerSchema = z.object({
   timings: z.object({ cache_n: z.int().min(0).default(0) }).optional(),
 })
 
-function isAfterTemperature({ temperature }: Ask): boolean {
-  return temperature !== 0 && temperature !== 1
+function isAfterTemperature({ temperature, forced, excluded = [] }: Ask): boolean {
+  return temperature !== 0 && (temperature !== 1 || (excluded.length > 0 && forced === undefined))
 }
 
 export const llamaCppProtocol: ServerProtocol = {
@@ -48,7 +49,12 @@ export const llamaCppProtocol: ServerProtocol = {
   temperatureAdvice: 'use a release that knows `post_sampling_probs`',
 
   request(ask) {
-    const { context, maxNewTokens, temperature, seed, alternatives, forced } = ask
+    const { context, maxNewTokens, temperature, seed, alternatives, forced, excluded = [] } = ask
+    const biases = [
+      ...excluded.map((token) => [token, false] as const),
+      // Logprobs before temperature are taken before it too.
+      ...(forced === undefined ? [] : [[forced, 10_000] as const]),
+    ]
     return {
       path: '/completion',
       body: {
@@ -59,8 +65,7 @@ export const llamaCppProtocol: ServerProtocol = {
         seed: seed === anySeed ? seed - 1 : seed,
         n_probs: Math.max(1, alternatives),
         post_sampling_probs: isAfterTemperature(ask),
-        // Logprobs before temperature are taken before it too.
-        ...(forced === undefined ? {} : { logit_bias: [[forced, 10_000]] }),
+        ...(biases.length === 0 ? {} : { logit_bias: biases }),
         return_tokens: true,
         cache_prompt: true,
         response_fields: ['tokens', 'completion_probabilities', 'tokens_evaluated', 'timings'],

@@ -9,10 +9,11 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArchitecture } from '../checkpoints/architecture-config.ts'
+import { parseArchitecture, withTokenless } from '../checkpoints/architecture-config.ts'
 import { publishCheckpoint, readArchitecture, weightBytes } from '../checkpoints/checkpoint.ts'
 import { manifestFile } from '../checkpoints/manifest.ts'
 import { readPretrained } from '../checkpoints/pretrained.ts'
+import type { IdRange } from '../tokenizer/tokenless-ids.ts'
 import { elementCount, weightSpecs } from '../transformer/architecture.ts'
 import type { Score } from './canary.ts'
 import { adapterIn } from './served-adapters.ts'
@@ -24,6 +25,8 @@ import { mostBytes, weightScore } from './weight-score.ts'
 export interface ServedModel {
   /** Token ids are below it. */
   readonly vocabulary: number
+  /** Ids below it that no token has. */
+  readonly tokenless?: readonly IdRange[] | undefined
   /** The logprobs of its own weights; undefined where they are not computed here. */
   readonly score: Score | undefined
   /** Why they are not, where that is known. */
@@ -38,24 +41,26 @@ export interface ServedModel {
 export async function modelIn(dir: string, version: string): Promise<ServedModel> {
   if (!existsSync(join(dir, manifestFile)) && existsSync(join(dir, 'config.json')))
     return await publishedModel(dir)
-  const { vocab_size: vocabulary } = await readArchitecture(dir)
+  const { vocab_size: vocabulary, tokenless } = await readArchitecture(dir)
   const score = await weightScore(dir)
   const unscored = score === undefined ? tooLarge(await weightBytes(dir)) : undefined
   return {
-    ...{ vocabulary, score, unscored },
+    ...{ vocabulary, tokenless, score, unscored },
     adapter: await adapterIn(dir, version),
     whole: await wholeIn(dir, version),
   }
 }
 
 async function publishedModel(dir: string): Promise<ServedModel> {
-  const file = join(dir, 'config.json')
-  const architecture = parseArchitecture(await readFile(file, 'utf8'), file)
+  const [file, tokenizerFile] = [join(dir, 'config.json'), join(dir, 'tokenizer.json')]
+  // That a model lacks its tokenizer is said where its chat is opened.
+  const tokenizer = existsSync(tokenizerFile) ? await readFile(tokenizerFile, 'utf8') : ''
+  const architecture = withTokenless(parseArchitecture(await readFile(file, 'utf8'), file), tokenizer)
   const elements = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
-  const { vocab_size: vocabulary } = architecture
+  const { vocab_size: vocabulary, tokenless } = architecture
   const bytes = 4 * elements
-  if (bytes > mostBytes) return { vocabulary, score: undefined, unscored: tooLarge(bytes) }
-  return { vocabulary, score: scoreOfPublished(dir) }
+  if (bytes > mostBytes) return { vocabulary, tokenless, score: undefined, unscored: tooLarge(bytes) }
+  return { vocabulary, tokenless, score: scoreOfPublished(dir) }
 }
 
 /** The trainer holds all of a model's weights at once. */

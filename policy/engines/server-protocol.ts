@@ -18,6 +18,8 @@ export interface Ask
   readonly adapter?: string | undefined
   /** Name of the weights that the server should have in place; absent: they never change. */
   readonly weights?: string | undefined
+  /** Ids that are never sampled, and not told of: the logprobs of the others are those without them. */
+  readonly excluded?: readonly number[] | undefined
   /** Sampled first, however unlikely, for the sake of the alternatives, which are told as if nothing were forced. */
   readonly forced?: number
 }

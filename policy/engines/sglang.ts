@@ -17,6 +17,7 @@ import type { AdapterTarget } from '../../learning/adapter-targets.ts'
 import { parseAdapterConfig } from '../checkpoints/adapter-config.ts'
 import { adapterFiles } from '../checkpoints/manifest.ts'
 import { type EngineDefinition, EngineFault } from './engine.ts'
+import { biasOf } from './logit-bias.ts'
 import { ownLogprobs } from './own-logprobs.ts'
 import { openServedEngine } from './served.ts'
 import { modelIn, type ServedModel } from './served-model.ts'
@@ -38,6 +39,9 @@ const answerSchema = z.object({
     weight_versions: weightVersions,
   }),
 })
+
+/** No temperature brings it back, and half precision holds it. */
+const leftOut = -10_000
 
 const inPlace: InPlaceProtocol = {
   statePath: '/model_info',
@@ -75,7 +79,17 @@ export const sglangProtocol: ServerProtocol = {
 
   inPlace,
 
-  request: ({ context, maxNewTokens, temperature, seed, stopTokens, alternatives, id, adapter }) => ({
+  request: ({
+    context,
+    maxNewTokens,
+    temperature,
+    seed,
+    stopTokens,
+    alternatives,
+    id,
+    adapter,
+    excluded = [],
+  }) => ({
     path: '/generate',
     body: {
       ...(adapter === undefined ? {} : { lora_path: adapter }),
@@ -96,6 +110,7 @@ export const sglangProtocol: ServerProtocol = {
         ignore_eos: true,
         skip_special_tokens: false,
         no_stop_trim: true,
+        ...(excluded.length === 0 ? {} : { logit_bias: biasOf(excluded, leftOut) }),
       },
       return_logprob: true,
       top_logprobs_num: alternatives,

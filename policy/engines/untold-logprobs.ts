@@ -53,7 +53,8 @@ export async function withUntold(
     const context = Int32Array.from([...ask.context, ...answer.tokens.slice(0, at)])
     const own = { ...ask, id: `${ask.id}-${at}`, context, maxNewTokens: 1, temperature: 1, stopTokens: [] }
     const [listed = []] = (await call({ ...own, alternatives: vocabulary, forced })).alternatives
-    logprobs[at] = logprobAt(listed, answer.tokens[at] as number, ask.temperature)
+    const possible = listed.filter(({ token }) => !ask.excluded?.includes(token))
+    logprobs[at] = logprobAt(possible, answer.tokens[at] as number, ask.temperature)
   }
   return { ...answer, logprobs }
 }

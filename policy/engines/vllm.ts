@@ -11,6 +11,7 @@
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
+import { biasOf } from './logit-bias.ts'
 import { ownLogprobs } from './own-logprobs.ts'
 import { openServedEngine } from './served.ts'
 import type { Answer, Ask, InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
@@ -43,8 +44,11 @@ const generatedSchema = answerWith({
   weight_versions: weightVersions,
 })
 
+/** The lowest that it takes: at temperature 1 it multiplies the probability of a token by e^−100. */
+const leftOut = -100
+
 /** Every sampler but the temperature is switched off. */
-function samplingOf({ maxNewTokens, temperature, seed, stopTokens }: Ask) {
+function samplingOf({ maxNewTokens, temperature, seed, stopTokens, excluded = [] }: Ask) {
   return {
     max_tokens: maxNewTokens,
     temperature,
@@ -59,6 +63,7 @@ function samplingOf({ maxNewTokens, temperature, seed, stopTokens }: Ask) {
     stop_token_ids: [...stopTokens],
     ignore_eos: true,
     skip_special_tokens: false,
+    ...(excluded.length === 0 ? {} : { logit_bias: biasOf(excluded, leftOut) }),
   }
 }
 

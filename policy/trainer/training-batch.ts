@@ -5,6 +5,7 @@
  * - A file that cannot be used is distinguished from a disk that could not be read: only the first is final.
  */
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { isIn } from '../tokenizer/tokenless-ids.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import type { UpdateBatch } from './batch.ts'
 import { readUpdateBatch } from './batch-file.ts'
@@ -20,7 +21,22 @@ export async function readTrainingBatch(file: string, architecture: Architecture
     throw new TrainerFault(cause.kind === 'io' ? 'storage' : 'bad_batch', cause.message, { cause })
   }
   checkVocabulary(batch.tokens, architecture, file)
+  checkLearnt(batch, architecture, file)
   return batch
+}
+
+/** An id without a token may stand in a context; its probability is 0, so it cannot be learnt. @throws TrainerFault `bad_batch` */
+function checkLearnt(
+  { tokens, lossMask, imitation }: UpdateBatch,
+  { tokenless }: Architecture,
+  source: string,
+): void {
+  for (const [index, token] of tokens.entries())
+    if (isIn(tokenless, token) && (lossMask[index] === 1 || (imitation?.[index] ?? 0) > 0))
+      throw new TrainerFault(
+        'bad_batch',
+        `${source}: tokens[${index}] is ${token} and is to be learnt, and the tokenizer has no token of this id`,
+      )
 }
 
 /** @throws TrainerFault `bad_batch` when a token is outside the vocabulary */

@@ -5,6 +5,8 @@
  * - Every weight has the name and layout that Hugging Face gives it, so that real checkpoints load.
  */
 
+import type { IdRange } from '../tokenizer/tokenless-ids.ts'
+
 /**
  * What a family has beside the Llama decoder: Qwen2 adds biases to queries, keys and values, Qwen3 a norm to each head's
  * queries and keys before they are turned.
@@ -55,6 +57,8 @@ export interface Architecture {
   readonly max_position_embeddings: number
   /** The model attends to so many tokens at most; contexts are no longer, so that attention reaches everything. */
   readonly sliding_window?: number
+  /** Ids that no token of its tokenizer has, which are never sampled; of `tokenizer.json`, never written. Absent: none. */
+  readonly tokenless?: readonly IdRange[]
 }
 
 /** Why contexts of a length are beyond what the architecture computes; undefined where they are not. */

@@ -2,7 +2,7 @@
  * Graphs of training: log-probabilities of chosen tokens, alone or with the gradient of an objective
  * in every weight.
  *
- * With z = logits / temperature, logp = log softmax(z)[target], r = exp(logp − behaviour), A the advantage,
+ * With z = logits / temperature of the ids that have a token (`masked-logits.ts`), logp = log softmax(z)[target], r = exp(logp − behaviour), A the advantage,
  * an action token's loss is
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
  *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
@@ -21,6 +21,7 @@ import { Graph, type Value } from '../graph/graph.ts'
 import { linear, logProbabilities, scale } from '../graph/operations.ts'
 import type { Architecture } from './architecture.ts'
 import { forward } from './forward.ts'
+import { maskedLogits } from './masked-logits.ts'
 
 /**
  * What a graph computes: `logprobs` no gradient; `policy` and `policy_with_entropy` the clipped objective
@@ -87,7 +88,8 @@ export function objective(
   const targets = graph.input('targets', ['rows'], { type: 'int64' })
   // Scaling the hidden states costs less than scaling the logits.
   const scaled = scale(graph, hidden, graph.input('inverse_temperature', []))
-  const { chosen, entropy } = logProbabilities(graph, linear(graph, scaled, head), targets)
+  const logits = maskedLogits(graph, linear(graph, scaled, head), architecture)
+  const { chosen, entropy } = logProbabilities(graph, logits, targets)
   if (kind === 'logprobs') return { logprobs: chosen, entropy, gradients: new Map(), embedded: undefined }
 
   const seeds: [Value, Value][] = []

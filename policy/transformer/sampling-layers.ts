@@ -7,6 +7,7 @@
 import { type Graph, microsoft, type Value } from '../graph/graph.ts'
 import { type Architecture, hasBiases, hasHeadNorms } from './architecture.ts'
 import { drawToken } from './drawing.ts'
+import { maskedLogits } from './masked-logits.ts'
 import { columnsOf, layerInputs, type Products, product, weightOf } from './weight-inputs.ts'
 
 /** Names of a layer's past among the inputs and of its new keys and values among the outputs. */
@@ -170,7 +171,8 @@ export function sample(
     ? embedding
     : weightOf(graph, products, 'head', [vocabulary, a.hidden_size])
   const { normed } = norm(graph, a, products, x, added, 'final_norm')
-  const logits = graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
+  const every = graph.operation('Gemm', [normed, weight], [count, vocabulary], { attributes: { transB: 1 } })
+  const logits = maskedLogits(graph, every, a)
   const column = [count, 1] as const
   const { token, probability } = drawToken(graph, logits, {
     inverseTemperature: graph.input('inverse_temperature', column),

@@ -58,8 +58,8 @@ class MicroBatch:
     counts: bool = True  # False for one that only keeps ranks in step
 
 
-def read_batch(path: str, vocabulary: int) -> Batch:
-    """Reads a batch that fits the vocabulary."""
+def read_batch(path: str, vocabulary: int, tokenless: torch.Tensor | None = None) -> Batch:
+    """Reads a batch that fits the vocabulary, and learns no id that no token has."""
     file = TensorFile(path, "bad_batch")
 
     def vector(name: str, dtype: torch.dtype) -> torch.Tensor:
@@ -86,6 +86,8 @@ def read_batch(path: str, vocabulary: int) -> Batch:
     if any(len(tensor) != count for tensor in (weights, imitation, versions, stale, losses)):
         raise TrainerFault("bad_batch", f"{path}: weights, imitation, versions, stale and losses must have {count} elements")
     _check(path, tokens, offsets, counted, imitation, behaviour, advantages, vocabulary)
+    if tokenless is not None and bool(torch.isin(tokens[counted | (imitation > 0)], tokenless.cpu()).any()):
+        raise TrainerFault("bad_batch", f"{path}: an id that the tokenizer has no token for is to be learnt")
     episodes = tuple(zip(offsets, offsets[1:], strict=False))
     return Batch(tokens, counted, behaviour, advantages, behaviour, weights, imitation, versions, stale, losses, episodes, given)
 

@@ -144,7 +144,23 @@ def read_model(folder: str, ranks: Ranks, options: ModelOptions) -> tuple[Policy
         with torch.no_grad():
             local = parameter.to_local()
             local.copy_(_shard(values, ranks, local.shape))
+    missing = tokenless_ids(texts["tokenizer.json"], shape.vocabulary)
+    if len(missing) > 0:
+        model.tokenless = torch.tensor(missing, device=ranks.device)
     return model, shape, texts
+
+
+def tokenless_ids(tokenizer: bytes, vocabulary: int) -> list[int]:
+    """Ids below the size of the vocabulary that no token has (policy/tokenizer/tokenless-ids.ts); none where a text lists no vocabulary."""
+    try:
+        content = json.loads(tokenizer)
+        listed = content["model"]["vocab"]
+        added = [token["id"] for token in content.get("added_tokens") or []]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+    named = {*(range(len(listed)) if isinstance(listed, list) else listed.values()), *added}
+    missing = [token for token in range(vocabulary) if token not in named]
+    return missing if len(missing) < vocabulary else []
 
 
 def trained_parameters(model: Policy) -> dict[str, DTensor]:

@@ -5,6 +5,7 @@ Invariants
   family has them.
 - What this decoder cannot compute is refused by key and value, never ignored. A sequence within the window of a family that has
   one attends to all that is before it; longer ones are refused.
+- An id that no token has gets a probability of 0, as where it was sampled (policy/transformer/masked-logits.ts).
 - Sequences are padded on the right; padding changes no other token's result.
 """
 
@@ -16,6 +17,8 @@ from torch.utils.checkpoint import checkpoint
 from .faults import TrainerFault
 from .rope import Rope
 
+# Finite, so that 0 times its logarithm is 0; beside it any logit is lost in rounding.
+_NOWHERE = -1e30
 _FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
 
@@ -148,6 +151,8 @@ class Policy(nn.Module):
         self.shape = shape
         self.checkpoint_activations = checkpoint_activations
         self.model = Decoder(shape)
+        # Ids that no token has [count]; None where each has one. No part of the checkpoint's weights.
+        self.tokenless: torch.Tensor | None = None
         if not shape.tied:
             self.lm_head = nn.Linear(shape.width, shape.vocabulary, bias=False)
 
@@ -164,7 +169,10 @@ class Policy(nn.Module):
                 x = layer(x, cosines, sines)
         x = self.model.norm(x.flatten(0, 1)[rows])
         head = self.model.embed_tokens.weight if self.shape.tied else self.lm_head.weight
-        logprobs = torch.log_softmax(functional.linear(x, head).float() / temperature, -1)  # [rows, vocabulary]
+        logits = functional.linear(x, head).float() / temperature  # [rows, vocabulary]
+        if self.tokenless is not None:
+            logits = logits.index_fill(-1, self.tokenless, _NOWHERE)
+        logprobs = torch.log_softmax(logits, -1)
         with torch.set_grad_enabled(torch.is_grad_enabled() and entropy_gradient):
             entropies = -(logprobs.exp() * logprobs).sum(-1)
         return logprobs.gather(-1, targets[:, None])[:, 0], entropies

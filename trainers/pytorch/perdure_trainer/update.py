@@ -49,7 +49,7 @@ class Updates:
             return {**found, "seconds": time.monotonic() - since}
         objective = Objective.of(request["objective"])
         policy = self._take(request["fromCheckpointDir"], objective.kind)
-        batch = read_batch(request["batchFile"], policy.shape.vocabulary)
+        batch = read_batch(request["batchFile"], policy.shape.vocabulary, policy.model.tokenless)
         _check_window(batch, policy)
         reference = self._reference_of(request, objective, policy)
         division = request.get("division") or {"minibatches": 1, "passes": 1, "seed": 0}

@@ -1,5 +1,6 @@
 """The parts of the trainer that need no other rank. Numbers are worked out by hand."""
 
+import json
 import math
 import os
 import sys
@@ -19,7 +20,8 @@ from gpu import SMALL, draw_checkpoint  # noqa: E402
 
 from perdure_trainer.adamw import Moments, adamw_step  # noqa: E402
 from perdure_trainer.batch import Batch, divided, micro_batches  # noqa: E402
-from perdure_trainer.checkpoint import ModelOptions, read_model  # noqa: E402
+from perdure_trainer.checkpoint import ModelOptions, read_model, tokenless_ids  # noqa: E402
+from perdure_trainer.decoder import Policy, Shape  # noqa: E402
 from perdure_trainer.draws import seed_of, shuffled, uniforms  # noqa: E402
 from perdure_trainer.faults import TrainerFault  # noqa: E402
 from perdure_trainer.objective import LOSSES, Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
@@ -168,6 +170,27 @@ class Models(unittest.TestCase):
         dist.destroy_process_group()
         # Of each layer forward, and again backward.
         self.assertEqual(seen, [[torch.bfloat16, torch.float32, torch.float32]] * 2 * SMALL["num_hidden_layers"])
+
+
+class Vocabularies(unittest.TestCase):
+    def test_ids_beyond_the_tokenizer_and_holes_within_it_have_no_token(self) -> None:
+        tokenizer = {"added_tokens": [{"id": 4}], "model": {"vocab": {"a": 0, "b": 2}}}
+        self.assertEqual(tokenless_ids(json.dumps(tokenizer).encode(), 6), [1, 3, 5])
+        self.assertEqual(tokenless_ids(b"{}", 6), [])
+
+    def test_an_id_without_a_token_has_no_probability_and_gets_no_gradient(self) -> None:
+        shape = Shape({**SMALL, "tie_word_embeddings": False}, "config.json")
+        model = Policy(shape, False)
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.1)
+        model.tokenless = torch.tensor([1, 3])
+        rows = torch.arange(5)
+        logprobs, entropies = model(torch.arange(6)[None], rows, torch.tensor([0, 1, 2, 3, 4]), 1.0, True)
+        self.assertTrue(bool((logprobs[[1, 3]] < -1e29).all()) and bool((logprobs[[0, 2, 4]] > -50).all()))
+        (logprobs[[0, 2, 4]].sum() + entropies.sum()).backward()
+        gradient = model.lm_head.weight.grad
+        self.assertEqual(float(gradient[[1, 3]].abs().sum()), 0.0)
+        self.assertTrue(bool(gradient.isfinite().all()) and float(gradient[0].abs().sum()) > 0)
 
 
 class Files(unittest.TestCase):
