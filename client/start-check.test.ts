@@ -1,4 +1,5 @@
 /** What the dry run and the start look at before anything begins: the policy, the engine, the trainer, the first reset. */
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
@@ -180,6 +181,29 @@ describe('the first reset of an environment', () => {
       /^`tasks\.0\.task` is "echo": expected an environment whose instances can be begun: reset of echo on train\/2 failed: no board/,
     )
   })
+
+  it('of a module that throws ends the command with exit code 2', () => {
+    const module = join(home, 'maze.ts')
+    const code =
+      "import { defineEnvironment } from 'perdure'\nexport const maze = defineEnvironment('maze', { start: () => { throw new Error('no board') } })"
+    writeFileSync(module, code)
+    const file = join(home, 'maze.yaml')
+    const tasks = [{ task: 'maze', from: module }]
+    writeFileSync(
+      file,
+      JSON.stringify({ tasks, warmStart: { demonstrations: 0 }, evaluation: { suites: [] } }),
+    )
+    const program = join(import.meta.dirname, '..', 'bin', 'perdure.mjs')
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [program, 'train', file, '--dry-run', '--home', home],
+      {
+        encoding: 'utf8',
+      },
+    )
+    expect(stderr).toMatch(/`tasks\.0\.from` is .*reset of maze on train\/\d+ failed: no board/)
+    expect(status).toBe(2)
+  }, 60_000)
 
   it('that fails on one instance alone is a notice', async () => {
     const partly = withReset(async (instance) => {

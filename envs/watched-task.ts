@@ -44,9 +44,8 @@ const prepareSeconds = 3600
 /** Longer than any step of a healthy environment. */
 const defaultStepSeconds = 120
 const closeSeconds = 60
-/** A call is reported after this share of its time, but not sooner than a person would wonder. */
-const reportShare = 1 / 24
-const leastReportSeconds = 5
+/** A person wonders after a few seconds; calls that may take minutes are often slow. */
+const reportSeconds = { usual: 5, slow: 10 }
 /** Between two reports of a task: its sessions often hang together. */
 const betweenReportsMs = 10_000
 
@@ -165,7 +164,7 @@ class WatchedCalls {
       () => reject(new EnvironmentFault('no_answer', `${words} did not answer within ${seconds} s`)),
       seconds * 1000,
     )
-    const reportAfter = Math.max(leastReportSeconds, seconds * reportShare)
+    const reportAfter = seconds > defaultStepSeconds ? reportSeconds.slow : reportSeconds.usual
     let ended: (() => void) | undefined
     const slow = setTimeout(() => {
       ended = this.#reportSlow(words, reportAfter, seconds)
@@ -210,8 +209,6 @@ class WatchedCalls {
     const now = performance.now()
     if (now - this.#lastReport < betweenReportsMs) return undefined
     this.#lastReport = now
-    return this.#reports.slow?.(
-      `${words} has not answered for ${Math.round(after)} s; it is given up after ${limit} s`,
-    )
+    return this.#reports.slow?.(`${words} has not answered for ${after} s; it is given up after ${limit} s`)
   }
 }

@@ -62,9 +62,10 @@ export function reportStray(name: string, thrown: unknown): void {
 
 function watchProcess(): void {
   const { exit, abort } = process
-  process.exit = (code) => {
-    refuseToEnd(`process.exit(${code ?? ''})`)
-    return exit.call(process, code)
+  process.exit = (...given) => {
+    refuseToEnd(`process.exit(${given.join()})`)
+    // Node takes an argument that is undefined for exit code 0.
+    return exit.apply(process, given)
   }
   process.abort = () => {
     refuseToEnd('process.abort()')
