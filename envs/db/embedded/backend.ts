@@ -29,7 +29,7 @@ import { outOfMemory } from './failure.ts'
 
 // Beyond its deadline a statement needs a moment to be undone and told.
 const graceMs = 500
-// What was done once is done again, on a machine that may be busier.
+// A statement that succeeded once gets more time when it is replayed, since the machine may be busier.
 const againFactor = 4
 const databasesOfThread = 32
 const mostThreads = Math.min(4, availableParallelism())

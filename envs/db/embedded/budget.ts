@@ -1,5 +1,5 @@
 /**
- * What a statement may use: time and memory.
+ * The time and memory of one statement.
  *
  * Invariants
  * - A loop over rows counts its steps here, so that it ends at the deadline.

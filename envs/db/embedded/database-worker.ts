@@ -10,7 +10,7 @@ import type { StatementLimits, StatementResult } from '../database.ts'
 import type { StateHash, TableData } from '../item.ts'
 import { createEngine, type EngineDatabase } from './engine.ts'
 
-/** What a thread is asked; `database` is the session's number. */
+/** Requests to a thread; `database` is the session's number. */
 export type Request =
   | {
       readonly kind: 'open'
@@ -32,7 +32,7 @@ export type Request =
     }
   | { readonly kind: 'close'; readonly database: number }
 
-/** What it answers. */
+/** Its replies. */
 export type Reply =
   | { readonly kind: 'opened' }
   | { readonly kind: 'executed'; readonly result: StatementResult }

@@ -219,7 +219,7 @@ describe('the embedded engine', () => {
     database.close()
   })
 
-  // What is not like MySQL must say so: a plausible answer would teach an agent something wrong.
+  // A plausible answer that MySQL does not give would teach an agent something wrong.
   test.each([
     ['EXPLAIN SELECT 1', 'EXPLAIN'],
     ["SELECT JSON_SET('{}', '$.a', 1)", 'JSON_SET'],

@@ -10,7 +10,7 @@ import type { Budget } from './budget.ts'
 import { compile } from './expressions/compile.ts'
 import { type Context, Scope, type SourceColumn } from './expressions/scope.ts'
 import { checkSetting } from './expressions/system-variables.ts'
-import { databaseName, notSupported, refuse, unknownTable } from './failure.ts'
+import { databaseName, refuse, unknownTable } from './failure.ts'
 import { compileQuery } from './queries/query.ts'
 import type { Query, Setting, Statement } from './syntax/syntax.ts'
 import type { Catalog, Row } from './tables/catalog.ts'
@@ -21,7 +21,7 @@ import { definitionText } from './tables/show-create.ts'
 import type { Type } from './values/type.ts'
 import { cellOf, isTrue, toText, type Value } from './values/value.ts'
 
-/** What one statement may use. */
+/** The limits of one statement, and its random numbers. */
 export interface StatementTools {
   readonly budget: Budget
   readonly random: () => number
@@ -96,7 +96,8 @@ export class Session {
       case 'query':
         return this.#query(statement.query, context, tools)
       case 'show':
-        if (statement.existing !== undefined) checkDescribed(statement.existing, context.catalog)
+        if (statement.existing !== undefined && context.catalog.find(statement.existing) === undefined)
+          refuse(unknownTable(statement.existing))
         return this.#query(statement.query, context, tools)
       case 'show create': {
         const relation = context.catalog.find(statement.table) ?? refuse(unknownTable(statement.table))
@@ -229,11 +230,6 @@ export class Session {
         this.#savepoints.length = action === 'release' ? at : at + 1
     }
   }
-}
-
-function checkDescribed(name: string, catalog: Catalog): void {
-  const relation = catalog.find(name) ?? refuse(unknownTable(name))
-  if (relation.kind === 'view') refuse(notSupported('DESCRIBE of a view'))
 }
 
 function done(affected: number): StatementResult {

@@ -7,7 +7,7 @@
  * - A difference that no statement of the suite shows is taken out.
  */
 
-/** What the suite compares of one statement; results as one text each. */
+/** The two results of one statement, each as one text. */
 export interface Comparison {
   readonly sql: string
   readonly embedded: string

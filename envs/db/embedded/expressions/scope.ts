@@ -48,7 +48,7 @@ export interface CompiledQuery {
   readonly run: () => readonly Row[]
 }
 
-/** What the expressions of a statement share. */
+/** Shared by all expressions of a statement. */
 export interface Context {
   readonly budget: Budget
   readonly catalog: Catalog
@@ -96,7 +96,7 @@ export class Scope {
   window: CallCompiler | undefined
   /** Stands in for an expression: a group's key is NULL in a row of WITH ROLLUP. */
   substitute: ((expression: Expression) => Compiled | undefined) | undefined
-  /** Of the row that would be inserted, for VALUES(). */
+  /** Holds the row that would be inserted, for VALUES(). */
   newRow: Source | undefined
   /** Sources that were read, of this query or an outer one, since it was set. */
   reads: Set<Source> | undefined

@@ -1,6 +1,6 @@
 import type { Value } from '../values/value.ts'
 
-/** What an aggregate keeps of the rows that it has seen. */
+/** The state of an aggregate over the rows so far. */
 export interface Accumulator {
   add(values: readonly Value[]): void
   result(): Value

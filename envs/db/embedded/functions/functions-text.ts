@@ -169,7 +169,7 @@ function fromBase64(given: string): Value {
   return new Uint8Array(Buffer.from(letters, 'base64'))
 }
 
-/** Of a number its digits to base 16, of anything else its bytes. */
+/** Digits to base 16 of a number, or of the bytes of any other value. */
 function hexOf(value: Present): string {
   if (typeof value === 'bigint' || typeof value === 'number' || value instanceof Decimal)
     return BigInt.asUintN(64, toWhole(value)).toString(16).toUpperCase()

@@ -35,7 +35,7 @@ const aliases: Readonly<Record<string, string>> = {
   SCHEMA: 'DATABASE',
 }
 
-/** What VERSION() tells: the release whose dialect the engine follows. */
+/** VERSION(): the release whose dialect the engine follows. */
 const release = '8.0.36'
 
 type SessionFunction = (args: readonly Compiled[], scope: Scope) => Compiled

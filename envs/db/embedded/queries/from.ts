@@ -82,7 +82,9 @@ function tableNode(
     return queryNode(alias, query, query.columns, scope)
   }
   if (schema?.toLowerCase() === 'information_schema') {
-    const { columns, rows } = informationTable(name, context.catalog)
+    const { columns, rows } = informationTable(name, context.catalog, (view) =>
+      renamed(context.query(view.query, scope).columns, view.columns),
+    )
     return new TableNode({ alias, columns, row: null }, () => rows, context.budget)
   }
   if (schema !== undefined && schema.toLowerCase() !== databaseName) refuse(deniedTable(schema, name))

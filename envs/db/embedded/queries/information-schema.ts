@@ -7,13 +7,17 @@
 
 import type { SourceColumn } from '../expressions/scope.ts'
 import { databaseName, notSupported, refuse } from '../failure.ts'
-import type { Catalog, Column, Relation, Row, Table } from '../tables/catalog.ts'
+import type { Catalog, Column, Relation, Row, Table, View } from '../tables/catalog.ts'
+import { derivedColumn } from '../tables/storage.ts'
 import { integerType, textType } from '../values/type.ts'
 import { toText, type Value } from '../values/value.ts'
 
+/** The columns of a view, which only its query tells. */
+export type ColumnsOf = (view: View) => readonly SourceColumn[]
+
 interface InformationTable {
   readonly columns: string
-  readonly rows: (catalog: Catalog) => readonly Row[]
+  readonly rows: (catalog: Catalog, columnsOf: ColumnsOf) => readonly Row[]
 }
 
 const collation = 'utf8mb4_0900_ai_ci'
@@ -40,7 +44,7 @@ function tableRow(relation: Relation): Row {
   ]
 }
 
-function columnRow(table: Table, column: Column, at: number): Row {
+function columnRow(table: Table | View, column: Column, at: number): Row {
   const { declared, name, nullable, autoIncrement } = column
   const isText = column.type.kind === 'text'
   const length = isText ? (textLengths[declared.name] ?? BigInt(declared.length ?? 1)) : null
@@ -50,7 +54,7 @@ function columnRow(table: Table, column: Column, at: number): Row {
     ...[
       isText ? collation : null,
       declared.text,
-      keyOf(table, at),
+      table.kind === 'table' ? keyOf(table, at) : '',
       autoIncrement ? 'auto_increment' : '',
       '',
     ],
@@ -125,10 +129,14 @@ const tables: Readonly<Record<string, InformationTable>> = {
     columns: `TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME #ORDINAL_POSITION COLUMN_DEFAULT IS_NULLABLE DATA_TYPE
       #CHARACTER_MAXIMUM_LENGTH #NUMERIC_PRECISION #NUMERIC_SCALE CHARACTER_SET_NAME COLLATION_NAME COLUMN_TYPE COLUMN_KEY
       EXTRA COLUMN_COMMENT`,
-    rows: (catalog) =>
-      storedTables(catalog).flatMap((table) =>
-        table.columns.map((column, at) => columnRow(table, column, at)),
-      ),
+    rows: (catalog, columnsOf) =>
+      catalog.relations().flatMap((relation) => {
+        if (relation.kind === 'table')
+          return relation.columns.map((column, at) => columnRow(relation, column, at))
+        return columnsOf(relation).map(({ name, type }, at) =>
+          columnRow(relation, derivedColumn(name, type), at),
+        )
+      }),
   },
   STATISTICS: {
     columns: 'TABLE_SCHEMA TABLE_NAME #NON_UNIQUE INDEX_NAME #SEQ_IN_INDEX COLUMN_NAME NULLABLE INDEX_TYPE',
@@ -149,6 +157,7 @@ const tables: Readonly<Record<string, InformationTable>> = {
 export function informationTable(
   name: string,
   catalog: Catalog,
+  columnsOf: ColumnsOf,
 ): { readonly columns: readonly SourceColumn[]; readonly rows: readonly Row[] } {
   const upper = name.toUpperCase()
   const table = Object.hasOwn(tables, upper) ? tables[upper] : undefined
@@ -160,5 +169,5 @@ export function informationTable(
         ? { name: column.slice(1), type: integerType }
         : { name: column, type: textType },
     )
-  return { columns, rows: table.rows(catalog) }
+  return { columns, rows: table.rows(catalog, columnsOf) }
 }

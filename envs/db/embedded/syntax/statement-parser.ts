@@ -339,7 +339,7 @@ const administered = new Set(
   ),
 )
 
-/** What only an administrator may create or drop is denied; any other word is no SQL. */
+/** Denies objects that only an administrator creates or drops; any other word is a syntax error. */
 function administration({ reader }: QueryParser): StatementRefused {
   return administered.has(wordOf(reader.peek()) ?? '') ? new StatementRefused(denied) : reader.refusal()
 }

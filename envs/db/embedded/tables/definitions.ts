@@ -12,7 +12,6 @@ import { renamed } from '../queries/from.ts'
 import type {
   Alteration,
   ColumnDefinition,
-  ColumnType,
   CreateTable,
   KeyDefinition,
   Place,
@@ -22,7 +21,7 @@ import type { Type } from '../values/type.ts'
 import { type Column, type Key, placeOf, type Row, type Table } from './catalog.ts'
 import { UniqueKeys } from './constraints.ts'
 import { defaultValue } from './insert.ts'
-import { stored, typeOfColumn } from './storage.ts'
+import { derivedColumn, stored, typeOfColumn } from './storage.ts'
 
 /** @returns rows that were copied into the new table */
 export function createTable(statement: CreateTable, context: Context): number {
@@ -113,34 +112,6 @@ function filled(table: Table, query: NonNullable<CreateTable['query']>, context:
     }),
   )
   return { ...table, columns, rows }
-}
-
-/** The column that an expression of a type becomes. */
-function derivedColumn(name: string, type: Type): Column {
-  const declared = declaredOf(type)
-  return { name, declared, type: typeOfColumn(declared), nullable: true, autoIncrement: false }
-}
-
-function declaredOf({ kind, scale, unsigned, binary }: Type): ColumnType {
-  const plain = { unsigned: unsigned ?? false, binary: binary ?? false }
-  const sized = scale > 0 ? `(${scale})` : ''
-  switch (kind) {
-    case 'integer':
-      return { ...plain, name: 'bigint', text: unsigned ? 'bigint unsigned' : 'bigint' }
-    case 'decimal':
-      return { ...plain, name: 'decimal', text: `decimal(65,${scale})`, length: 65, scale }
-    case 'double':
-      return { ...plain, name: 'double', text: 'double' }
-    case 'bytes':
-      return { ...plain, name: 'longblob', text: 'longblob' }
-    case 'date':
-      return { ...plain, name: 'date', text: 'date' }
-    case 'datetime':
-    case 'time':
-      return { ...plain, name: kind, text: `${kind}${sized}`, length: scale }
-    default:
-      return { ...plain, name: 'longtext', text: 'longtext' }
-  }
 }
 
 function withKey(table: Table, { kind, columns: names, name: given }: KeyDefinition): Table {

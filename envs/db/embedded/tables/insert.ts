@@ -16,7 +16,7 @@ import { checksOf, scopeOf, UniqueKeys } from './constraints.ts'
 import { implicitDefault, stored } from './storage.ts'
 import { refuseReads } from './target-reads.ts'
 
-/** What a change did to its tables. */
+/** The result of a change: the tables as they are now. */
 export interface Change {
   readonly tables: readonly Table[]
   readonly affected: number

@@ -1,5 +1,5 @@
 /**
- * What a column makes of a value that is stored in it.
+ * Converts values to the type of the column that stores them.
  *
  * Invariants
  * - As outside of MySQL's strict mode: a number that does not fit becomes the nearest that does, a text is cut, a date
@@ -57,7 +57,7 @@ export function typeOfColumn({ name, scale, length, unsigned, binary }: ColumnTy
   return binary ? binaryTextType : textType
 }
 
-/** What a column without a default has where no value is given and NULL may not be. */
+/** The value of a NOT NULL column without a default where none is given. */
 export function implicitDefault({ type }: Column): Value {
   switch (type.kind) {
     case 'integer':
@@ -133,4 +133,32 @@ function cutToBytes(text: string, most: number): string {
   let end = Math.min(most, bytes.length)
   while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return bytes.subarray(0, end).toString()
+}
+
+/** The column that an expression of a type becomes. */
+export function derivedColumn(name: string, type: Type): Column {
+  const declared = declaredOf(type)
+  return { name, declared, type: typeOfColumn(declared), nullable: true, autoIncrement: false }
+}
+
+function declaredOf({ kind, scale, unsigned, binary }: Type): ColumnType {
+  const plain = { unsigned: unsigned ?? false, binary: binary ?? false }
+  const sized = scale > 0 ? `(${scale})` : ''
+  switch (kind) {
+    case 'integer':
+      return { ...plain, name: 'bigint', text: unsigned ? 'bigint unsigned' : 'bigint' }
+    case 'decimal':
+      return { ...plain, name: 'decimal', text: `decimal(65,${scale})`, length: 65, scale }
+    case 'double':
+      return { ...plain, name: 'double', text: 'double' }
+    case 'bytes':
+      return { ...plain, name: 'longblob', text: 'longblob' }
+    case 'date':
+      return { ...plain, name: 'date', text: 'date' }
+    case 'datetime':
+    case 'time':
+      return { ...plain, name: kind, text: `${kind}${sized}`, length: scale }
+    default:
+      return { ...plain, name: 'longtext', text: 'longtext' }
+  }
 }

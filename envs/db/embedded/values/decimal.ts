@@ -77,7 +77,7 @@ export class Decimal {
     return new Decimal((this.units * power(scale + other.scale)) / (other.units * power(this.scale)), scale)
   }
 
-  /** What a division to a whole number leaves; undefined for a division by zero. */
+  /** The remainder of a division; undefined for a division by zero. */
   rest(other: Decimal): Decimal | undefined {
     if (other.units === 0n) return undefined
     const scale = Math.max(this.scale, other.scale)

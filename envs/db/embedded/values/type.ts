@@ -23,7 +23,7 @@ export interface Type {
   readonly hexadecimal?: true
   /** A text that is JSON: a string in it has quotation marks. */
   readonly json?: true
-  /** What a text's fraction of seconds has, where the text is known before the statement runs. */
+  /** Decimal places of the seconds in a text that is known before the statement runs. */
   readonly secondsScale?: number
 }
 
