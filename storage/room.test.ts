@@ -27,3 +27,7 @@ it.runIf(process.platform === 'linux')(
     expect(() => requireDisk('/proc/perdure/home')).toThrow('keeps no files (proc)')
   },
 )
+
+it('a home whose path is too long for SQLite is refused with the length of it', () => {
+  expect(() => requireDisk(`/tmp${'/0123456789'.repeat(50)}`)).toThrow(/554 bytes long.* at most 440/)
+})

@@ -16,8 +16,17 @@ const neededMegabytes = 16
 const neededNames = 200
 const megabyte = 1e6
 
+/** SQLite takes paths of 512 bytes; the longest below a home are locks with the suffix of a journal. */
+const longestHome = 440
+
 /** @param dir need not exist yet @throws StorageFault `network_disk`, `disk_full` */
 export function requireDisk(dir: string): void {
+  const length = Buffer.byteLength(dir)
+  if (length > longestHome)
+    throw new StorageFault(
+      'no_permission',
+      `the path of the home is ${length} bytes long, and SQLite can open files below one of at most ${longestHome}: choose a shorter one with --home (${dir})`,
+    )
   refuseNetworkDisk(dir, fileSystemOf(dir))
   requireRoom(dir)
 }
