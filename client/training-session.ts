@@ -16,7 +16,9 @@ import { requireAddressSpace } from '../machine/address-space.ts'
 import { createHome, type Home } from '../storage/home.ts'
 import { requireDisk } from '../storage/room.ts'
 import type { MetricsPlace } from '../telemetry/telemetry.ts'
+import { fleetNamed } from '../temporal/home-name.ts'
 import { installRuntime } from '../temporal/runtime.ts'
+import { type Claim, claimName, claimRegister } from '../temporal/store-claim.ts'
 import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker-options.ts'
 import { type RoleWorkers, startRoleWorkers } from '../workers/role-workers.ts'
 import { createRunBranches, type RunBranches } from './branches.ts'
@@ -26,7 +28,7 @@ import { createRunExperiments, type RunExperiments } from './experiments.ts'
 import { createGoodVersion } from './good-version.ts'
 import { createRunPromotions, type RunPromotions } from './promotions.ts'
 import { findOlderWorkflows } from './restored-home.ts'
-import { openRunCalls } from './run-calls.ts'
+import { openRunCalls, type SessionParts } from './run-calls.ts'
 import { createRunsProgress, type RunsProgress } from './run-progress.ts'
 import { createRunLaunch, createRunStart, type RunStart } from './run-start.ts'
 import { createRunSteering, type RunSteering, whoami } from './run-steering.ts'
@@ -109,6 +111,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const known = { ...place, ...calls, ...createStoredRuns(place) }
   const { ownProgress, ...progress } = createRunsProgress(known)
   telemetry?.readFrom({ parts: known, ownProgress })
+  const claim = opened.use(hasWorkers && fleetNamed() !== undefined ? await claimOf(known, log) : null)
   const older = hasWorkers ? await findOlderWorkflows(place) : new Map<RunId, string>()
   const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
   signal?.throwIfAborted()
@@ -128,7 +131,8 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const promotions = createRunPromotions(parts)
   const experiments = createRunExperiments({ ...parts, progress: progress.progress, resume: start.resume })
 
-  const stopped = workers === null ? place.lost : Promise.race([workers.stopped, place.lost])
+  const endings = [workers?.stopped, place.lost, claim?.lost].filter((each) => each !== undefined)
+  const stopped = Promise.race(endings)
   stopped.catch(() => undefined)
   const all = opened.move()
   return {
@@ -146,6 +150,15 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
+}
+
+/** The claim of the store to the name of its fleet. @throws TemporalFault `copied_store` */
+function claimOf(
+  { store, client, homeName }: Pick<SessionParts, 'store' | 'client' | 'homeName'>,
+  log: (line: string) => void,
+): Promise<Claim> {
+  const { nonces, file } = store
+  return claimName({ nonces, register: claimRegister(client, homeName), file, name: homeName, log })
 }
 
 /** The workers of a session, with the log and the metrics of their runtime. */

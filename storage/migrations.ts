@@ -128,6 +128,10 @@ const migrations: Readonly<Record<string, Migration>> = {
       reason text not null, attempt integer not null, time bigint not null,
       constraint failing_work_key primary key (run, work)
     )`),
+  '0014_nonces': executing(
+    sql`create table nonces (number integer primary key autoincrement, nonce text not null, created bigint not null)`,
+    sql`create unique index nonces_by_text on nonces (nonce)`,
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

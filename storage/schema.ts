@@ -7,6 +7,8 @@
  * - Times are milliseconds since the epoch; JSON columns are text; tokens and logprobs are little-endian
  *   32-bit blobs.
  */
+import type { Generated } from 'kysely'
+
 export interface RunsTable {
   id: string
   status: string
@@ -197,6 +199,13 @@ export interface FailingWorkTable {
   time: number
 }
 
+export interface NoncesTable {
+  /** In the order in which they were added. */
+  number: Generated<number>
+  nonce: string
+  created: number
+}
+
 export interface Schema {
   runs: RunsTable
   groups: GroupsTable
@@ -213,4 +222,5 @@ export interface Schema {
   experts: ExpertsTable
   failing_work: FailingWorkTable
   lease_scope: LeaseScopeTable
+  nonces: NoncesTable
 }

@@ -32,6 +32,7 @@ import { createHoldings, type Holdings } from './holdings.ts'
 import { openLeases } from './leases.ts'
 import { lostStore } from './lost-store.ts'
 import { isCurrent, migrate } from './migrations.ts'
+import { createNonces, type Nonces } from './nonces.ts'
 import { createObservations, type Observations } from './observations.ts'
 import { isWritable, openCopy, openForReading } from './read-only.ts'
 import { createRunCosts, type RunCosts } from './run-costs.ts'
@@ -57,6 +58,7 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore
   readonly experiments: Experiments
   readonly experts: Experts
+  readonly nonces: Nonces
   readonly failing: FailingWorks
   readonly costs: RunCosts
   readonly holdings: Holdings
@@ -137,6 +139,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     leases,
     experiments: createExperiments(db),
     experts: createExperts(db),
+    nonces: createNonces(db),
     failing: createFailingWorks(db),
     costs: createRunCosts(db),
     holdings: createHoldings(db, connection.database),

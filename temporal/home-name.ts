@@ -32,7 +32,8 @@ function nameAtPlace({ file, leases: { scope } }: Store): HomeName {
   return homeName({ scope, place: String(statSync(file, { bigint: true }).ino) })
 }
 
-function fleetNamed(): string | undefined {
+/** The fleet that the environment names. @throws TemporalFault `bad_settings` */
+export function fleetNamed(): string | undefined {
   const named = process.env[fleetVariable]
   if (named === undefined || named === '') return undefined
   if (isFleetName(named)) return named

@@ -16,6 +16,7 @@ export class TemporalFault extends Fault<
   | 'unreachable'
   | 'unknown_namespace'
   | 'search_attributes'
+  | 'copied_store'
 > {
   override readonly name = 'TemporalFault'
 }
