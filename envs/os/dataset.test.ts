@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sharedData } from '../../test/shared-data.ts'
 import { openDataset } from './dataset.ts'
 
 let dir = ''
@@ -124,4 +126,31 @@ test('what cannot be used is named and left out; the rest keeps its position', a
 test('a folder without items is refused, and so is none', async () => {
   await expect(openDataset(dir)).rejects.toMatchObject({ kind: 'bad_data' })
   await expect(openDataset(path.join(dir, 'nowhere'))).rejects.toMatchObject({ kind: 'bad_data' })
+})
+
+// [CORRECTED-1]
+test.skipIf(!existsSync(sharedData('os')))(
+  'no check of the 1,026 official items makes code of what it reads, once two are corrected',
+  async () => {
+    const dataset = await openDataset(sharedData('os'))
+    expect(dataset.warnings).toEqual([])
+    const ids = dataset.splits.flatMap(({ name, size }) =>
+      Array.from({ length: size }, (_, index) => dataset.instanceAt(name, index)),
+    )
+    expect(ids).toHaveLength(1_026)
+    const corrected = ids.filter((id) => {
+      const { evaluation } = dataset.open(id)
+      return evaluation.kind === 'check' && evaluation.chain.length === 3
+    })
+    expect(corrected).toEqual(['data/dev.json#3', 'data/dev.json#5'])
+  },
+)
+
+test('a check that makes code of what it reads is a warning, and the item is offered', async () => {
+  await put('data/dev.json', [{ description: 'Do.', evaluation: { check: '[ $(calc 1) = 2 ]' } }])
+  const dataset = await openDataset(dir)
+  expect(dataset.warnings).toEqual([
+    expect.stringMatching(/dev\.json, item 0: its check puts what it reads into a condition, unquoted/),
+  ])
+  expect(dataset.splits).toEqual([{ name: 'dev', size: 1 }])
 })

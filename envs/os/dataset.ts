@@ -13,6 +13,7 @@ import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import type { InstanceId } from '../environment.ts'
 import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
+import { codeFromOutput } from './code-from-output.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 
 /** Folders that hold no items. */
@@ -35,8 +36,10 @@ export async function openDataset(dir: string): Promise<Library<OsItem>> {
       const read = parsed.success
         ? readItem(id, parsed.data, (name) => scriptFor(scripts, file, name))
         : { problem: z.prettifyError(parsed.error).replaceAll('\n', ' ') }
-      if ('problem' in read) warnings.push(`${path.join(dir, file)}, item ${position}: ${read.problem}`)
-      else items.set(split, (items.get(split) ?? new Map<InstanceId, OsItem>()).set(id, read))
+      const problem = 'problem' in read ? read.problem : weaknessOf(read)
+      if (problem !== undefined) warnings.push(`${path.join(dir, file)}, item ${position}: ${problem}`)
+      if (!('problem' in read))
+        items.set(split, (items.get(split) ?? new Map<InstanceId, OsItem>()).set(id, read))
     }
   }
   if (items.size === 0) {
@@ -44,6 +47,16 @@ export async function openDataset(dir: string): Promise<Library<OsItem>> {
     throw emptyFolder('os', dir, { what: 'items', expected, warnings })
   }
   return listedLibrary(`os data: ${dir}`, 'item', inUsualOrder(items, knownSplits), warnings)
+}
+
+/** What an agent could be paid for without the work; undefined where nothing was found. */
+function weaknessOf({ evaluation }: OsItem): string | undefined {
+  for (const script of evaluation.kind === 'check' ? evaluation.chain : []) {
+    const code = script === 'example' ? undefined : codeFromOutput(script)
+    if (code !== undefined)
+      return `its check puts what it reads into ${code}, so output of the agent's work may decide: pass it as an argument, quoted`
+  }
+  return undefined
 }
 
 /** `data/dev.json` is dev, `data/<n>/…` std, `train…/…` train; any other file is a split of its own folder. */

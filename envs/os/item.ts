@@ -5,19 +5,12 @@
  * - A script without a language is bash; a missing `create` is a plain machine, and so is one that is no object.
  * - `match` wins over `check`; a text to match is compared after trimming.
  * - What an item needs beyond the defaults is named by the item, or follows from its own check; all else is denied.
+ * - A last check that makes code of the agent's output is replaced by its corrected form (`corrected-checks.ts`).
  * - A `null` in a chain of checks stands for the example solution; an item without one is refused.
  */
 import { z } from 'zod'
-
-/** Languages that scripts may be written in. */
-export const languages = ['bash', 'python', 'c', 'c++'] as const
-export type Language = (typeof languages)[number]
-
-/** A script with its text. */
-export interface Script {
-  readonly language: Language
-  readonly code: string
-}
+import { correctedCheck } from './corrected-checks.ts'
+import { languages, type Script } from './script.ts'
 
 /** What an item may need of its machine beyond the defaults. */
 export const needs = [
@@ -135,9 +128,12 @@ function evaluationOf(
     return { kind: 'regex', pattern: match.regex, strip: match.strip }
   }
   if (check === undefined) return 'evaluation has neither match nor check'
-  const chain = (Array.isArray(check) ? check : [check]).map((script) =>
-    script === null ? ('example' as const) : read(script),
-  )
+  const given = Array.isArray(check) ? check : [check]
+  const chain = given.flatMap((script, index): readonly (Script | 'example')[] => {
+    if (script === null) return ['example']
+    // Scripts after a corrected one would get the outputs before them in other places.
+    return index === given.length - 1 ? correctedCheck(read(script)) : [read(script)]
+  })
   if (chain.includes('example') && example === undefined) return 'a check is null, but there is no example'
   return { kind: 'check', chain }
 }

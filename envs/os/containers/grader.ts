@@ -15,7 +15,8 @@
  * - It ends its machine, or fills it so that it cannot be looked at in time: nothing is fulfilled.
  *
  * A check that by its own text runs what the agent was asked to make (a command `calc`) trusts that command
- * with its own container, as the publisher's does. That container has the capabilities of the agent's machine
+ * with its own container, as the publisher's does. It does not trust what the command prints: published checks that
+ * make code of it are corrected (`../corrected-checks.ts`). That container has the capabilities of the agent's machine
  * and no more, so the command reaches what it reached before, and no other session.
  *
  * Invariants
@@ -29,7 +30,8 @@
  */
 import { EnvironmentFault } from '../../environment.ts'
 import type { Container, ExecResult, InspectorSpec } from '../../sandbox/sandbox.ts'
-import type { OsItem, Script } from '../item.ts'
+import type { OsItem } from '../item.ts'
+import type { Script } from '../script.ts'
 import { lineOf } from './invocation.ts'
 import { gradingPath, overlayScript, toolsMissing } from './overlay.ts'
 import { type MachineRoom, preparedMachine } from './preparation.ts'

@@ -6,7 +6,7 @@
  * - What the agent's shell carries over is kept in the agent's container and trusted by no one else.
  */
 import { shellWord } from '../../../machine/shell-word.ts'
-import type { Script } from '../item.ts'
+import type { Script } from '../script.ts'
 
 /** A shell line that becomes the script. Compiled languages are compiled into /tmp first. */
 export function lineOf(script: Script, args: readonly string[] = []): string {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../../identity/identity.ts'
+import { shellWord } from '../../../machine/shell-word.ts'
 import { engineMissing } from '../../../test/container-engine.ts'
 import { fieldOf } from '../../../test/container-witness.ts'
 import { makeHostSecret } from '../../../test/host-escape.ts'
@@ -234,6 +235,22 @@ describe.skipIf(missing !== undefined)('official items in containers', () => {
       const ids = Array.from({ length: 26 }, (_, index) => dataset.instanceAt('dev', index))
       expect(await failing(ids)).toEqual(['data/dev.json#8'])
     }, 900_000)
+
+    // [CORRECTED-1] [CORRECTED-2]
+    test.each([
+      "echo '0)<1)#'",
+      'echo 5',
+      "printf '#!/bin/sh\\necho True\\n' > /usr/bin/python3; echo 1",
+      'kill -9 $PPID',
+    ])(
+      'of the two dev items that ask for a command calc none is paid for: %s',
+      async (script) => {
+        const calc = `printf '%s\\n' '#!/bin/bash' ${shellWord(script)} > /usr/local/bin/calc; chmod 755 /usr/local/bin/calc`
+        for (const id of ['data/dev.json#3', 'data/dev.json#5'])
+          expect(await graded(machines.room, dataset.open(id), [calc, 'calc 1+1'], 'done')).toBe(false)
+      },
+      120_000,
+    )
 
     test.skipIf(process.env.PERDURE_OS_SAMPLE === undefined)(
       'of 200 training items at least 199 pass',
