@@ -127,7 +127,9 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
       terminal.say(
         `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time${done}`,
       )
-      hasEnded = await watchExperiment(session, { name, elsewhere }, terminal, signal)
+      const isOver = await watchExperiment(session, { name, elsewhere }, terminal, signal)
+      if (isOver) await unlessAborted(signal, session.playLostEpisodes(name, elsewhere))
+      hasEnded = isOver
     })
   } catch (error) {
     if (!signal.aborted) throw error

@@ -26,6 +26,7 @@ import { emptyHomeNotice } from './empty-home.ts'
 import { createRunEvaluations, type RunEvaluations } from './evaluations.ts'
 import { createRunExperiments, type RunExperiments } from './experiments.ts'
 import { createGoodVersion } from './good-version.ts'
+import { createExperimentLosses, type ExperimentLosses } from './lost-episodes.ts'
 import { createRunPromotions, type RunPromotions } from './promotions.ts'
 import { findOlderWorkflows } from './restored-home.ts'
 import { openRunCalls, type SessionParts } from './run-calls.ts'
@@ -81,6 +82,7 @@ export interface TrainingSession
     RunPromotions,
     RunBranches,
     RunExperiments,
+    ExperimentLosses,
     AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
@@ -146,6 +148,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...promotions,
     ...branches,
     ...experiments,
+    ...createExperimentLosses(parts, evaluations),
     emptyHome: () => emptyHomeNotice(parts),
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -10,6 +10,7 @@ import { completedBy, measureRuns, notBegun } from '../client/measured-runs.ts'
 import { openSession, type TrainingSession } from '../client/training-session.ts'
 import { readReports } from '../client/written-reports.ts'
 import { experimentName, type RunId, runId } from '../identity/identity.ts'
+import { StorageFault } from '../storage/fault.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { createEchoTask } from './echo-task.ts'
@@ -29,6 +30,8 @@ const home = temporaryHome()
 const { definition } = createEchoTask()
 /** Holds the first version of the run that is begun next; opened by the test that set it. */
 let held: Gate | undefined
+/** Episodes whose engine fails, whatever attempt is made at them. */
+let isLost: (episode: string) => boolean = () => false
 let session: TrainingSession
 let store: Store
 
@@ -42,7 +45,10 @@ beforeAll(async () => {
       const gate = held
       held = undefined
       await gate?.passed
-      return createSpeakingEngine(sayYesOrNo)
+      return createSpeakingEngine((request) => {
+        if (isLost(request.cacheKey)) throw new StorageFault('internal', 'the engine is gone')
+        return sayYesOrNo(request)
+      })
     },
     createTrainer: () => createCopyingTrainer(),
     findEnvironment: () => definition,
@@ -324,6 +330,28 @@ async function restart(directory: string, workflowId: string): Promise<void> {
     })
   })
 }
+
+// [LOST-EPISODES-1] [REPORT-4]
+it('an experiment leaves out an evaluation that lost episodes, and plays those when it is asked for again', async () => {
+  const { arms, ...stated } = tinyExperiment('lossy', { seeds: [1] })
+  const once = arms.map((arm) => ({
+    ...arm,
+    config: { ...arm.config, rollout: { ...arm.config.rollout, maxAttempts: 1 } },
+  }))
+  isLost = (episode) => /^lossy\.two\.1\/e-few-v2-1\/s[12]\//.test(episode)
+  await session.beginExperiment({ ...stated, arms: once }, { parallel: 2 })
+  await session.experimentResult('lossy')
+  const { hypotheses, runs } = await reported('lossy')
+  expect(hypotheses.map(({ missing }) => missing)).toEqual([[1]])
+  const lost = { suite: 'few', version: 2, n: 1, planned: 3 }
+  expect(runs.flatMap(({ incomplete = [] }) => incomplete)).toMatchObject([lost])
+
+  isLost = () => false
+  await session.playLostEpisodes('lossy')
+  const again = await reported('lossy')
+  expect(again.hypotheses.map(({ missing }) => missing)).toEqual([[]])
+  expect(again.runs.flatMap(({ incomplete = [] }) => incomplete)).toEqual([])
+}, 120_000)
 
 it('every execution replays', async () => {
   const histories = await fetchHistories(home)
