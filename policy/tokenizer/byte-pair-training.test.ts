@@ -42,6 +42,15 @@ function mergesByDefinition(texts: readonly string[], count: number): [string, s
 }
 
 describe('trainTokenizer', () => {
+  // [PAIR-TRAINING-1]
+  test('learns no token of more than 64 bytes, whatever repeats in the text', () => {
+    const { model } = JSON.parse(
+      trainTokenizer(['x'.repeat(100_000), '-='.repeat(50_000)], { vocabularySize: 400, ...noAdded }),
+    )
+    const lengths = Object.keys(model.vocab).map((token) => token.length)
+    expect(Math.max(...lengths)).toBe(64)
+  })
+
   test('takes merges by count, ties by the lower ids', () => {
     // "ab" is there 3 times, then "abc" twice; " ab" and "bc" are behind, "d" is alone.
     expect(mergesOf(['abc abc ab d'], 300)).toEqual([

@@ -6,6 +6,8 @@
  * - All 256 bytes are among tokens 0–255, so every text can be spelled.
  * - Merges are taken by count, then by the lower pair of ids, which gives those of Hugging Face's trainer
  *   (checked with tokenizers 0.23).
+ * - [PAIR-TRAINING-1] No learned token is longer than 64 bytes, so a text of any kind has tokens in proportion to its length, and whether it
+ *   fits into a context is known from its length.
  * - Added tokens have the last ids and take no part in merges.
  */
 import { characterOfByte } from './byte-alphabet.ts'
@@ -26,6 +28,8 @@ export interface TokenizerSettings {
   readonly addedTokens: readonly AddedToken[]
 }
 
+/** Bytes of a learned token at most: no word is longer, but one character repeated a million times would become a token. */
+const longestToken = 64
 /** A pair seen once is noise, not a word. */
 const minimumCount = 2
 
@@ -49,6 +53,8 @@ export function trainTokenizer(texts: Iterable<string>, settings: TokenizerSetti
     if (best === undefined) break
     const left = vocabulary.tokenOf(best.left)
     const right = vocabulary.tokenOf(best.right)
+    // Tokens are spelled with one character for each byte.
+    if (left.length + right.length > longestToken) continue
     merges.push([left, right])
     corpus.merge(best.left, best.right, vocabulary.idOf(left + right))
   }
