@@ -128,13 +128,11 @@ function nestedQueries(draw: Draw): readonly Shape[] {
       `WITH c AS (SELECT dept, ${draw(['COUNT(*)', 'MAX(pay)', 'SUM(pay)'])} AS v FROM staff GROUP BY dept) SELECT * FROM c WHERE v ${comparison()} ${number()}`,
     () =>
       `WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + ${draw(['1', '2'])} FROM c WHERE n < ${draw(['5', '9'])}) SELECT ${draw(['*', 'SUM(n)', 'COUNT(*)'])} FROM c`,
-    () =>
-      `SELECT id, ${draw(['ROW_NUMBER()', 'RANK()', 'DENSE_RANK()', 'NTILE(3)', 'CUME_DIST()', 'PERCENT_RANK()', 'COUNT(*)', 'SUM(n)', 'LAG(n)', 'LEAD(n)', 'LAG(n, 2)', 'FIRST_VALUE(n)', 'LAST_VALUE(n)', 'MAX(price)', 'AVG(n)'])} OVER (${draw(['', 'PARTITION BY n '])}ORDER BY ${draw(['id', 'n', 'price'])}${order()}) FROM typed ORDER BY id`,
+    () => windowQuery(draw),
     () =>
       `SELECT id, ${draw(['SUM(n)', 'COUNT(n)', 'MIN(n)'])} OVER (ORDER BY id ${draw(['ROWS BETWEEN 1 PRECEDING AND CURRENT ROW', 'ROWS UNBOUNDED PRECEDING', 'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING'])}) FROM typed`,
     () => `SELECT ${column()}, @r := 1 FROM staff LIMIT 1`,
-    () =>
-      `SELECT GROUP_CONCAT(${draw(['', 'DISTINCT '])}${column()} ORDER BY ${column()}${order()}, id SEPARATOR '${draw(['; ', '', '|'])}') FROM staff`,
+    () => concatQuery(draw),
     () => `SELECT ${draw(['nothing', 'staff.nothing', 'x.id', 'id, missing'])} FROM staff`,
     () => `SELECT ${draw(['id', 'COUNT(*)'])} FROM ${draw(['missing', 'staff, missing'])}`,
     () =>
@@ -159,4 +157,32 @@ function nestedQueries(draw: Draw): readonly Shape[] {
         .replaceAll('floor)', "'3')")
         .replace(', floor F', ', floor F'),
   ]
+}
+
+/** Rows that the order does not tell apart would make a window's values a matter of chance. */
+function windowQuery(draw: Draw): string {
+  const call = draw([
+    ...[
+      'ROW_NUMBER()',
+      'RANK()',
+      'DENSE_RANK()',
+      'NTILE(3)',
+      'CUME_DIST()',
+      'PERCENT_RANK()',
+      'COUNT(*)',
+      'SUM(n)',
+    ],
+    ...['LAG(n)', 'LEAD(n)', 'LAG(n, 2)', 'FIRST_VALUE(n)', 'LAST_VALUE(n)', 'MAX(price)', 'AVG(n)'],
+  ])
+  const partition = draw(['', 'PARTITION BY n '])
+  const order = `${draw(['id', 'n', 'price'])}${draw(['', ' DESC'])}`
+  const last = /^(?:ROW_NUMBER|NTILE|LAG|LEAD|FIRST|LAST)/.test(call) ? ', id' : ''
+  return `SELECT id, ${call} OVER (${partition}ORDER BY ${order}${last}) FROM typed ORDER BY id`
+}
+
+function concatQuery(draw: Draw): string {
+  const distinct = draw(['', 'DISTINCT '])
+  const [value, other] = [draw(columns), draw(columns)]
+  const order = `${distinct === '' ? other : value}${draw(['', ' DESC'])}${distinct === '' ? ', id' : ''}`
+  return `SELECT GROUP_CONCAT(${distinct}${value} ORDER BY ${order} SEPARATOR '${draw(['; ', '', '|'])}') FROM staff`
 }

@@ -68,8 +68,9 @@ export class TableNode implements JoinNode {
   }
 
   prepare(): void {
-    this.#rows = this.#read()
-    if (this.#lookup !== undefined) this.#lookup.index = undefined
+    const rows = this.#read()
+    if (this.#lookup !== undefined && rows !== this.#rows) this.#lookup.index = undefined
+    this.#rows = rows
   }
 
   iterate(visit: () => boolean): boolean {
@@ -83,6 +84,12 @@ export class TableNode implements JoinNode {
 
   push(filter: Filter): void {
     this.#filters.push(filter)
+    const { equality } = filter
+    if (equality === undefined) return
+    const own = equality.find(({ reads }) => reads.has(this.source))
+    // The other side is a column of an outer query: it stays the same while this table is read.
+    const outer = equality.find(({ reads }) => reads.size === 0)
+    if (own !== undefined && outer !== undefined) this.lookUp(own.compiled, outer.compiled)
   }
 
   clear(): void {

@@ -58,8 +58,13 @@ function show(query: Query, existing?: string): Statement {
   return { kind: 'show', query, existing }
 }
 
+const known = new Map<string, Query>()
+
+/** A query of ours; read once, since every session describes its tables. */
 function read(sql: string): Query {
-  return new QueryParser(new TokenReader(sql)).query()
+  const query = known.get(sql) ?? new QueryParser(new TokenReader(sql)).query()
+  if (!sql.includes("= '")) known.set(sql, query)
+  return query
 }
 
 function text(value: string): Expression {
@@ -105,7 +110,7 @@ function database({ reader }: QueryParser): string | undefined {
 function tables(parser: QueryParser, full: boolean): Statement {
   const columns = full ? 'TABLE_NAME, TABLE_TYPE' : 'TABLE_NAME'
   const name = database(parser)
-  const where = name === undefined ? "'dbbench'" : `'${name.replaceAll("'", "''")}'`
+  const where = name === undefined ? 'DATABASE()' : `'${name.replaceAll("'", "''")}'`
   const query = read(
     `SELECT ${columns} FROM information_schema.TABLES WHERE TABLE_SCHEMA = ${where} ORDER BY 1`,
   )
