@@ -48,7 +48,7 @@ export const compatible: CodeChange = [
 
 /** A timer at the beginning of run, group and episode: nothing that ran with the code before replays. */
 export const incompatible: CodeChange = [
-  ['training-run.ts', 'CancellationScope, condition,', 'CancellationScope, condition, sleep,'],
+  ['training-run.ts', '  condition,\n', '  condition,\n  sleep,\n'],
   ['training-run.ts', '  await warmStart(state)\n', '  await sleep(1)\n  await warmStart(state)\n'],
   ['rollout-group.ts', '  condition,\n', '  condition,\n  sleep,\n'],
   ['rollout-group.ts', '    const played = await', '    await sleep(1)\n    const played = await'],
@@ -61,7 +61,7 @@ export const incompatible: CodeChange = [
  * as where an execution missed what its history holds.
  */
 export const breaking: CodeChange = [
-  ['training-run.ts', 'CancellationScope, condition,', 'CancellationScope, condition, sleep, workflowInfo,'],
+  ['training-run.ts', '  condition,\n', '  condition,\n  sleep,\n  workflowInfo,\n'],
   [
     'training-run.ts',
     '  await warmStart(state)\n',
