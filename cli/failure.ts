@@ -31,6 +31,7 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   unknown_turn: exitCodes.wrongCall,
   not_replayable: exitCodes.wrongCall,
   schedule_exists: exitCodes.wrongCall,
+  bad_timing: exitCodes.wrongCall,
   unknown_experiment: exitCodes.wrongCall,
   experiment_changed: exitCodes.wrongCall,
   bad_report: exitCodes.wrongCall,

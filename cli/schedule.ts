@@ -42,7 +42,7 @@ function createCommand(): Command {
       .argument('<run>', 'name of the run', runName)
       .option('--suite <name>', "suite of the run's configuration; the first by default")
       .option('--every <time>', 'time between two evaluations, e.g. 90s, 30m, 6h, 1d', interval)
-      .option('--cron <expression>', 'times in UTC, e.g. "0 3 * * *", @hourly or @daily')
+      .option('--cron <expression>', 'times in UTC, five fields: "0 3 * * *", or @hourly, @daily')
       .option('--name <name>', "name of the schedule; the suite's by default", scheduleName)
       .option('--episodes <n>', "number of instances; the suite's own by default", positiveInteger)
       .option('--samples <k>', "episodes of each instance; the suite's own by default", positiveInteger),
@@ -54,12 +54,13 @@ function createCommand(): Command {
     const terminal = openTerminal(options)
     const timing = timingOf(options)
     const { suite, name, episodes, samples } = options
-    const schedule = await withClient(options.home, terminal, (session) =>
+    const { schedule, next } = await withClient(options.home, terminal, (session) =>
       session.schedule(run, { timing, suite, name, episodes, samples }),
     )
     const when = 'every' in timing ? `every ${timing.every}` : `at ${timing.cron}`
-    terminal.report({ run, schedule, ...timing }, [
+    terminal.report({ run, schedule, ...timing, next, zone: 'UTC' }, [
       `The newest version of run ${run} is evaluated ${when}, while workers of this home run.`,
+      `It fires next at ${next.map(utc).join(', ')}.`,
     ])
   })
 }
@@ -90,18 +91,20 @@ function listCommand(): Command {
 }
 
 function scheduleTable(schedules: readonly EvaluationSchedule[]): Table {
-  const time = (at: number | undefined) =>
-    at === undefined ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ')
   return new Table({
     head: ['run', 'schedule', 'state', 'last', 'next'],
     rows: schedules.map(({ run, name, paused, note, last, next }) => [
       run,
       name,
       paused ? (note ?? 'paused') : 'on',
-      time(last),
-      paused ? '' : time(next),
+      last === undefined ? '' : utc(last),
+      paused ? '' : next.map(utc).join(', '),
     ]),
   })
+}
+
+function utc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 /** Each order with its summary, and what then holds of the schedule. */

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A schedule has a name within its run; another of the same name is refused.
+ * - A cron expression has five fields, and a schedule fires at some time: anything else is refused.
  */
 import {
   type Client,
@@ -50,14 +51,15 @@ export interface EvaluationSchedule {
   readonly paused: boolean
   /** Why it is paused, in words. */
   readonly note: string | undefined
-  /** Milliseconds since the epoch, as is the next. */
-  readonly next: number | undefined
+  /** Milliseconds since the epoch: when it fires next, three times at most. */
+  readonly next: readonly number[]
+  /** Milliseconds since the epoch. */
   readonly last: number | undefined
 }
 
 export interface RunSchedules {
-  /** Evaluates the newest version again and again. @throws SessionFault `schedule_exists` */
-  schedule(run: string, wish: ScheduleWish): Promise<ScheduleId>
+  /** Evaluates the newest version again and again. @throws SessionFault `schedule_exists`, `bad_timing` */
+  schedule(run: string, wish: ScheduleWish): Promise<EvaluationSchedule>
   /** Schedules of one run, or of all runs of this home. */
   schedules(run?: string): Promise<readonly EvaluationSchedule[]>
   /** @throws SessionFault `unknown_schedule`, as do those below */
@@ -89,7 +91,9 @@ async function createSchedule(
   { client, homeName, known }: SessionParts,
   run: string,
   { timing, name, suite: wanted, episodes, samples }: ScheduleWish,
-): Promise<ScheduleId> {
+): Promise<EvaluationSchedule> {
+  const given = 'cron' in timing ? timing.cron : timing.every
+  if ('cron' in timing) refuseUnclear(timing.cron)
   const onServer = (id: string) => workflowIdOf(homeName, id)
   const { id, config } = await known(run)
   const suite = suiteOf(id, config, wanted)
@@ -101,8 +105,9 @@ async function createSchedule(
     ...(episodes === undefined ? {} : { episodes }),
     ...(samples === undefined ? {} : { samples }),
   }
+  let handle: ScheduleHandle
   try {
-    await client.schedule.create({
+    handle = await client.schedule.create({
       scheduleId: onServer(schedule),
       spec:
         'every' in timing
@@ -124,6 +129,11 @@ async function createSchedule(
       typedSearchAttributes: [{ key: searchAttributes.run, value: onServer(id) }],
     })
   } catch (error) {
+    // The client reports what the server refuses as an invalid argument in this way: a field out of range, an unknown zone.
+    if (error instanceof TypeError)
+      throw new SessionFault('bad_timing', `"${given}" is no time to fire at: ${error.message}`, {
+        cause: error,
+      })
     if (!(error instanceof ScheduleAlreadyRunning)) throw error
     throw new SessionFault(
       'schedule_exists',
@@ -131,7 +141,44 @@ async function createSchedule(
       { cause: error },
     )
   }
-  return schedule
+  const created = shown(await handle.describe(), schedule, { run: id, name: name ?? suite.name })
+  if (created.next.length > 0) return created
+  await handle.delete()
+  throw new SessionFault('bad_timing', `"${given}" never fires: no date fits all of its fields`)
+}
+
+/**
+ * The server reads a sixth field as the year, where Quartz, Spring and node-cron begin with the seconds.
+ * @throws SessionFault `bad_timing`
+ */
+function refuseUnclear(cron: string): void {
+  const [, expression = ''] = /^\s*(?:(?:CRON_TZ|TZ)=\S+\s+)?([^#]*)/.exec(cron) ?? []
+  const fields = expression.trim().split(/\s+/)
+  if (fields.length === 5 || expression.trim().startsWith('@')) return
+  const [first = '', ...others] = fields
+  const hint =
+    fields.length === 6 && /^(0|\*)$/.test(first) ? `; without seconds it is "${others.join(' ')}"` : ''
+  throw new SessionFault(
+    'bad_timing',
+    `"${cron}" has ${fields.length} fields: give minute, hour, day of the month, month and day of the week, e.g. "0 3 * * *"${hint}`,
+  )
+}
+
+const shownTimes = 3
+
+function shown(
+  { state, info }: ScheduleDescription,
+  schedule: ScheduleId,
+  of: Pick<EvaluationSchedule, 'run' | 'name'>,
+): EvaluationSchedule {
+  return {
+    schedule,
+    ...of,
+    paused: state.paused,
+    note: state.note,
+    next: info.nextActionTimes.slice(0, shownTimes).map((time) => time.getTime()),
+    last: info.recentActions.at(-1)?.takenAt.getTime(),
+  }
 }
 
 async function listSchedules(
@@ -148,15 +195,7 @@ async function listSchedules(
     // The list lags behind what has been done; each by itself does not.
     const description = await describeUnlessGone(client, listed)
     if (description === undefined) continue
-    const { state, info } = description
-    found.push({
-      schedule: schedule as ScheduleId,
-      ...parsed,
-      paused: state.paused,
-      note: state.note,
-      next: info.nextActionTimes[0]?.getTime(),
-      last: info.recentActions.at(-1)?.takenAt.getTime(),
-    })
+    found.push(shown(description, schedule as ScheduleId, parsed))
   }
   return found.sort((a, b) => (a.schedule < b.schedule ? -1 : 1))
 }

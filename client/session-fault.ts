@@ -17,6 +17,8 @@ export class SessionFault extends Fault<
   | 'unknown_turn'
   | 'not_replayable'
   | 'schedule_exists'
+  /** A cron expression that may be read in two ways, or that never fires. */
+  | 'bad_timing'
   | 'unknown_experiment'
   /** Its file states something else than when it began. */
   | 'experiment_changed'

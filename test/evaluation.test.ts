@@ -101,7 +101,7 @@ describe('a schedule', () => {
     const updating = updateGates.hold('clock')
     await session.start('clock', tinyConfig({ evaluation: onDemand, training: { updates: 2 } }))
     await untilUpdating('clock', 1)
-    const schedule = await session.schedule('clock', { timing: { every: '2s' }, samples: 1 })
+    const { schedule } = await session.schedule('clock', { timing: { every: '2s' }, samples: 1 })
     expect(schedule).toBe('clock/schedule-words')
     await expect(session.schedule('clock', { timing: { every: '1h' } })).rejects.toMatchObject({
       kind: 'schedule_exists',
@@ -140,7 +140,11 @@ describe('a schedule', () => {
       kind: 'unknown_schedule',
     })
     const again = { timing: { cron: '0 0 1 1 *' }, name: 'yearly', episodes: 3 }
-    await session.schedule('clock', again)
+    const { next } = await session.schedule('clock', again)
+    const [first = 0] = next
+    const year = new Date(first).getUTCFullYear()
+    expect(next).toEqual([0, 1, 2].map((later) => Date.UTC(year + later, 0)))
+    expect(await session.schedules('clock')).toMatchObject([{ name: 'yearly', next }])
     await session.close()
     killServer(home)
     session = await open()
@@ -153,6 +157,25 @@ describe('a schedule', () => {
     })
     expect(found).toMatchObject({ version: 2, result: { n: 3, success: 1 } })
     await session.deleteSchedule('clock', 'yearly')
+  })
+
+  it.each([
+    ['0 0 3 * * *', 'has 6 fields.*without seconds it is "0 3 \\* \\* \\*"'],
+    ['0 0 12 1 * *', 'has 6 fields'],
+    ['0 3 * * * 2030', 'has 6 fields'],
+    ['CRON_TZ=Europe/Berlin 0 0 3 * * *', 'has 6 fields'],
+    ['0 0 3 * * * 2030', 'has 7 fields'],
+    ['0 3 * *', 'has 4 fields'],
+    ['0 25 * * *', 'Hour is not in range'],
+    ['CRON_TZ=Nowhere 0 3 * * *', 'no time to fire at'],
+    ['0 0 31 2 *', 'never fires'],
+    ['0 0 31 4,6,9,11 *', 'never fires'],
+  ])('is refused at %j', async (cron, reason) => {
+    await expect(session.schedule('clock', { timing: { cron } })).rejects.toMatchObject({
+      kind: 'bad_timing',
+      message: expect.stringMatching(reason),
+    })
+    expect(await session.schedules('clock')).toEqual([])
   })
 
   it('leaves out a time that comes while its last evaluation is in progress', async () => {
