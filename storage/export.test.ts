@@ -25,9 +25,11 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-async function play(id: EpisodeId, turns: number): Promise<void> {
+const usualText = 'How many? «ünï»'
+
+async function play(id: EpisodeId, turns: number, text = usualText): Promise<void> {
   await store.episodes.insert({ id, task: 'db', instance: 'q', created: 1_700_000_000_000 })
-  const messages = [{ role: 'user', content: 'How many? «ünï»' }] as const
+  const messages = [{ role: 'user', content: text }] as const
   await store.observations.put({ episode: id, turn: 0, messages, reward: 0, done: false, info: {} })
   for (let turn = 0; turn < turns; turn++)
     await store.actions.put({
@@ -41,7 +43,9 @@ async function play(id: EpisodeId, turns: number): Promise<void> {
       message: {
         role: 'assistant',
         content: '',
-        tool_calls: [{ name: 'sql', arguments: { [`k${turn}`]: turn } }],
+        tool_calls: [
+          { name: 'sql', arguments: { [`k${turn}`]: turn, ...(text === usualText ? {} : { [text]: text }) } },
+        ],
       },
       problems: [],
     })
@@ -142,6 +146,38 @@ describe('exportRun', () => {
     await exportRun(store, run, { format: 'jsonl', out })
     const [row] = jsonRows(out)
     expect(Float32Array.from(row?.logprobs as number[])).toEqual(Float32Array.of(0, 0, -0.1, -1e-8))
+  })
+
+  it.each(['U+0085 \u0085', 'U+2028 \u2028', 'U+2029 \u2029', 'U+000C \f', 'both ends \r\n'])(
+    'no reader of lines finds the end of a line within a row: %j',
+    async (text) => {
+      await play(episodeId(group, 0, 0), 1, text)
+      const out = join(dir, 'run.jsonl')
+      await exportRun(store, run, { format: 'jsonl', out })
+      const lines = readFileSync(out, 'utf8').split(/[\n\v\f\r\u0085\u2028\u2029]/)
+      expect(lines).toHaveLength(2)
+      expect(jsonRows(out)).toMatchObject([{ messages: [{ content: text }, {}] }])
+    },
+  )
+
+  it('a surrogate that stands alone is U+FFFD in both formats, in texts, arguments and their names', async () => {
+    const text = 'cut \ud83d, \udc00, a pair 😀, and a backslash before one: \\\ud83d \\ud83d'
+    await play(episodeId(group, 0, 0), 1, text)
+    const json = join(dir, 'run.jsonl')
+    const parquet = join(dir, 'run.parquet')
+    await exportRun(store, run, { format: 'jsonl', out: json })
+    await exportRun(store, run, { format: 'parquet', out: parquet })
+    const [row] = jsonRows(json)
+    const messages = [
+      { content: text.toWellFormed() },
+      {
+        tool_calls: [
+          { function: { arguments: JSON.stringify({ k0: 0, [text.toWellFormed()]: text.toWellFormed() }) } },
+        ],
+      },
+    ]
+    expect(row).toMatchObject({ messages })
+    expect(await parquetRows(parquet)).toMatchObject([{ messages }])
   })
 
   it('an episode that fails its checksum is left out and named, the others are exported', async () => {

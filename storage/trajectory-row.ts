@@ -8,6 +8,7 @@
  */
 import type { SchemaElement } from 'hyparquet-writer'
 import type { Message } from '../messages/message.ts'
+import { portableJson } from './portable-json.ts'
 import type { Trajectory } from './trajectory.ts'
 
 export interface MessageRow {
@@ -90,7 +91,7 @@ function messageRow(message: Message): MessageRow {
     name: message.role === 'tool' ? message.name : null,
     tool_calls: calls.map((call) => ({
       type: 'function',
-      function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+      function: { name: call.name, arguments: portableJson(call.arguments) },
     })),
   }
 }
