@@ -1,7 +1,8 @@
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
-import { findEnvironment } from '../envs/registry.ts'
+import { EnvironmentFault } from '../envs/environment.ts'
+import { environments, findEnvironment } from '../envs/registry.ts'
 import type { ToolSpec } from '../messages/message.ts'
 import { envCommand, play, replay } from './env.ts'
 import { howToType, readAction } from './typed-action.ts'
@@ -32,6 +33,29 @@ test('replay answers line by line, in order, with JSON Lines alone', async () =>
   for (const [index, answer] of answers.entries())
     expect(answer.instance).toBe(index % 7 === 3 ? null : `test/${index}`)
 })
+
+test.each([
+  ['not_installed', undefined],
+  ['backend', 1],
+] as const)(
+  'a task that cannot be opened (%s) is listed with the reason beside all others',
+  async (kind, code) => {
+    vi.spyOn(findEnvironment('os'), 'open').mockRejectedValueOnce(
+      new EnvironmentFault(kind, 'npm install --ignore-scripts just-bash@3.4.2'),
+    )
+    const written: string[] = []
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+    await envCommand().parseAsync(['list', '--json'], { from: 'user' })
+    expect(process.exitCode).toBe(code)
+    process.exitCode = undefined
+    const rows: { name: string; splits: unknown[]; problem?: string }[] = JSON.parse(written.join(''))
+    expect(rows.map(({ name }) => name)).toEqual(environments.map(({ name }) => name))
+    for (const { name, splits, problem } of rows)
+      if (name === 'os') expect(problem).toContain('npm install --ignore-scripts just-bash@3.4.2')
+      else expect({ problem, isOpen: splits.length > 0 }).toEqual({ problem: undefined, isOpen: true })
+    vi.restoreAllMocks()
+  },
+)
 
 test('a split or an instance that does not exist is a wrong call that names the flag', async () => {
   const task = await findEnvironment('alfworld').open({})

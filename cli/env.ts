@@ -26,7 +26,7 @@ import type { JsonObject, Message } from '../messages/message.ts'
 import { homeAt } from '../storage/home.ts'
 import { withTypedCommands } from './command-name.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
-import { CallFault } from './failure.ts'
+import { CallFault, exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
 import { homeOption, portNumber, wholeNumber } from './options.ts'
 import { unfiltered } from './output.ts'
@@ -63,7 +63,10 @@ export function envCommand(): Command {
     .action(async (from: string | undefined, { json }: { json: boolean }) => {
       const tasks = from === undefined ? environments : await tasksAt(from)
       const rows = await Promise.all(tasks.map(describeTask))
-      openTerminal({ json }).report(rows, [tableOf(rows)])
+      const problems = rows.flatMap(({ name, problem }) =>
+        problem === undefined ? [] : [`${name} cannot be opened: ${problem}`],
+      )
+      openTerminal({ json }).report(rows, [tableOf(rows), ...problems])
     })
   env
     .command('new')
@@ -187,6 +190,7 @@ function callFault(cause: unknown): unknown {
   return new CallFault('bad_flag', `${flag}: ${cause.message}`, { cause })
 }
 
+/** `splits` is empty where the task cannot be opened, and `problem` says why. */
 interface TaskRow {
   readonly name: string
   readonly summary: string
@@ -196,27 +200,38 @@ interface TaskRow {
   readonly replayable: boolean
   readonly source: string
   readonly licence: string
+  readonly problem?: string
 }
 
+/** A task that cannot be opened is listed with the reason, because one missing package must not hide the other tasks. */
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
   const { name, summary, turnLimit, reward, replayable, source, licence } = definition
-  const task = await openWatched(definition, {}, saidBy(warn))
-  const splits = task.splits.map((split) => ({
-    name: split.name,
-    size: Number.isFinite(split.size) ? split.size : null,
-  }))
-  await task.close()
-  return { name, summary, splits, turnLimit, reward, replayable, source, licence }
+  const about = { turnLimit, reward, replayable, source, licence }
+  try {
+    const task = await openWatched(definition, {}, saidBy(warn))
+    const splits = task.splits.map((split) => ({
+      name: split.name,
+      size: Number.isFinite(split.size) ? split.size : null,
+    }))
+    await task.close()
+    return { name, summary, splits, ...about }
+  } catch (cause) {
+    if (!(cause instanceof EnvironmentFault)) throw cause
+    if (cause.kind !== 'not_installed') process.exitCode = exitCodes.failed
+    return { name, summary, splits: [], ...about, problem: cause.message }
+  }
 }
 
 function tableOf(rows: readonly TaskRow[]): Table {
   return new Table({
     head: ['task', 'what', 'splits', 'turns', 'reward', 'source', 'licence'],
     widths: [10, 30, 18, 7, 16, 26, 18],
-    rows: rows.map(({ name, summary, splits, turnLimit, reward, source, licence }) => [
+    rows: rows.map(({ name, summary, splits, problem, turnLimit, reward, source, licence }) => [
       name,
       summary,
-      splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n'),
+      problem === undefined
+        ? splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
+        : 'see below',
       turnLimit,
       reward,
       source,

@@ -291,6 +291,8 @@ async function openTask(
     return await openWatched(definition, { dataDir: task.data, settings, folder }, saidBy(report))
   } catch (cause) {
     if (!(cause instanceof EnvironmentFault)) throw cause
+    if (cause.kind === 'not_installed')
+      throw badValue(`tasks.${index}.task`, task.task, `a task that is installed: ${cause.message}`, cause)
     if (cause.kind === 'failed' || cause.kind === 'no_answer')
       throw badValue(
         `tasks.${index}.${task.from === undefined ? 'task' : 'from'}`,

@@ -152,13 +152,14 @@ export interface EnvironmentDefinition {
 
 /**
  * An environment could not do its work; the agent is not to blame and no reward follows. `failed`: its code threw something else than
- * such a fault. `no_answer`: it took longer than it may. `none_playable`: every instance that was tried failed so.
+ * such a fault. `not_installed`: a package that this task alone needs is missing. `no_answer`: it took longer than it may. `none_playable`: every instance that was tried failed so.
  */
 export class EnvironmentFault extends Fault<
   | 'unknown_instance'
   | 'unknown_split'
   | 'bad_data'
   | 'bad_settings'
+  | 'not_installed'
   | 'session_lost'
   | 'not_replayable'
   | 'backend'
@@ -172,6 +173,7 @@ export class EnvironmentFault extends Fault<
     'unknown_split',
     'bad_data',
     'bad_settings',
+    'not_installed',
     'not_replayable',
     'none_playable',
   ]

@@ -11,7 +11,7 @@ import { EnvironmentFault } from './environment.ts'
 
 const require = createRequire(import.meta.url)
 
-/** @throws EnvironmentFault bad_settings, with the command that installs what is missing */
+/** @throws EnvironmentFault not_installed, with the command that installs what is missing */
 export function needPackages(task: string, ...names: readonly string[]): void {
   const missing = names.filter((name) => !isInstalled(name))
   if (missing.length === 0) return
@@ -20,7 +20,7 @@ export function needPackages(task: string, ...names: readonly string[]): void {
   }
   const wanted = missing.map((name) => `${name}@${peerDependencies[name] ?? 'latest'}`).join(' ')
   throw new EnvironmentFault(
-    'bad_settings',
+    'not_installed',
     `the task ${task} needs a package that is not installed: npm install --ignore-scripts ${wanted}`,
   )
 }

@@ -114,6 +114,15 @@ describe('the package', { timeout: 300_000 }, () => {
     expect(played).toMatchObject({ status: 0 })
   })
 
+  test('lists every task, those without their package with the command that installs it', () => {
+    const { status, output } = perdure('', 'env', 'list')
+    for (const task of ['alfworld', 'bfcl', 'db', 'kg', 'os', 'webshop'])
+      expect(output).toContain(`│ ${task} `)
+    expect(output).toMatch(/npm install --ignore-scripts just-bash@\d/)
+    expect(output).toMatch(/npm install --ignore-scripts world-countries@\d/)
+    expect(status).toBe(0)
+  })
+
   test.each([
     ['os', /npm install --ignore-scripts just-bash@\d/],
     ['kg', /npm install --ignore-scripts world-countries@\d/],
