@@ -17,7 +17,7 @@ import {
 } from './perdure-process.ts'
 
 const run = runId('first')
-const updates = 60
+const updates = 40
 const home = temporaryHome()
 /** The client's own retries give up after twenty seconds. */
 const outageMs = 30_000
