@@ -65,6 +65,15 @@ describe('a call', () => {
     expect(sent).toEqual(['request'])
   })
 
+  it('that a server answers late after it hung, with its own deadline, is made again', async () => {
+    for (const late of [1, 4]) {
+      const { ended, sent } = callThrough([...Array.from({ length: 40 }, () => unavailable), late, late])
+      await vi.advanceTimersByTimeAsync(120_000)
+      expect(await ended).toEqual([0, 'answer'])
+      expect(sent).toHaveLength(43)
+    }
+  })
+
   it('that fails otherwise is made as often as the client does by default', async () => {
     const unknown = 2
     const { ended, sent } = callThrough(Array.from({ length: 100 }, () => unknown))

@@ -21,7 +21,9 @@ type Status = Parameters<NonNullable<Listener['onReceiveStatus']>>[0]
 
 /** gRPC's numbers. */
 const cancelled = 1
+const deadlineExceeded = 4
 const unavailable = 14
+const serversOwn: ReadonlySet<number> = new Set([cancelled, deadlineExceeded])
 
 /** A server that comes back is found within this time. */
 const longestPauseMs = 1_000
@@ -40,8 +42,12 @@ export function createOutageWait(): OutageWait {
 
   function intercept(options: Parameters<Interceptor>[0], send: Parameters<Interceptor>[1]): Call {
     const deadline = Number(options.deadline ?? Number.POSITIVE_INFINITY)
+    let refusals = 0
     const call = waitingCall(() => send(options), {
-      pauseMs: (tries, status) => (isEnded ? undefined : pauseBefore(tries, status, deadline - Date.now())),
+      pauseMs(tries, status) {
+        if (status.code !== unavailable) refusals += 1
+        return isEnded ? undefined : pauseBefore({ tries, refusals, leftMs: deadline - Date.now() }, status)
+      },
       settled: () => calls.delete(call),
     })
     calls.add(call)
@@ -58,10 +64,22 @@ export function createOutageWait(): OutageWait {
   }
 }
 
+interface Failures {
+  /** Attempts so far. */
+  readonly tries: number
+  /** Those of them that reached the server. */
+  readonly refusals: number
+  /** Until the deadline of the call. */
+  readonly leftMs: number
+}
+
 /** @returns milliseconds before the next attempt; undefined where the failure is final */
-function pauseBefore(tries: number, status: Status, leftMs: number): number | undefined {
+function pauseBefore({ tries, refusals, leftMs }: Failures, status: Status): number | undefined {
   const isOutage = status.code === unavailable
-  if (!isOutage && !usual.retryableDecider(tries, status)) return undefined
+  // A server that hung answers old calls with its own deadline, or cancels them.
+  const isLate = serversOwn.has(status.code) && leftMs > 0
+  const again = isLate ? { ...status, code: unavailable } : status
+  if (!isOutage && !usual.retryableDecider(refusals, again)) return undefined
   const pause = usual.delayFunction(tries, status)
   return Math.max(0, Math.min(isOutage ? longestPauseMs : pause, pause, leftMs))
 }
