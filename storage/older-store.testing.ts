@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** What undoes each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0014_nonces': ['drop table nonces'],
   '0013_failing_work': ['drop table failing_work'],
   '0012_planned_episodes': [
     'alter table evaluations drop column planned',
@@ -12,11 +13,23 @@ const undoings: Readonly<Record<string, readonly string[]>> = {
   '0010_version_spans': ['alter table actions drop column spans'],
 }
 
-/** Undoes the migrations from this one on; by default the last one. @param file of a store that is closed */
+/**
+ * Undoes the migrations from this one on; by default the last one.
+ * @param file of a store that is closed
+ * @throws RangeError a migration that nothing here undoes
+ */
 export function undoMigrations(file: string, from = Object.keys(undoings)[0] ?? ''): void {
   const database = new DatabaseSync(file)
-  for (const [name, statements] of Object.entries(undoings))
-    if (name >= from) for (const statement of statements) database.exec(statement)
+  const later = database
+    .prepare('select name from kysely_migration where name >= ? order by name desc')
+    .all(from)
+    .map(({ name }) => String(name))
+  for (const name of later) {
+    const statements = undoings[name]
+    if (statements === undefined)
+      throw new RangeError(`say in storage/older-store.testing.ts what undoes migration ${name}`)
+    for (const statement of statements) database.exec(statement)
+  }
   database.prepare('delete from kysely_migration where name >= ?').run(from)
   database.close()
 }
