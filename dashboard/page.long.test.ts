@@ -179,7 +179,7 @@ const views: readonly (readonly [string, string, string])[] = [
   [
     'a group',
     addressOf({ view: 'group', parent: 'first/g0' }),
-    'At turn 1 it did “yes”; the other did “no”.',
+    'At turn 1 it did “say(yes)”; the other did “say(no)”.',
   ],
   ['an evaluation', addressOf({ view: 'group', parent: 'first/e-few-v2-1' }), 'Evaluation'],
   ['a token', addressOf({ view: 'episode', episode, turn: 1, token: 8 }), 'Log-probability'],

@@ -255,8 +255,8 @@ describe('the answers', () => {
     // Those of the batch file, whatever the rules would make of the rewards.
     expect(group.samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.75])
     expect(group.samples.map(({ actions }) => actions)).toEqual([
-      ['yes', 'yes'],
-      ['yes', 'no'],
+      ['say(yes)', 'say(yes)'],
+      ['say(yes)', 'say(no)'],
     ])
     expect((await ask(groupRoute('first/g1'))).learnt).toBe('nothing_learnt')
     // In progress: the store has its episodes alone.
@@ -512,7 +512,7 @@ test('a page hears of every run, of what is played, and of what ends while it li
   }
   await until(/event: run\ndata: \{"run":"first"/)
   await until(/event: metrics\ndata: \{"run":"first","step":2,"evaluations":\{"begun":1,"ended":1,"failed":0/)
-  await until(/event: flight\ndata: .*first\/g2\/s0\/a0.*"lastAction":"no"/)
+  await until(/event: flight\ndata: .*first\/g2\/s0\/a0.*"lastAction":"say\(no\)"/)
   await home.store.episodes.seal(episodeId(groupId('first' as never, 2), 0, 0), {
     outcome: 'completed',
     reward: 1,

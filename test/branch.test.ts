@@ -75,11 +75,11 @@ describe('a branch', () => {
       branch: parent,
       turn: 1,
       version: 3,
-      origin: { episode: origin, outcome: 'completed', reward: 0, turns: 3, lastAction: 'no' },
+      origin: { episode: origin, outcome: 'completed', reward: 0, turns: 3, lastAction: 'say(no)' },
       samples: [
-        { episode: samples[0], outcome: 'completed', reward: 1, turns: 3, lastAction: 'yes' },
-        { episode: samples[1], outcome: 'completed', reward: 0, turns: 3, lastAction: 'm1' },
-        { episode: samples[2], outcome: 'completed', reward: 0, turns: 3, lastAction: 'm2' },
+        { episode: samples[0], outcome: 'completed', reward: 1, turns: 3, lastAction: 'say(yes)' },
+        { episode: samples[1], outcome: 'completed', reward: 0, turns: 3, lastAction: 'say(m1)' },
+        { episode: samples[2], outcome: 'completed', reward: 0, turns: 3, lastAction: 'say(m2)' },
       ],
     })
   })
@@ -122,7 +122,7 @@ describe('a branch', () => {
     expect(turnsSampled).toHaveLength(sampled)
     const more = await session.branch(origin, { turn: 1, samples: 4 })
     expect(more.samples.slice(0, 3)).toEqual(found.samples)
-    expect(more.samples[3]).toMatchObject({ lastAction: 'm3' })
+    expect(more.samples[3]).toMatchObject({ lastAction: 'say(m3)' })
     expect(turnsSampled).toHaveLength(sampled + 2)
   })
 
