@@ -68,6 +68,24 @@ async function parseCall(words: readonly string[]): Promise<void> {
 
 const calls = documents.flatMap((document) => callsOf(document).map((words) => [document, words] as const))
 
+const shownFiles = [
+  ...documents,
+  ...['examples', 'trainers'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(md|yaml|ts|py)$/.test(name) && !name.includes('node_modules'))
+      .map((name) => join(folder, name)),
+  ),
+]
+
+test('every command in documents and examples runs as printed, in a clone too: it begins with `npx perdure`', () => {
+  const commands = createProgram().commands.map((command) => command.name())
+  const call = new RegExp(`(?<!npx )(?<![\\w/.@-])perdure (?:${commands.join('|')}|-|\\[).*`, 'g')
+  const bare = shownFiles.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(call)].map(([found]) => `${file}: ${found}`),
+  )
+  expect(bare).toEqual([])
+})
+
 test('the documents show commands', () => {
   expect(calls.length).toBeGreaterThan(30)
 })

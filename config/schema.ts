@@ -17,7 +17,7 @@ import { crossPolicySchema, learningSchema } from './learning-schema.ts'
 const megabytes = z.number().min(0).max(1_000_000_000)
 
 const taskSchema = z.strictObject({
-  task: text.default('alfworld').describe('Name of a task; `perdure env list` shows them.'),
+  task: text.default('alfworld').describe('Name of a task; `npx perdure env list` shows them.'),
   from: text
     .optional()
     .describe(
@@ -271,7 +271,7 @@ const orchestrationSchema = z.strictObject({
     ])
     .default('http://127.0.0.1:8450/')
     .describe(
-      'Address at which `perdure ui` serves the page of the home: what the Temporal UI says of each workflow links there. Empty: no links.',
+      'Address at which `npx perdure ui` serves the page of the home: what the Temporal UI says of each workflow links there. Empty: no links.',
     ),
   historyEvents: whole(100, 20_000)
     .default(2000)

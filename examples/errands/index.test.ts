@@ -1,4 +1,4 @@
-/** What every environment must keep, and what is changed of the games; `perdure env test` runs it. */
+/** What every environment must keep, and what is changed of the games; `npx perdure env test` runs it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnvironmentDefinition } from 'perdure'

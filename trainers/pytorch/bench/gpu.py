@@ -7,7 +7,7 @@ Ends with a line of JSON. Models and batches are drawn, so nothing has to be fet
 
 Invariants
 - Every update is made by the program that Perdure starts, through its requests.
-- Agreement is that of the gradient, read from the first moments, as `perdure trainer check` compares it.
+- Agreement is that of the gradient, read from the first moments, as `npx perdure trainer check` compares it.
 - Speed counts the operations that the gradient needs: what activations cost that are computed twice is not counted. The limit is
   a product of large matrices in the same run.
 """
