@@ -7,7 +7,8 @@
  * Invariants
  * - [SHOWN-TEXT-1] No control character but a line feed and a tab is left, and none that reorders text; each is replaced by one
  *   visible character, so that nothing is hidden and widths stay as they are.
- * - [SHOWN-TEXT-2] JSON has them escaped and parses to the same value.
+ * - [SHOWN-TEXT-2] JSON has them escaped and parses to the same value, except that U+FFFD replaces a surrogate that stands alone:
+ *   orjson, serde and DuckDB refuse its escape.
  */
 
 /** C0 but tab and line feed, DEL, C1, and the marks, embeddings, overrides and isolates of bidirectional text. */
@@ -15,6 +16,11 @@
 const controls = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 /** JSON escapes C0 by itself; line separators end a line for some readers of JSON Lines. */
 const unescaped = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+/** Each is matched as a whole: `\\ud83d` is a backslash and five letters. */
+const escapes = /\\(?:u[0-9a-f]{4}|.)/g
+/** JSON.stringify escapes surrogates only where they stand alone. */
+const loneSurrogate = /^\\ud[89a-f]/
 
 /** A text with its control characters made visible. @example shownText('a\u001b[2J') // 'a␛[2J' */
 export function shownText(text: string): string {
@@ -28,10 +34,9 @@ export function shownLine(text: string): string {
 
 /** A value as one line of JSON. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replace(
-    unescaped,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return JSON.stringify(value)
+    .replace(escapes, (found) => (loneSurrogate.test(found) ? '\ufffd' : found))
+    .replace(unescaped, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Unicode has pictures of C0 and DEL alone. */

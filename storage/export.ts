@@ -12,8 +12,8 @@ import { dirname } from 'node:path'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { makeFolder } from '../machine/folder.ts'
+import { jsonLine } from '../machine/shown-text.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
-import { portableJson } from './portable-json.ts'
 import type { Store } from './store.ts'
 import type { Trajectory } from './trajectory.ts'
 import {
@@ -119,7 +119,7 @@ function openJsonLines(file: string): RowSink {
   return {
     write(row) {
       const bytes = Buffer.from(
-        `${portableJson({
+        `${jsonLine({
           ...row,
           logprobs: row.logprobs.map(shortestFloat32),
           advantages: row.advantages.map(shortestFloat32),

@@ -7,8 +7,8 @@
  * - A tool call's arguments are JSON text: their keys differ from tool to tool, a column's type may not.
  */
 import type { SchemaElement } from 'hyparquet-writer'
+import { jsonLine } from '../machine/shown-text.ts'
 import type { Message } from '../messages/message.ts'
-import { portableJson } from './portable-json.ts'
 import type { Trajectory } from './trajectory.ts'
 
 export interface MessageRow {
@@ -91,7 +91,7 @@ function messageRow(message: Message): MessageRow {
     name: message.role === 'tool' ? message.name : null,
     tool_calls: calls.map((call) => ({
       type: 'function',
-      function: { name: call.name, arguments: portableJson(call.arguments) },
+      function: { name: call.name, arguments: jsonLine(call.arguments) },
     })),
   }
 }

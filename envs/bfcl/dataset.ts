@@ -8,9 +8,11 @@
  * - A split is a category, its instances in the order of the file, each named by the question's id.
  * - What cannot be solved by anyone is offered all the same, as officially, and named in `warnings`.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../../faults/reason.ts'
+import { readText } from '../../machine/text-file.ts'
 import { EnvironmentFault, type InstanceId } from '../environment.ts'
 import { type Library, listedLibrary, unreadableFolder } from '../library.ts'
 
@@ -79,8 +81,8 @@ function datasetOf(
 }
 
 async function readLines<T>(file: string, schema: z.ZodType<T>): Promise<T[]> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new EnvironmentFault('bad_data', `bfcl data: ${file} cannot be read`, { cause })
+  const text = await readText(file).catch((cause: unknown) => {
+    throw new EnvironmentFault('bad_data', `bfcl data: ${reasonOf(cause)}`, { cause })
   })
   return text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []

@@ -6,11 +6,13 @@
  * - A line that cannot be used is named in `warnings` and left out of the splits; the rest is offered.
  * - Cells are what Python's `str` makes of them, as the official task inserts them.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { readText } from '../../machine/text-file.ts'
 import type { InstanceId } from '../environment.ts'
 import { emptyFolder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
+import { Warnings } from '../warnings.ts'
 import type { DbItem, Goal, TableData } from './item.ts'
 import { reprOfFloat, reprOfText } from './narration.ts'
 
@@ -34,12 +36,12 @@ const entrySchema = z.object({
 /** Opens a folder of official problems. @throws EnvironmentFault bad_data where it holds none */
 export async function openDataset(dir: string): Promise<Library<DbItem>> {
   const names = await readdir(dir).catch(unreadableFolder('db', dir))
-  const warnings: string[] = []
+  const warnings = new Warnings('db')
   const splits = new Map<string, ReadonlyMap<InstanceId, DbItem>>()
   for (const name of names.filter((file) => /\.jsonl?$/.test(file)).sort()) {
     const stem = name.replace(/\.jsonl?$/, '')
     if (splits.has(stem)) {
-      warnings.push(`${path.join(dir, name)}: there is another file of that name, which is used`)
+      warnings.add(`${path.join(dir, name)}: there is another file of that name, which is used`)
       continue
     }
     const items = await readSplit(path.join(dir, name), stem, warnings)
@@ -47,18 +49,20 @@ export async function openDataset(dir: string): Promise<Library<DbItem>> {
   }
   if (splits.size === 0) {
     const expected = 'dev.jsonl, standard.jsonl'
-    throw emptyFolder('db', dir, { what: 'problems', expected, warnings })
+    throw emptyFolder('db', dir, { what: 'problems', expected, warnings: warnings.all() })
   }
-  return listedLibrary(`db data: ${dir}`, 'problem', splits, warnings)
+  return listedLibrary(`db data: ${dir}`, 'problem', splits, warnings.all())
 }
 
 async function readSplit(
   file: string,
   stem: string,
-  warnings: string[],
+  warnings: Warnings,
 ): Promise<ReadonlyMap<InstanceId, DbItem>> {
   const items = new Map<InstanceId, DbItem>()
-  for (const [position, read] of entriesOf(await readFile(file, 'utf8'), file).entries()) {
+  const entries = await entriesOf(file)
+  const unusable: string[] = []
+  for (const [position, read] of entries.entries()) {
     const id = `${stem}/${position}`
     try {
       const entry = read()
@@ -66,16 +70,18 @@ async function readSplit(
     } catch (error) {
       const reason =
         error instanceof z.ZodError ? z.prettifyError(error).replaceAll('\n', ' ') : String(error)
-      warnings.push(`${file}, ${position}: ${reason}`)
+      unusable.push(`${file}, ${position}: ${reason}`)
     }
   }
+  warnings.addOf(file, unusable, items.size)
   return items
 }
 
-function entriesOf(text: string, file: string): (() => unknown)[] {
-  if (file.endsWith('.jsonl'))
-    return text.split('\n').map((line) => () => (line.trim() === '' ? undefined : parsed(line)))
+async function entriesOf(file: string): Promise<(() => unknown)[]> {
   try {
+    const text = await readText(file)
+    if (file.endsWith('.jsonl'))
+      return text.split('\n').map((line) => () => (line.trim() === '' ? undefined : parsed(line)))
     const list = z.array(z.unknown()).parse(parsed(text))
     return list.map((entry) => () => entry)
   } catch (error) {

@@ -11,12 +11,14 @@
  * - A question is named by its id, or by its split and its id where two files have the same.
  * - A line or item that cannot be used is named in `warnings` and left out; the rest is offered.
  */
-import { createReadStream } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import { reasonOf } from '../../faults/reason.ts'
+import { readText, TextFault, textLines } from '../../machine/text-file.ts'
 import { EnvironmentFault } from '../environment.ts'
+import { emptyFolder } from '../library.ts'
+import { Warnings } from '../warnings.ts'
 import { callsAlong, parseActions } from './actions.ts'
 import type { Triple } from './graph/embedded.ts'
 import type { Question } from './library.ts'
@@ -37,10 +39,18 @@ const triplesFile = 'triples.tsv'
 const typesFile = 'relations.tsv'
 // Freebase's vocabulary, which AgentBench keeps beside its questions.
 const noQuestions = ['vocab.json']
-// A file in another format would otherwise warn of each of its lines.
-const mostWarnings = 20
 
-const scalar = z.union([z.string(), z.number(), z.boolean()])
+/** A whole number that a double cannot hold would be another number without a word. */
+const scalar = z.union([
+  z.string(),
+  z
+    .number()
+    .refine(
+      (value) => !Number.isInteger(value) || Number.isSafeInteger(value),
+      'has too many digits: write it as text',
+    ),
+  z.boolean(),
+])
 const relationsSchema = z.array(z.union([z.string(), z.array(z.string())]))
 const questionSchema = z
   .looseObject({
@@ -66,30 +76,35 @@ export async function readQuestions(dir: string): Promise<KgData> {
   const names = await readdir(dir).catch((cause: unknown) => {
     throw new EnvironmentFault('bad_data', `kg data: ${dir} cannot be read`, { cause })
   })
-  const warnings = new Warnings()
+  const warnings = new Warnings('kg')
   const splits = new Map<string, Map<string, Question>>()
   const files = names.filter(
     (name) => name === questionsFile || (name.endsWith('.json') && !noQuestions.includes(name)),
   )
-  for (const name of files.sort())
-    for await (const { place, item } of itemsOf(path.join(dir, name), warnings)) {
+  for (const name of files.sort()) {
+    const file = path.join(dir, name)
+    const unusable: string[] = []
+    let used = 0
+    for await (const { place, item } of itemsOf(file, unusable)) {
       const result = questionSchema.safeParse(item)
       if (!result.success) {
-        warnings.add(`${place}: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`)
+        unusable.push(`${place}: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`)
         continue
       }
+      used++
       const question = questionOf(result.data)
       const split = result.data.split ?? path.parse(name).name
       const questions = splits.get(split) ?? new Map<string, Question>()
       splits.set(split, questions)
-      if (questions.has(question.id)) warnings.add(`${place}: the split has another "${question.id}"`)
+      if (questions.has(question.id)) unusable.push(`${place}: the split has another "${question.id}"`)
       else questions.set(question.id, question)
     }
-  if (splits.size === 0)
-    throw new EnvironmentFault(
-      'bad_data',
-      `kg data: ${dir} has no questions: expected ${questionsFile} with ${triplesFile}, or AgentBench's *.json`,
-    )
+    warnings.addOf(file, unusable, used)
+  }
+  if (splits.size === 0) {
+    const expected = `${questionsFile} with ${triplesFile}, or AgentBench's *.json`
+    throw emptyFolder('kg', dir, { what: 'questions', expected, warnings: warnings.all() })
+  }
   return {
     splits: new Map([...splits].map(([split, questions]) => [split, [...questions.values()]])),
     warnings: warnings.all(),
@@ -101,7 +116,7 @@ export async function readQuestions(dir: string): Promise<KgData> {
 export async function readTriples(
   dir: string,
 ): Promise<{ triples: Triple[]; types: ReadonlyMap<string, string>; warnings: readonly string[] }> {
-  const warnings = new Warnings()
+  const warnings = new Warnings('kg')
   const triples: Triple[] = []
   for await (const [place, cells] of rowsOf(path.join(dir, triplesFile))) {
     const [subject = '', relation = '', object = ''] = cells
@@ -147,17 +162,20 @@ function goldAlong(entities: readonly string[], given: unknown): KgCall[] | unde
 }
 
 /** The objects of a file, each with where it is. */
-async function* itemsOf(file: string, warnings: Warnings): AsyncGenerator<{ place: string; item: unknown }> {
+async function* itemsOf(file: string, unusable: string[]): AsyncGenerator<{ place: string; item: unknown }> {
   if (file.endsWith('.jsonl')) {
     for await (const [place, line] of linesOf(file)) {
       const item = parse(line)
-      if (item === undefined) warnings.add(`${place}: is no JSON`)
+      if (item === undefined) unusable.push(`${place}: is no JSON`)
       else yield { place, item }
     }
     return
   }
-  const list = parse(await readFile(file, 'utf8'))
-  if (!Array.isArray(list)) warnings.add(`${file}: is no JSON list of questions`)
+  const text = await readText(file).catch((cause: unknown) => {
+    throw badText(cause)
+  })
+  const list = parse(text)
+  if (!Array.isArray(list)) unusable.push(`${file}: is no JSON list of questions`)
   else for (const [position, item] of list.entries()) yield { place: `${file}, item ${position}`, item }
 }
 
@@ -176,31 +194,19 @@ async function* rowsOf(file: string): AsyncGenerator<[place: string, cells: stri
 
 /** The lines of a file that are not blank. @throws EnvironmentFault bad_data */
 async function* linesOf(file: string): AsyncGenerator<[place: string, line: string]> {
-  const input = createReadStream(file, 'utf8')
   try {
     let number = 0
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of textLines(file)) {
       number++
       if (line.trim() !== '') yield [`${file}, line ${number}`, line]
     }
   } catch (cause) {
-    throw new EnvironmentFault('bad_data', `kg data: ${file} cannot be read`, { cause })
-  } finally {
-    input.destroy()
+    throw badText(cause)
   }
 }
 
-/** Warnings, the first of them in full. */
-class Warnings {
-  readonly #texts: string[] = []
-  #more = 0
-
-  add(text: string): void {
-    if (this.#texts.length < mostWarnings) this.#texts.push(`kg data: ${text.slice(0, 500)}`)
-    else this.#more++
-  }
-
-  all(): string[] {
-    return this.#more === 0 ? this.#texts : [...this.#texts, `kg data: and ${this.#more} more`]
-  }
+function badText(cause: unknown): unknown {
+  return cause instanceof TextFault
+    ? new EnvironmentFault('bad_data', `kg data: ${reasonOf(cause)}`, { cause })
+    : cause
 }

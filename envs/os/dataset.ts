@@ -7,12 +7,14 @@
  * - An item or file that cannot be used is named in `warnings` and left out; the rest is offered.
  * - Nothing outside of `scripts/` is read as a script.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
+import { readText } from '../../machine/text-file.ts'
 import type { InstanceId } from '../environment.ts'
 import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
+import { Warnings } from '../warnings.ts'
 import { codeFromOutput } from './code-from-output.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 
@@ -24,11 +26,13 @@ const knownSplits = ['train', 'dev', 'std']
 
 /** Opens a folder of items. @throws EnvironmentFault bad_data where it holds none */
 export async function openDataset(dir: string): Promise<Library<OsItem>> {
-  const warnings: string[] = []
+  const warnings = new Warnings('os')
   const scripts = await readScripts(path.join(dir, 'scripts'))
   const items = new Map<string, Map<InstanceId, OsItem>>()
   for (const file of await itemFiles(dir)) {
-    const list = await readList(path.join(dir, file), warnings)
+    const unusable: string[] = []
+    let used = 0
+    const list = await readList(path.join(dir, file), unusable)
     const split = splitOf(file)
     for (const [position, value] of list.entries()) {
       const id = `${file}#${position}`
@@ -36,17 +40,22 @@ export async function openDataset(dir: string): Promise<Library<OsItem>> {
       const read = parsed.success
         ? readItem(id, parsed.data, (name) => scriptFor(scripts, file, name))
         : { problem: z.prettifyError(parsed.error).replaceAll('\n', ' ') }
-      const problem = 'problem' in read ? read.problem : weaknessOf(read)
-      if (problem !== undefined) warnings.push(`${path.join(dir, file)}, item ${position}: ${problem}`)
-      if (!('problem' in read))
-        items.set(split, (items.get(split) ?? new Map<InstanceId, OsItem>()).set(id, read))
+      if ('problem' in read) {
+        unusable.push(`${path.join(dir, file)}, item ${position}: ${read.problem}`)
+        continue
+      }
+      used++
+      items.set(split, (items.get(split) ?? new Map<InstanceId, OsItem>()).set(id, read))
+      const weakness = weaknessOf(read)
+      if (weakness !== undefined) warnings.add(`${path.join(dir, file)}, item ${position}: ${weakness}`)
     }
+    warnings.addOf(path.join(dir, file), unusable, used)
   }
   if (items.size === 0) {
     const expected = 'data/dev.json or train_…/training.json, and scripts/'
-    throw emptyFolder('os', dir, { what: 'items', expected, warnings })
+    throw emptyFolder('os', dir, { what: 'items', expected, warnings: warnings.all() })
   }
-  return listedLibrary(`os data: ${dir}`, 'item', inUsualOrder(items, knownSplits), warnings)
+  return listedLibrary(`os data: ${dir}`, 'item', inUsualOrder(items, knownSplits), warnings.all())
 }
 
 /** What an agent could be paid for without the work; undefined where nothing was found. */
@@ -80,15 +89,15 @@ async function itemFiles(dir: string): Promise<string[]> {
     .sort()
 }
 
-async function readList(file: string, warnings: string[]): Promise<readonly unknown[]> {
+async function readList(file: string, unusable: string[]): Promise<readonly unknown[]> {
   try {
-    const text = await readFile(file, 'utf8')
+    const text = await readText(file)
     if (file.endsWith('.jsonl'))
       return text.split('\n').flatMap((line): unknown[] => (line.trim() === '' ? [] : [JSON.parse(line)]))
     const value: unknown = JSON.parse(text)
     return Array.isArray(value) ? value : [value]
   } catch (cause) {
-    warnings.push(`${file}: ${reasonOf(cause)}`)
+    unusable.push(`${file}: ${reasonOf(cause)}`)
     return []
   }
 }
@@ -100,7 +109,7 @@ async function readScripts(dir: string): Promise<ReadonlyMap<string, string>> {
   for (const entry of entries) {
     if (!entry.isFile() || !/\.(sh|py|c|cpp|cc)$/.test(entry.name)) continue
     const file = path.join(entry.parentPath, entry.name)
-    scripts.set(path.relative(dir, file).split(path.sep).join('/'), await readFile(file, 'utf8'))
+    scripts.set(path.relative(dir, file).split(path.sep).join('/'), await readText(file))
   }
   return scripts
 }

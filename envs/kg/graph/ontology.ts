@@ -5,10 +5,10 @@
  * - The files are read as published, from the data folder or its `ontology/`; without them there is no ontology.
  * - A relation leads to the type that `fb_roles` names third on its line.
  */
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import { codeOf } from '../../../faults/system-error.ts'
+import { reasonOf } from '../../../faults/reason.ts'
+import { readText, TextFault } from '../../../machine/text-file.ts'
 import { EnvironmentFault } from '../../environment.ts'
 
 export interface Ontology {
@@ -51,8 +51,8 @@ function parseVocabulary(text: string, file: string): z.infer<typeof vocabularyS
 }
 
 async function textOf(file: string): Promise<string | undefined> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    if (codeOf(cause) === 'ENOENT') return undefined
-    throw new EnvironmentFault('bad_data', `kg data: ${file} cannot be read`, { cause })
+  return readText(file).catch((cause: unknown) => {
+    if (cause instanceof TextFault && cause.kind === 'missing') return undefined
+    throw new EnvironmentFault('bad_data', `kg data: ${reasonOf(cause)}`, { cause })
   })
 }
