@@ -79,7 +79,7 @@ const shownFiles = [
 
 test('every command in documents and examples runs as printed, in a clone too: it begins with `npx perdure`', () => {
   const commands = createProgram().commands.map((command) => command.name())
-  const call = new RegExp(`(?<!npx )(?<![\\w/.@-])perdure (?:${commands.join('|')}|-|\\[).*`, 'g')
+  const call = new RegExp(`(?<!npx )(?<![\\w/.@-])perdure (?:${commands.join('|')}|--help|--version|\\[).*`, 'g')
   const bare = shownFiles.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(call)].map(([found]) => `${file}: ${found}`),
   )
