@@ -50,6 +50,12 @@ function perdure(...words: string[]): Promise<Ended> {
   })
 }
 
+test('advice names the home of the call, quoted where a shell needs it', async () => {
+  await recordRun(join(folder, 'my home#1'), 'first', resolveConfig({}))
+  const given = await answerHere('status', 'nope', '--home', 'my home#1')
+  expect(given.stderr).toMatch(/`npx perdure runs --home 'my home#1'` lists them/)
+})
+
 test('a run that cannot open its home says why and ends', { timeout: 60_000 }, async () => {
   const home = join(folder, 'damaged')
   mkdirSync(home)

@@ -79,11 +79,22 @@ const shownFiles = [
 
 test('every command in documents and examples runs as printed, in a clone too: it begins with `npx perdure`', () => {
   const commands = createProgram().commands.map((command) => command.name())
-  const call = new RegExp(`(?<!npx )(?<![\\w/.@-])perdure (?:${commands.join('|')}|--help|--version|\\[).*`, 'g')
+  const call = new RegExp(
+    `(?<!npx )(?<![\\w/.@-])perdure (?:${commands.join('|')}|--help|--version|\\[).*`,
+    'g',
+  )
   const bare = shownFiles.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(call)].map(([found]) => `${file}: ${found}`),
   )
   expect(bare).toEqual([])
+})
+
+test('the page shows commands as they are typed where it is served', () => {
+  const folder = join(root, 'dashboard/page')
+  const views = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.tsx$/.test(name),
+  )
+  for (const view of views) expect(readFileSync(join(folder, view), 'utf8')).not.toMatch(/<code>\s*perdure/)
 })
 
 test('the documents show commands', () => {

@@ -15,7 +15,6 @@ import { episodeCountWords } from '../learning/evaluation-completeness.ts'
 import { probability } from '../learning/figures.ts'
 import type { Interval } from '../learning/interval.ts'
 import { percent } from '../learning/percent.ts'
-import { commandName } from './command-name.ts'
 import { Table } from './table.ts'
 import { count, duration, points, pointsBetween } from './wording.ts'
 
@@ -110,7 +109,7 @@ function unfinished({ runs }: ExperimentReport): readonly string[] {
       ? []
       : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]),
     ...incomplete.map(({ run, version, suite, ...counts }) => {
-      const again = `${commandName()} eval ${run}@${version} --suite ${suite}`
+      const again = `perdure eval ${run}@${version} --suite ${suite}`
       return `Not counted: ${run} v${version} on ${suite}, ${episodeCountWords(counts)}; \`${again}\` plays the lost ones`
     }),
   ]

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ExperimentReport, ReportedHypothesis } from '../client/experiment-report.ts'
 import { runId } from '../identity/identity.ts'
 import { answerTo } from './answer.testing.ts'
+import { sameCall } from './experiment.ts'
 import { reportLines } from './experiment-table.ts'
 
 let folder: string
@@ -105,6 +106,14 @@ describe('the table of claims', () => {
       .map((line) => (typeof line === 'string' ? line : line.inWidth(Number.POSITIVE_INFINITY)))
       .join('\n')
   }
+
+  it('is continued by the call that began it, with its data and the reports of runs done elsewhere', () => {
+    const options = { home: 'h', data: 'my data', parallel: 3, with: ['a.json', 'b.json'], cache: false }
+    expect(sameCall('x.yaml', options)).toBe(
+      "experiment x.yaml --data 'my data' --parallel 3 --with a.json b.json --no-cache",
+    )
+    expect(sameCall('x.yaml', { home: 'h', cache: true })).toBe('experiment x.yaml')
+  })
 
   it('says of a claim that is not shown how large it may be', () => {
     const text = textOf(report)

@@ -16,6 +16,7 @@ import { stateExperiment } from '../client/stating.ts'
 import { readReports } from '../client/written-reports.ts'
 import { type ExperimentStatement, loadExperiment } from '../config/experiment.ts'
 import { environments } from '../envs/registry.ts'
+import { typedWords } from '../machine/typed-command.ts'
 import { homeAt } from '../storage/home.ts'
 import { withWorkers } from './command-session.ts'
 import { reportLines } from './experiment-table.ts'
@@ -136,7 +137,7 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   }
   if (!hasEnded) {
     terminal.report({ experiment: statement.name, phase: 'interrupted', resumable: isBegun }, [
-      `Interrupted; \`perdure experiment ${file}\` continues where it stopped.`,
+      `Interrupted; \`perdure ${sameCall(file, options)}\` continues where it stopped.`,
     ])
     process.exitCode = exitCodes.interrupted
     return
@@ -145,6 +146,20 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   process.exitCode = reported.runs.every(({ status }) => status === 'done')
     ? exitCodes.done
     : exitCodes.failed
+}
+
+/** The words of the same call: without its data and reports the experiment would be another one. */
+export function sameCall(
+  file: string,
+  { data, parallel, with: files = [], cache }: ExperimentOptions,
+): string {
+  return typedWords([
+    ...['experiment', file],
+    ...(data === undefined ? [] : ['--data', data]),
+    ...(parallel === undefined ? [] : ['--parallel', String(parallel)]),
+    ...(files.length === 0 ? [] : ['--with', ...files]),
+    ...(cache === false ? ['--no-cache'] : []),
+  ])
 }
 
 /** Two overlap, because one waits for its trainer while the other plays; more where each has its cores. */

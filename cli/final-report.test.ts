@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { SuiteComparison } from '../client/comparison.ts'
 import type { RunProgress } from '../client/training-session.ts'
 import { runId } from '../identity/identity.ts'
-import { commandName } from './command-name.ts'
+import { commandName } from '../machine/typed-command.ts'
 import { finalReport } from './final-report.ts'
 
 const progress: RunProgress = {

@@ -10,7 +10,7 @@ import type { SuiteComparison } from '../client/comparison.ts'
 import type { RunProgress } from '../client/training-session.ts'
 import { episodeCountWords } from '../learning/evaluation-completeness.ts'
 import { isUntrained, type LearningCourse, standstillWords } from '../learning/learning-signal.ts'
-import { commandName } from './command-name.ts'
+import { commandName, homeFlag } from '../machine/typed-command.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
 import { type Fact, factLines, Table } from './table.ts'
 import { count, duration, inLines, points, pointsBetween } from './wording.ts'
@@ -86,7 +86,7 @@ export function nextCommands(
   ended: boolean,
   columns = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const at = home === undefined ? '' : ` --home ${home}`
+  const at = home === undefined ? '' : homeFlag(home)
   const commands = Object.entries(purposes)
     .filter(([name]) => name !== 'resume' || !ended)
     .map(([name, purpose]) => {

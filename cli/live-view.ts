@@ -14,7 +14,7 @@ import { type Interval, wilsonInterval } from '../learning/interval.ts'
 import { standstillLine, standstillWords } from '../learning/learning-signal.ts'
 import { percent } from '../learning/percent.ts'
 import { shownLine } from '../machine/shown-text.ts'
-import { withTypedCommands } from './command-name.ts'
+import { withTypedCommands } from '../machine/typed-command.ts'
 import type { Pace } from './pace.ts'
 import { count, duration, inLines, runSeconds, timeOfDay } from './wording.ts'
 

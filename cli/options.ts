@@ -29,6 +29,11 @@ export function homeOption(): Option {
     .default(defaultHome)
 }
 
+/** The home as commands that are shown name it: the default one goes without saying. */
+export function homeToName(home: string): string | undefined {
+  return home === defaultHome ? undefined : home
+}
+
 /** `--json`: one JSON document on standard output and nothing else. */
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON, and nothing else, on standard output')

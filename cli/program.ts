@@ -13,10 +13,10 @@ import { Command } from 'commander'
 import { z } from 'zod'
 import { parseWorkflowId } from '../identity/identity.ts'
 import { packageRoot } from '../machine/package-root.ts'
+import { nameHome, withTypedCommands } from '../machine/typed-command.ts'
 import { branchCommand } from './branch.ts'
 import { cleanCommand } from './clean.ts'
 import { codecServerCommand } from './codec-server.ts'
-import { withTypedCommands } from './command-name.ts'
 import { compareCommand } from './compare.ts'
 import { dataCommand } from './data.ts'
 import { diskCommand } from './disk.ts'
@@ -28,7 +28,7 @@ import { experimentCommand } from './experiment.ts'
 import { exportCommand } from './export.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { metricsCommand } from './metrics.ts'
-import { type RunVersion, refuseEmptyValues, runName } from './options.ts'
+import { homeToName, type RunVersion, refuseEmptyValues, runName } from './options.ts'
 import { promoteCommand } from './promote.ts'
 import { reportCommand } from './report.ts'
 import { requireRun } from './run-record.ts'
@@ -119,8 +119,13 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
  * @returns the exit code
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
+  nameHome(undefined)
   try {
-    const program = createProgram().hook('preAction', (_, command) => requireNamedRun(command))
+    const program = createProgram()
+    program.hook('preAction', async (_, command) => {
+      nameHomeOf(program, command)
+      await requireNamedRun(command)
+    })
     await program.parseAsync([...words], { from: 'user' })
     return Number(process.exitCode ?? 0)
   } catch (error) {
@@ -128,6 +133,21 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     if (message !== '') process.stderr.write(withTypedCommands(`error: ${message}\n`))
     return exitCodeOf(error)
   }
+}
+
+/** Advice names the home of the call, so that its commands act on the same one. */
+function nameHomeOf(program: Command, command: Command): void {
+  const { home } = command.opts<{ readonly home?: string }>()
+  const directory = home === undefined ? undefined : homeToName(home)
+  nameHome(directory === undefined ? undefined : { directory, takers: homeTakers(program) })
+}
+
+function homeTakers(of: Command, parents = ''): readonly string[] {
+  return of.commands.flatMap((command) => {
+    const name = `${parents}${command.name()}`
+    const own = command.options.some(({ long }) => long === '--home') ? [name] : []
+    return [...own, ...homeTakers(command, `${name} `)]
+  })
 }
 
 /** What names a run, by the name of the argument. */

@@ -8,13 +8,13 @@
 import { Command } from 'commander'
 import { SessionFault } from '../client/session-fault.ts'
 import type { RunProgress } from '../client/training-session.ts'
-import { defaultHome, homeAt } from '../storage/home.ts'
+import { homeAt } from '../storage/home.ts'
 import { isWritable } from '../storage/read-only.ts'
 import { TemporalFault } from '../temporal/server/fault.ts'
 import { withClient } from './command-session.ts'
 import { learningWords, nextCommands } from './final-report.ts'
 import { bySuite, findingWords, renderLive } from './live-view.ts'
-import { type ReportOptions, reporting, runName } from './options.ts'
+import { homeToName, type ReportOptions, reporting, runName } from './options.ts'
 import { painted } from './painted.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
 import { factLines, Table } from './table.ts'
@@ -149,7 +149,7 @@ function recordLines(
     ...learningWords(record),
     '',
     'Next:',
-    ...nextCommands(record.run, home === defaultHome ? undefined : home, record.status === 'done', columns),
+    ...nextCommands(record.run, homeToName(home), record.status === 'done', columns),
   ]
 }
 

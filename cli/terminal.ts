@@ -9,7 +9,7 @@
  */
 import { createLogUpdate } from 'log-update'
 import { jsonLine, shownText } from '../machine/shown-text.ts'
-import { withTypedCommands } from './command-name.ts'
+import { withTypedCommands } from '../machine/typed-command.ts'
 import { unfiltered } from './output.ts'
 import { Painted } from './painted.ts'
 import type { Table } from './table.ts'

@@ -19,7 +19,7 @@ import { reasonOf } from '../faults/reason.ts'
 import { runId, runNameAt } from '../identity/identity.ts'
 import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { packageRoot } from '../machine/package-root.ts'
-import { defaultHome, homeAt } from '../storage/home.ts'
+import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
@@ -30,6 +30,7 @@ import {
   type CacheFlag,
   cacheWanted,
   homeOption,
+  homeToName,
   jsonOption,
   type MetricsFlags,
   metricsOptions,
@@ -198,11 +199,6 @@ async function courseOf(home: string, run: string): Promise<RunEnd['course']> {
   return await compareFirstToLast(store, runId(run))
 }
 
-/** The home as the commands that are shown name it: the default one goes without saying. */
-function homeToName(home: string): string | undefined {
-  return home === defaultHome ? undefined : home
-}
-
 /** How a command takes up its run. */
 interface Beginning {
   begin(session: TrainingSession): Promise<void>
@@ -256,12 +252,9 @@ async function follow(
       await unlessAborted(signal, begin(session))
       isKnown = true
       span = await findRun(options.home, run)
-      const at = home === undefined ? '' : ` --home ${home}`
       const page = await pageOf(options.home, run)
       const where = page === undefined ? '' : `: ${page}`
-      terminal.say(
-        `\`perdure ui${at}\` shows run ${run} in the browser, while it trains and afterwards${where}`,
-      )
+      terminal.say(`\`perdure ui\` shows run ${run} in the browser, while it trains and afterwards${where}`)
       watched = await watchRun(session, run, terminal, signal, { page })
       // A live view says so itself.
       if (!watched.ended && (!terminal.interactive || watched.progress === undefined))

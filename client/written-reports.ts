@@ -79,7 +79,7 @@ function readReport(file: string, { name, source, base }: ExperimentStatement): 
   const refused = (why: string, cause?: unknown) =>
     new SessionFault(
       'bad_report',
-      `${file}: ${why}; give a NAME.json that \`perdure experiment report --out\` wrote of experiment ${name}`,
+      `${file}: ${why}; give a NAME.json that \`perdure experiment report\` wrote with --out of experiment ${name}`,
       { cause },
     )
   let text: string

@@ -71,7 +71,7 @@ export function enter(place: ListeningPlace): MiddlewareHandler {
 
 const objections: Readonly<Record<Objection, string>> = {
   other_name: 'this server answers under its own name alone',
-  no_token: 'the token is missing or wrong: open the address that `perdure ui` has printed',
+  no_token: 'the token is missing or wrong: open the address that this server printed when it started',
   other_site: 'pages of other sites may not ask',
   not_json: 'orders are posted as application/json',
 }

@@ -147,6 +147,7 @@ function homeFacts({ release }: ReportWish): HomeFacts {
   return {
     home: '',
     release,
+    typed: { name: 'npx perdure', homeFlag: '' },
     temporal: null,
     canSteer: false,
     disk: { free: 0, total: 0 },

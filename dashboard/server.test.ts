@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BranchId, branchId, episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
+import { commandName } from '../machine/typed-command.ts'
 import { homeAt } from '../storage/home.ts'
 import {
   type Answers,
@@ -297,7 +298,7 @@ describe('the answers', () => {
 
   test('a trajectory has turns, tokens and what the batch file of the update has of them', async () => {
     const { turns, ending, learnt, hasTexts, row, play } = await ask(trajectoryRoute('first/g0/s1/a0'))
-    expect(play).toBe(`perdure env play ./echo --instance i0 --settings '{"say":"it'\\''s"}'`)
+    expect(play).toBe(`${commandName()} env play ./echo --instance i0 --settings '{"say":"it'\\''s"}'`)
     expect(row).toMatchObject({ outcome: 'turn_limit', update: 1 })
     expect(turns).toHaveLength(2)
     expect(turns[1]?.action).toMatchObject({

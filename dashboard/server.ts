@@ -24,6 +24,7 @@ import {
   notAvailable,
 } from '../machine/listening.ts'
 import { packageRoot } from '../machine/package-root.ts'
+import { commandName, homeFlag, withTypedCommands } from '../machine/typed-command.ts'
 import { diskSpace } from '../storage/disk-use.ts'
 import { StorageFault } from '../storage/fault.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
@@ -238,6 +239,7 @@ async function homeFacts({ home, index, temporal }: ShownHome, canSteer: boolean
   return {
     home: home.dir,
     release: version,
+    typed: { name: commandName(), homeFlag: homeFlag() },
     temporal: temporal()?.url ?? null,
     canSteer,
     disk: await diskSpace(home.dir),
@@ -272,7 +274,7 @@ const statusOf = {
 function refuse(context: Context, error: unknown, log: (line: string) => void): Response {
   const refused = refusedOf(error)
   if (!(error instanceof Refused)) log(`${context.req.method} ${context.req.path}: ${String(error)}`)
-  const body: Refusal = { error: { kind: refused.kind, message: refused.message } }
+  const body: Refusal = { error: { kind: refused.kind, message: withTypedCommands(refused.message) } }
   return context.json(body, statusOf[refused.kind])
 }
 

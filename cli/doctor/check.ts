@@ -60,7 +60,7 @@ export function unrepaired(found: Check, { repair, inUse }: Examination): Check 
       advice: `${found.advice ?? ''} \`perdure doctor --repair\` does what can be done.`.trim(),
     }
   if (!inUse) return found
-  return { ...found, advice: 'Processes use this home: end them, then perdure doctor --repair again.' }
+  return { ...found, advice: 'Processes use this home: end them, then `perdure doctor --repair` again.' }
 }
 
 /** True where a home may be changed. */

@@ -194,7 +194,7 @@ async function checkServer(home: string): Promise<Check> {
     return check.warning(
       'server',
       `left behind by a process that was killed: ${detail}`,
-      'The next command on this home takes it over and stops it; perdure ui does so at once.',
+      'The next command on this home takes it over and stops it; `perdure ui` does so at once.',
     )
   }
   if (server?.silence !== undefined)

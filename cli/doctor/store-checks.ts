@@ -138,7 +138,7 @@ export async function checkLeases({ storeFile }: Home, { repair }: Examination):
     return check.warning(
       what,
       dead,
-      'The next session removes what they name; perdure doctor --repair ends them at once.',
+      'The next session removes what they name; `perdure doctor --repair` ends them at once.',
     )
   for (const kind of leaseKinds) await endExpired(store.leases, kind, now)
   return check.repaired(what, `${dead} were ended; the next session removes what they stood for`)

@@ -14,7 +14,7 @@ import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/reward.ts'
 import { begunAt } from '../../learning/tree-group.ts'
-import { shellWord } from '../../machine/shell-word.ts'
+import { commandName, homeFlag, typedWords } from '../../machine/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
 import { actionOf, type StoredAction } from '../../storage/actions.ts'
@@ -96,16 +96,11 @@ export async function trajectoryAnswer(
 function playCommand({ config }: ShownRun, { task, instance }: StoredEpisode): string {
   const { from, data, settings = {} } = config.tasks.find((entry) => entry.task === task) ?? {}
   const words = [
-    ...['perdure', 'env', 'play', from ?? task, '--instance', instance],
+    ...['env', 'play', from ?? task, '--instance', instance],
     ...(data === undefined ? [] : ['--data', data]),
     ...(Object.keys(settings).length === 0 ? [] : ['--settings', JSON.stringify(settings)]),
   ]
-  return words.map(typed).join(' ')
-}
-
-/** As a person would write it: quoted where a shell needs it. */
-function typed(word: string): string {
-  return /^[\w./:@=-]+$/.test(word) ? word : shellWord(word)
+  return `${commandName()} ${typedWords(words)}${homeFlag()}`
 }
 
 /** @throws Refused `unknown` */

@@ -5,6 +5,8 @@ export interface HomeFacts {
   readonly home: string
   /** Of Perdure. */
   readonly release: string
+  /** How commands are typed on the server's machine; `homeFlag` is empty for the default home. @example { name: 'npx perdure', homeFlag: ' --home /data' } */
+  readonly typed: { readonly name: string; readonly homeFlag: string }
   /** Where the Temporal UI answers; null where no server runs. */
   readonly temporal: string | null
   /** Whether the page may give orders and branch: `perdure ui --steer`. */

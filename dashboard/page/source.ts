@@ -42,7 +42,7 @@ function reported<Answer>(from: Report, route: AnswerRoute<Answer>): Answer {
   if (!Object.hasOwn(from.answers, route))
     throw new PageFault(
       'unknown',
-      'This is not part of the report. `perdure ui` shows it where the home directory is.',
+      'This is not part of the report. `npx perdure ui` shows it where the home directory is.',
     )
   // The document was written with the same contract.
   return from.answers[route] as Answer
@@ -54,11 +54,7 @@ async function read<Answer>(call: () => Promise<Response>): Promise<Answer> {
     response = await call()
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new PageFault(
-      'unreachable',
-      'The server of this page does not answer. Is `perdure ui` still running?',
-      { cause },
-    )
+    throw new PageFault('unreachable', 'The server of this page does not answer; start it again.', { cause })
   }
   const body: unknown = await response.json().catch(() => undefined)
   if (response.ok && body !== undefined) return body as Answer

@@ -287,7 +287,7 @@ export function explainFailure(
     )
   return new TemporalFault(
     'start_failed',
-    `The Temporal server did not start: ${words.trim().split('\n').slice(0, 6).join('\n')}\nIts log is ${paths.log}; perdure doctor checks this machine.`,
+    `The Temporal server did not start: ${words.trim().split('\n').slice(0, 6).join('\n')}\nIts log is ${paths.log}; \`perdure doctor\` checks this machine.`,
     options,
   )
 }

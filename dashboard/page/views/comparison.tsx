@@ -10,6 +10,7 @@ import { comparisonRoute } from '../../contract/routes.ts'
 import { useAnswer } from '../answer.ts'
 import { seriesColour } from '../charts/colours.ts'
 import { Span } from '../charts/span.tsx'
+import { Command } from '../parts/command.tsx'
 import { Empty, whenAnswered } from '../parts/notice.tsx'
 import { Scrolls } from '../parts/scrolls.tsx'
 import { Section } from '../parts/section.tsx'
@@ -90,7 +91,7 @@ const ComparisonTables: FunctionComponent<{ comparison: ComparisonAnswer }> = ({
       <div class="sheet section">
         <Empty title="No suite measured any of them">
           <span>
-            <code>perdure eval RUN</code> measures a run on its suites.
+            <Command words="eval RUN" /> measures a run on its suites.
           </span>
         </Empty>
       </div>

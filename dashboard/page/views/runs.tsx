@@ -13,6 +13,7 @@ import { Spark } from '../charts/spark.tsx'
 import { findingNewsOf, news } from '../live.ts'
 import { choose, goTo, place } from '../navigation.ts'
 import { RunBadge } from '../parts/badge.tsx'
+import { Command } from '../parts/command.tsx'
 import { Empty, whenAnswered } from '../parts/notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { Table } from '../parts/table.tsx'
@@ -34,7 +35,7 @@ export const RunsView: FunctionComponent = () => {
         runs.length === 0 ? (
           <Empty title="No runs in this home yet">
             <span>
-              <code>perdure train</code> starts one; it appears here with its first update.
+              <Command words="train" /> starts one; it appears here with its first update.
             </span>
           </Empty>
         ) : (

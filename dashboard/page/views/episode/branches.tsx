@@ -8,6 +8,7 @@ import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
 import { useAnswer } from '../../answer.ts'
 import { news } from '../../live.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
+import { Command } from '../../parts/command.tsx'
 import { PageFault, tell } from '../../source.ts'
 
 interface PanelProps {
@@ -31,10 +32,8 @@ export const BranchPanel: FunctionComponent<PanelProps> = ({ trajectory, turn, c
         <BranchForm trajectory={trajectory} turn={turn} onBegun={() => setBegun(begun + 1)} />
       ) : (
         <p class="quiet small">
-          <code>
-            perdure branch {trajectory.row.episode} --turn {turn}
-          </code>{' '}
-          plays on from this turn; so does this page at <code>perdure ui --steer</code>.
+          <Command words={`branch ${trajectory.row.episode} --turn ${turn}`} /> plays on from this turn; so
+          does this page at <Command words="ui --steer" />.
         </p>
       )}
       {answer === undefined ? null : <BranchList answer={answer} />}

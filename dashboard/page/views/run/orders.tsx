@@ -5,6 +5,7 @@ import type { Order } from '../../../contract/order.ts'
 import { orderRoute } from '../../../contract/routes.ts'
 import type { LiveSetting, RunAnswer } from '../../../contract/run.ts'
 import { lookAgainAt } from '../../live.ts'
+import { Command } from '../../parts/command.tsx'
 import { Section } from '../../parts/section.tsx'
 import { Table } from '../../parts/table.tsx'
 import { PageFault, tell } from '../../source.ts'
@@ -27,9 +28,10 @@ export const OrdersTab: FunctionComponent<OrdersProps> = ({ answer, canSteer }) 
   if (!canSteer)
     return (
       <p class="notice section">
-        This page shows and does not steer. <code>perdure ui --steer</code> serves one that may give orders;
-        the commands <code>perdure pause</code>, <code>continue</code>, <code>stop</code>, <code>set</code>,{' '}
-        <code>checkpoint</code>, <code>rollback</code> and <code>promote</code> give the same ones.
+        This page shows and does not steer. <Command words="ui --steer" /> serves one that may give orders;{' '}
+        <Command words={`pause ${answer.run}`} /> gives one too, and so do <code>continue</code>,{' '}
+        <code>stop</code>, <code>set</code>, <code>checkpoint</code>, <code>rollback</code> and{' '}
+        <code>promote</code> in its place.
       </p>
     )
   async function give(order: Order): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { commandName, withTypedCommands } from './command-name.ts'
+import { commandName, typedWords, withTypedCommands } from './typed-command.ts'
 
 let root: string
 let onPath: string
@@ -46,4 +46,18 @@ test('commands in a text are replaced wherever they are, and other words are lef
   expect(withTypedCommands('Usage: perdure [options]', 'npx perdure')).toBe('Usage: npx perdure [options]')
   for (const same of ['npx perdure ui', '/home/perdure runs', 'the `perdure` command', 'perdure-p3xk0a'])
     expect(withTypedCommands(same, 'npx perdure')).toBe(same)
+})
+
+test('[TYPED-2] commands in backticks act on the home that was given', () => {
+  const home = { directory: '/data/my home#1', takers: ['resume', 'env play'] }
+  const typed = (text: string) => withTypedCommands(text, 'npx perdure', home)
+  expect(typed('`perdure resume first` continues it; `perdure env list` shows tasks')).toBe(
+    "`npx perdure resume first --home '/data/my home#1'` continues it; `npx perdure env list` shows tasks",
+  )
+  expect(typed('or `perdure env play db`')).toBe("or `npx perdure env play db --home '/data/my home#1'`")
+  expect(typed('`perdure resume first --home /other`')).toBe('`npx perdure resume first --home /other`')
+})
+
+test('words are quoted where a shell needs it', () => {
+  expect(typedWords(['eval', "it's", 'a#b', '--set', 'x.y=1'])).toBe("eval 'it'\\''s' 'a#b' --set x.y=1")
 })
