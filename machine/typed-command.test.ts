@@ -38,7 +38,7 @@ test('another `perdure` that the shell finds first is not this one', () => {
   expect(commandName({ PATH: `${other}:${onPath}` }, root)).toBe('npx perdure')
 })
 
-test('commands in a text are replaced wherever they are, and other words are left alone', () => {
+test('[TYPED-1] commands in a text are replaced wherever they are, and other words are left alone', () => {
   const text = '`perdure resume first` continues.\n  perdure ui\n  $ perdure runs\n  | perdure env replay db'
   expect(withTypedCommands(text, 'npx perdure')).toBe(
     '`npx perdure resume first` continues.\n  npx perdure ui\n  $ npx perdure runs\n  | npx perdure env replay db',
