@@ -14,7 +14,7 @@ const arrows = {
   learning: ['identity'],
   machine: ['faults'],
   datasets: ['faults', 'machine'],
-  config: ['learning', 'identity', 'faults'],
+  config: ['learning', 'identity', 'faults', 'machine'],
   storage: ['learning', 'identity', 'faults', 'machine', 'messages'],
   envs: ['learning', 'identity', 'faults', 'machine', 'messages'],
   policy: ['learning', 'storage', 'identity', 'faults', 'machine', 'messages'],

@@ -5,6 +5,7 @@
  * - A registered name is never looked for anywhere else.
  * - What is no task is answered with the names there are, and with how to give one of one's own.
  */
+import { existsSync } from 'node:fs'
 import { meantInstead } from '../config/fault.ts'
 import { isPath, moduleAt } from '../config/paths.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
@@ -21,28 +22,31 @@ import { CallFault } from './failure.ts'
 export async function taskAt(address: string): Promise<EnvironmentDefinition> {
   const registered = environments.find(({ name }) => name === address)
   if (registered !== undefined) return registered
-  const [where = '', name] = address.split('#')
+  const found = await tasksAt(address)
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  const choices = found.map((each) => `${address}#${each.name}`).join(', ')
+  throw new CallFault('bad_argument', `${address} has several tasks: use ${choices}`)
+}
+
+/** All tasks of a module, or the one that `#NAME` chooses. @throws CallFault */
+export async function tasksAt(address: string): Promise<readonly EnvironmentDefinition[]> {
+  const { where, name } = partsOf(address)
   try {
-    if (name !== undefined) return await loadEnvironment(moduleOf(where), name)
-    const found = await loadEnvironments(moduleOf(where))
-    const [only, ...others] = found
-    if (only !== undefined && others.length === 0) return only
-    const choices = found.map((each) => `${where}#${each.name}`).join(', ')
-    throw new CallFault('bad_argument', `${where} has several tasks: use ${choices}`)
+    const module = moduleOf(where)
+    return name === undefined ? await loadEnvironments(module) : [await loadEnvironment(module, name)]
   } catch (cause) {
     if (!(cause instanceof ExternalFault)) throw cause
-    throw new CallFault('bad_argument', cause.message, { cause })
+    const hint = name === undefined ? '' : ` ("#${name}" chooses a task of the module)`
+    throw new CallFault('bad_argument', `${cause.message}${hint}`, { cause })
   }
 }
 
-/** All tasks of a module. @throws CallFault */
-export async function tasksAt(address: string): Promise<readonly EnvironmentDefinition[]> {
-  try {
-    return await loadEnvironments(moduleOf(address))
-  } catch (cause) {
-    if (!(cause instanceof ExternalFault)) throw cause
-    throw new CallFault('bad_argument', cause.message, { cause })
-  }
+/** A file or folder that has `#` in its own name is found before a part of it is taken for the name of a task. */
+function partsOf(address: string): { readonly where: string; readonly name?: string } {
+  const at = address.lastIndexOf('#')
+  if (at < 0 || existsSync(address)) return { where: address }
+  return { where: address.slice(0, at), name: address.slice(at + 1) }
 }
 
 function moduleOf(address: string): string {

@@ -53,6 +53,37 @@ describe('what comes back has passed the schema', () => {
   })
 })
 
+describe('a file is text by the rule of all text files', () => {
+  const text = 'rollout:\n  groupSize: 4\ntraining: { updates: 7 }\n'
+  test.each([
+    ['CRLF', Buffer.from(text.replaceAll('\n', '\r\n'))],
+    ['a lone CR', Buffer.from(text.replaceAll('\n', '\r'))],
+    ['a byte order mark', Buffer.from(`\ufeff${text}`)],
+    ['UTF-16', Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ])('%s is read', (_, bytes) => {
+    const file = fileWith('')
+    writeFileSync(file, bytes)
+    expect(loadConfig({ file })).toEqual(loadConfig({ file: fileWith(text) }))
+  })
+
+  test.each([
+    ['a NUL', Buffer.from('seed: 1\nrun: a\0b\n'), 'line 2: a NUL'],
+    ['bytes that are no UTF-8', Buffer.from('seed: 1 # \xe9\n', 'latin1'), 'line 1: bytes that are no UTF-8'],
+  ])('%s is named with its line', (_, bytes, place) => {
+    const file = fileWith('')
+    writeFileSync(file, bytes)
+    expect(faultOf({ file }).message).toContain(`${file}, ${place}`)
+  })
+
+  test('a merge key is named, and a quoted one is a key like others', () => {
+    const merged = 'base: &base { groupSize: 4 }\nrollout:\n  <<: *base\n'
+    const { problems } = faultOf({ file: fileWith(merged) })
+    expect(problems).toMatchObject([{ key: 'rollout', where: expect.stringMatching(/:3:3$/) }])
+    expect(problems[0]?.message).toContain('no merge keys')
+    expect(faultOf({ file: fileWith('"<<": 1\n') }).problems[0]?.message).not.toContain('merge')
+  })
+})
+
 describe('a problem names its key, its value, what is allowed, and where it came from', () => {
   test('a wrong type in a file is named with its line', () => {
     const fault = faultOf({ file: fileWith('seed: 1\nrollout:\n  groupSize: many\n') })

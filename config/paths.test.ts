@@ -1,6 +1,6 @@
 /** Paths of a configuration: the same run in whatever directory it continues. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -107,3 +107,27 @@ test.each(['no-such-package-here', 'guess/index.ts', 'fs', 'file://host/a'])(
     )
   },
 )
+
+test.each([
+  ['tasks.0.data', (path: string) => `tasks: [{ task: guess, from: ./guess, data: "${path}" }]`],
+  ['tasks.0.from', (path: string) => `tasks: [{ task: guess, from: "${path}" }]`],
+  ['policy.from', (path: string) => `policy: { from: "${path}" }`],
+  ['policy.trainer', (path: string) => `policy: { trainer: "${path}" }`],
+  ['policy.trainer', (path: string) => `policy: { trainer: [python, "${path}"] }`],
+  ['learning.objective', (path: string) => `learning: { objective: "${path}" }`],
+  ['trackers.wandb', (path: string) => `trackers: { wandb: "${path}" }`],
+])('a ~ in %s, which no shell replaced, is refused with the path that it stands for', (key, text) => {
+  const suites = 'evaluation: { suites: [] }\n'
+  for (const [path, meant] of [
+    ['~/mine', join(homedir(), 'mine')],
+    ['~ada/mine', 'an absolute path'],
+  ] as const)
+    expect(() => loadConfig({ file: fileWith(`${text(path)}\n${suites}`) })).toThrow(
+      expect.objectContaining({
+        problems: [
+          expect.objectContaining({ key, allowed: expect.stringContaining(`${meant}: only a shell`) }),
+        ],
+      }),
+    )
+  expect(() => loadConfig({ file: fileWith(`${text('./~mine')}\n${suites}`) })).not.toThrow()
+})

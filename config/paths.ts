@@ -5,7 +5,9 @@
  * - A path of a file starts at the file's folder, one of `--set` at the working directory.
  * - An absolute path stays as it is, so that a resolved configuration resolves to itself.
  * - Only the name of a package is looked up; whether a path leads somewhere is seen where it is opened.
+ * - A `~` that no shell replaced is refused: it would be a folder of that name.
  */
+import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
@@ -16,8 +18,8 @@ import { engineNames } from './engine-name.ts'
 import { meantInstead } from './fault.ts'
 import type { RunConfig } from './schema.ts'
 
-/** A package that is not installed where the configuration looks for it. */
-export interface MissingPackage {
+/** A package that is not installed where the configuration looks for it, or a path that begins with `~`. */
+export interface BadAddress {
   readonly path: readonly (string | number)[]
   readonly value: string
   /** What is allowed there, ready to follow "expected". */
@@ -31,8 +33,13 @@ export interface MissingPackage {
 export function withAbsolutePaths(
   config: RunConfig,
   folderOf: (key: readonly (string | number)[]) => string,
-): { readonly config: RunConfig; readonly missing: readonly MissingPackage[] } {
-  const missing: MissingPackage[] = []
+): { readonly config: RunConfig; readonly missing: readonly BadAddress[] } {
+  const missing: BadAddress[] = []
+  const pathAt = (value: string, path: readonly (string | number)[]): string => {
+    const meant = withoutTilde(value)
+    if (meant !== undefined) missing.push({ path, value, message: `${meant}: only a shell replaces "~"` })
+    return resolve(folderOf(path), value)
+  }
   /** What names a part that comes with Perdure, or a module. */
   const partAt = (value: string, path: readonly (string | number)[], names: readonly string[]): string =>
     names.includes(value)
@@ -45,15 +52,14 @@ export function withAbsolutePaths(
           }),
         )
   const tasks = config.tasks.map((task, index) => {
-    const at = (key: 'data' | 'from') => folderOf(['tasks', index, key])
     const { data, from, objective } = task
     return {
       ...task,
-      ...(data === undefined ? {} : { data: resolve(at('data'), data) }),
+      ...(data === undefined ? {} : { data: pathAt(data, ['tasks', index, 'data']) }),
       ...(from === undefined
         ? {}
         : {
-            from: moduleAt(from, at('from'), (message) =>
+            from: moduleAt(from, folderOf(['tasks', index, 'from']), (message) =>
               missing.push({ path: ['tasks', index, 'from'], value: from, message }),
             ),
           }),
@@ -66,7 +72,7 @@ export function withAbsolutePaths(
   const policy = {
     ...config.policy,
     engine: partAt(engine, ['policy', 'engine'], engineNames),
-    ...(from === undefined ? {} : { from: resolve(folderOf(['policy', 'from']), from) }),
+    ...(from === undefined ? {} : { from: pathAt(from, ['policy', 'from']) }),
     trainer: trainerAt(trainer, folderOf(['policy', 'trainer']), (allowed) =>
       missing.push({
         path: ['policy', 'trainer'],
@@ -75,9 +81,7 @@ export function withAbsolutePaths(
       }),
     ),
   }
-  const trackers = mapTrackers(config.trackers, (folder, name) =>
-    resolve(folderOf(['trackers', name]), folder),
-  )
+  const trackers = mapTrackers(config.trackers, (folder, name) => pathAt(folder, ['trackers', name]))
   const { advantage, objective } = config.learning
   const learning = {
     ...config.learning,
@@ -95,6 +99,8 @@ function trainerAt(
 ): RunConfig['policy']['trainer'] {
   if (trainer === 'embedded') return trainer
   if (typeof trainer === 'string') return moduleAt(trainer, folder, onMissing)
+  for (const meant of trainer.map(withoutTilde))
+    if (meant !== undefined) onMissing(`with ${meant}: only a shell replaces "~"`)
   return trainer.map((word) => (/^\.{1,2}\//.test(word) ? resolve(folder, word) : word))
 }
 
@@ -110,6 +116,14 @@ export function mapTrackers(
   )
 }
 
+/** The path that a shell would make of one that begins with `~`, or how to write it; undefined for any other. */
+export function withoutTilde(path: string): string | undefined {
+  const match = /^~([^/]*)(?:\/(.*))?$/s.exec(path)
+  if (match === null) return undefined
+  const [, user = '', rest = ''] = match
+  return user === '' ? join(homedir(), rest) : 'an absolute path'
+}
+
 /** True for what names a place in the file system; anything else is the name of a package. */
 export function isPath(address: string): boolean {
   return /^(\.{1,2}$|\.{1,2}\/|file:)/.test(address) || isAbsolute(address)
@@ -120,6 +134,11 @@ export function isPath(address: string): boolean {
  * @param onMissing told what is allowed where there is no such package
  */
 export function moduleAt(address: string, folder: string, onMissing: (allowed: string) => void): string {
+  const meant = withoutTilde(address)
+  if (meant !== undefined) {
+    onMissing(`${meant}: only a shell replaces "~"`)
+    return address
+  }
   try {
     if (address.startsWith('file:')) return fileURLToPath(address)
     if (isPath(address)) return resolve(folder, address)

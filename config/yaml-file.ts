@@ -4,8 +4,9 @@
  * Invariants
  * - A file that cannot be read, or is no YAML, is a ConfigFault that names it and the line.
  */
-import { readFileSync } from 'node:fs'
 import { isMap, isNode, isPair, isScalar, isSeq, type Pair, type YAMLMap } from 'yaml'
+import { reasonOf } from '../faults/reason.ts'
+import { readTextSync, TextFault } from '../machine/text-file.ts'
 import { ConfigFault } from './fault.ts'
 import { readYaml, YamlProblem, type YamlText } from './yaml-text.ts'
 
@@ -15,15 +16,17 @@ export interface YamlFile extends YamlText {
   readonly text: string
 }
 
+/** In bytes; a configuration has a few thousand. */
+const sizeLimit = 4 * 2 ** 20
+
 /** Reads a file whose keys have values; one without any has the value null. @throws ConfigFault */
 export function readYamlFile(file: string): YamlFile {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readTextSync(file, sizeLimit)
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable'
-    const hint = reason === 'ENOENT' ? 'no such file' : `cannot be read (${reason})`
-    const allowed = `${hint}; give the path of a YAML configuration`
+    const isMissing = cause instanceof TextFault && cause.kind === 'missing'
+    const allowed = `${isMissing ? 'no such file' : reasonOf(cause)}; give the path of a YAML configuration`
     throw fileFault('unreadable_file', { where: file }, allowed, cause)
   }
   const read = parsed(file, text)

@@ -64,6 +64,11 @@ export function readYaml(text: string): YamlText {
     Pair(_, { key }, path) {
       const name = isAlias(key) ? key.resolve(document) : key
       if (!isScalar(name)) throw problem('a key is a list or has keys of its own', ...at(key, path))
+      if (name.value === '<<' && name.type === 'PLAIN')
+        throw problem(
+          'YAML 1.2 has no merge keys (<<): write the merged keys out, or give the whole value an alias',
+          ...at(key, path),
+        )
       if (name.value === '__proto__') throw problem('no key may be called __proto__', ...at(key, path))
     },
   })

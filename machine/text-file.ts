@@ -32,7 +32,7 @@ export async function readText(file: string, limit = sizeLimit): Promise<string>
     if (size > limit) throw tooLarge(file, limit)
     chunks.push(chunk)
   }
-  return new Decoding(file).decode(Buffer.concat(chunks), true)
+  return decodeText(Buffer.concat(chunks), file)
 }
 
 /** Does the same as `readText` before it returns. @throws TextFault */
@@ -55,7 +55,7 @@ export function readTextSync(file: string, limit = sizeLimit): string {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
-  return new Decoding(file).decode(Buffer.concat(chunks), true)
+  return decodeText(Buffer.concat(chunks), file)
 }
 
 /**
@@ -81,6 +81,11 @@ export async function* textLines(
   for await (const chunk of source) yield* split(decoding.decode(chunk, false))
   yield* split(decoding.decode(new Uint8Array(), true))
   if (line !== '') yield line
+}
+
+/** The text of a whole file whose bytes are read. @throws TextFault */
+export function decodeText(bytes: Uint8Array, file: string): string {
+  return new Decoding(file).decode(bytes, true)
 }
 
 /** Ends every line with a line feed, as the readers of YAML and Jinja do. */

@@ -8,6 +8,7 @@
  */
 import { Template } from '@huggingface/jinja'
 import { reasonOf } from '../../faults/reason.ts'
+import { withLineFeeds } from '../../machine/text-file.ts'
 import type { JsonValue, Message, ToolSpec } from '../../messages/message.ts'
 import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
 import { ChatFault } from './chat-fault.ts'
@@ -52,8 +53,8 @@ export class TemplateRendering {
   constructor({ template, tokens }: ModelChat) {
     this.#tokens = tokens
     try {
-      // As jinja2 does; the package knows line feeds only, so that a carriage return would survive where a block trims.
-      const source = template.replaceAll(/\r\n?/g, '\n')
+      // The package knows line feeds only, so that a carriage return would survive where a block trims.
+      const source = withLineFeeds(template)
       this.#template = new Template(source.replaceAll(/\bstrftime_now\b/g, standingName))
     } catch (cause) {
       throw new CheckpointFault('foreign', `its chat template cannot be read: ${reasonOf(cause)}`, { cause })

@@ -15,6 +15,8 @@ import { existsSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../../faults/reason.ts'
+import { decodeText } from '../../machine/text-file.ts'
 import { type ModelFiles, readModelChat } from '../chat/model-chat.ts'
 import type { SpokenChat } from '../chat/spoken-chat.ts'
 import { type Architecture, type Weights, weightSpecs } from '../transformer/architecture.ts'
@@ -147,7 +149,11 @@ async function namesIn(folder: string): Promise<string[]> {
 async function readText(file: string): Promise<string> {
   const bytes = await readWhole(file)
   refuseLfsPointer(bytes, file)
-  return new TextDecoder().decode(bytes)
+  try {
+    return decodeText(bytes, file)
+  } catch (cause) {
+    throw new CheckpointFault('corrupt', reasonOf(cause), { cause })
+  }
 }
 
 /** Tensors of the one file, or of the shards that an index names. */
