@@ -14,7 +14,7 @@ beforeAll(() => {
   mkdirSync(marked)
   const definition = (name: string) => `export const ${name} = {
     name: '${name}', summary: 's', source: 's', licence: 'l', reward: 'r', replayable: true, replayableBecause: 'b',
-    turnLimit: 1, open: () => { throw new Error('not opened here') } }`
+    turnLimit: 1, open: async () => ({ splits: [{ name: 'train', size: 1 }], instanceAt: () => 'a', create: async () => ({}) }) }`
   writeFileSync(join(marked, 'index.mjs'), `${definition('one')}\n${definition('two')}\n`)
   writeFileSync(join(dir, 'single#.mjs'), definition('three'))
 })

@@ -15,6 +15,7 @@ test.each([
   ['1970-01-02', 86_400_000],
   ['1970-02', 31 * 86_400_000],
   ['1970-01-01T00:00:01.5', 1500],
+  ['1970-01-01T24:00', 86_400_000],
   ['1970-01-01T01:00+01:00', 0],
   ['1970-01-01-08:00', 8 * 3_600_000],
   // 365 days before the year 1 of the proleptic calendar begins the year 0, a leap year: 719,528 days to 1970.
@@ -37,7 +38,15 @@ test('a text has a measure or none, and never throws; days that no calendar has 
     '2021-02-29',
     '2021-13-01',
   ]
-  for (const text of [...texts, '2021-00-10', '1970-01-01T25:00', 'x'.repeat(1_000_000), '9'.repeat(100)])
+  for (const text of [
+    ...texts,
+    '2021-00-10',
+    '1970-01-01T24:30',
+    '1970-01-01T25:00',
+    '1970-01-01+99:99',
+    'x'.repeat(1_000_000),
+    '9'.repeat(100),
+  ])
     expect(measureOf(text), text.slice(0, 20)).toBeUndefined()
   expect(measureOf('2020-02-29')).toBeDefined()
 })

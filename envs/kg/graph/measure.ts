@@ -22,6 +22,7 @@ const datePattern =
   /^(-?\d{4,6})-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?)?)?(Z|[+-]\d\d:\d\d)?$/
 // Longer texts are neither: their digits would be lost anyway.
 const longest = 64
+const longestOffsetMs = 14 * 60 * 60_000
 
 /** Reads a text. */
 export function measureOf(text: string): Measure | undefined {
@@ -36,7 +37,10 @@ export function measureOf(text: string): Measure | undefined {
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   const real = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day)
-  if (!real || Number(hour) > 24 || Number(minute) > 59 || Number(second) > 60) return undefined
+  if (!real || Number(minute) > 59 || Number(second) > 60) return undefined
+  const isEndOfDay = Number(hour) === 24 && Number(minute) === 0 && Number(second + fraction) === 0
+  if (Number(hour) > 23 && !isEndOfDay) return undefined
+  if (Math.abs(offsetMs(offset)) > longestOffsetMs) return undefined
   const time = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second + fraction)) * 1000
   return { kind: 'date', value: date.getTime() + time - offsetMs(offset) }
 }

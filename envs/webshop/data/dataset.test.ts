@@ -73,6 +73,17 @@ test('scraped items are read as the original reads them: prices, options, attrib
   close()
 })
 
+test.each(['19.99', '€19.99', '$', '$1.234.56', '$5-7', '$1,99', '$19.99-27.99', '$free'])(
+  'a price that cannot be read, %j, is no other price: its product is named and left out',
+  async (pricing) => {
+    await write('items_shuffle.json', [{ ...item, asin: 'B0BAD', pricing }, item])
+    const { catalogue, warnings, close } = await openDataset(dir)
+    expect(catalogue.size).toBe(1)
+    expect(warnings[0]).toContain(`product 1 is left out: Error: its price is ${JSON.stringify(pricing)}`)
+    close()
+  },
+)
+
 test('a product that cannot be read is named and left out; a limit takes the first ones', async () => {
   await write('items_shuffle.json', [{ asin: 'B0BAD' }, item, { ...item, asin: 'B0CAP' }])
   const all = await openDataset(dir)

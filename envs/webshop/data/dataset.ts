@@ -12,9 +12,11 @@
  * - A product that cannot be read is named in `warnings` and left out; the rest is offered.
  * - The largest file of products is taken; it is read as a stream.
  */
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
+import { reasonOf } from '../../../faults/reason.ts'
+import { readText } from '../../../machine/text-file.ts'
 import { EnvironmentFault } from '../../environment.ts'
 import { unreadableFolder } from '../../library.ts'
 import {
@@ -144,16 +146,21 @@ async function readJson<Schema extends z.ZodType>(
 ): Promise<z.infer<Schema> | undefined> {
   if (file === undefined) return undefined
   try {
-    return schema.parse(JSON.parse(await readFile(file, 'utf8')))
+    return schema.parse(JSON.parse(await readText(file)))
   } catch (cause) {
     throw unreadable(file, cause)
   }
 }
 
 function unreadable(file: string, cause: unknown): EnvironmentFault {
-  return new EnvironmentFault('bad_data', `webshop data: ${file} cannot be read; get the file again`, {
-    cause,
-  })
+  const reason = cause instanceof z.ZodError ? z.prettifyError(cause).replaceAll('\n', ' ') : reasonOf(cause)
+  return new EnvironmentFault(
+    'bad_data',
+    `webshop data: ${file} cannot be read; get the file again: ${reason}`,
+    {
+      cause,
+    },
+  )
 }
 
 interface Products {

@@ -55,3 +55,22 @@ test('a visitor that asks for no more ends the reading, and what it refuses is n
   expect(JSON.parse(file.read(0))).toEqual(values[1])
   file.close()
 })
+
+const whole = '[{"a": 1}, {"b": 2}]'
+test.each<readonly [what: string, bytes: Buffer, reason: string]>([
+  ['cut short within a record', Buffer.from(whole.slice(0, -4)), 'cut short'],
+  ['cut short after a record', Buffer.from(whole.slice(0, -1)), 'cut short'],
+  ['with a value that is no record', Buffer.from('[{"a": 1}, 5]'), 'byte 11 is no part of a record'],
+  ['with a text beside the records', Buffer.from('{"a": 1}\n"b"\n'), 'byte 9 is no part of a record'],
+  ['in UTF-16', Buffer.from(`\ufeff${whole}`, 'utf16le'), 'byte 0 is no part of a record'],
+  ['that is no UTF-8', Buffer.from('[{"a": "\xe9"}]', 'latin1'), 'encoded data'],
+])('a file %s is refused', async (_, bytes, reason) => {
+  const file = path.join(dir, 'file.json')
+  await writeFile(file, bytes)
+  await expect(RecordFile.open(file, false, () => true)).rejects.toThrow(reason)
+})
+
+test('a byte order mark, line ends of any kind and U+2028 within a text cost no record', async () => {
+  const { seen } = await read('\ufeff{"a": "\u2028"}\r\n{"a": 2}\r{"a": 3}\n', false)
+  expect(seen.map(([, value]) => value)).toEqual([{ a: '\u2028' }, { a: 2 }, { a: 3 }])
+})

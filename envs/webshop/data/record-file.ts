@@ -5,6 +5,7 @@
  * - A file is read once from start to end, and never held as a whole: files of several gigabytes work.
  * - A record can be read again by its place, from the disk.
  * - Records come in the order of the file.
+ * - A file that is read to its end is read in full: one that is cut short, no UTF-8, or holds anything but records is refused.
  */
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs'
 import { GrowingList } from '../search/growing.ts'
@@ -15,6 +16,15 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
+
+// A byte that is no UTF-8 would become another character without a word.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+const blanksAndMarks = new Set(Buffer.from(' \t\r\n,:'))
+
+function isBetween(byte: number, place: number): boolean {
+  return blanksAndMarks.has(byte) || byteOrderMark[place] === byte
+}
 
 /** One record of a file. */
 export interface JsonRecord {
@@ -38,7 +48,7 @@ export class RecordFile {
    * Reads a file.
    * @param named whether the file is an object of records by name
    * @param visit is given every record, and says whether to keep its place; `undefined` ends the reading
-   * @throws Error as the file system words it
+   * @throws Error as the file system words it, or with the byte that is no part of a record
    */
   static async open(
     path: string,
@@ -55,6 +65,7 @@ export class RecordFile {
         file.#starts.push(start)
         file.#lengths.push(length)
       }
+    scanner.end()
     return file
   }
 
@@ -123,6 +134,7 @@ class RecordScanner {
       } else if (byte === quote) {
         this.#inText = true
         if (this.#named && this.#depth === 1) from = this.#gather('name', at)
+        else if (this.#gathered === 'nothing') throw this.#stray(at)
       } else if (byte === openBrace || byte === openBracket) {
         if (this.#opensRecord(byte)) from = this.#gather('record', at)
         this.#depth++
@@ -133,10 +145,22 @@ class RecordScanner {
           const text = this.#taken(chunk, from, at + 1)
           yield { start: this.#start, length, record: { name: this.#nameText(), text } }
         }
-      }
+      } else if (this.#gathered === 'nothing' && !isBetween(byte, this.#before + at)) throw this.#stray(at)
     }
     if (this.#gathered !== 'nothing') this.#parts.push(Buffer.from(chunk.subarray(from)))
     this.#before += chunk.length
+  }
+
+  /** @throws Error where something is open */
+  end(): void {
+    if (this.#gathered !== 'nothing' || this.#depth !== 0)
+      throw new Error(`it is cut short after ${this.#before} bytes`)
+  }
+
+  #stray(at: number): Error {
+    return new Error(
+      `byte ${this.#before + at} is no part of a record: the file is no JSON in UTF-8, or of another form`,
+    )
   }
 
   /** Whether a bracket opens a record, rather than the list that holds the records. */
@@ -159,7 +183,7 @@ class RecordScanner {
     const bytes = this.#parts.length === 1 ? (this.#parts[0] ?? chunk) : Buffer.concat(this.#parts)
     this.#parts = []
     this.#gathered = 'nothing'
-    return bytes.toString()
+    return utf8.decode(bytes)
   }
 
   #nameText(): string {

@@ -93,9 +93,9 @@ const documentSchema = z.object({
     Description: z.string(),
     BulletPoints: z.array(z.string()),
     Reviews: z.array(reviewSchema).default([]),
-    Rating: z.coerce.string(),
+    Rating: z.union([z.string(), z.number()]).transform(String),
     Price: z.string(),
-    pricing: z.array(z.number()).min(1).max(2),
+    pricing: z.array(z.number().nonnegative()).min(1).max(2),
     category: z.string(),
     query: z.string(),
     product_category: z.string(),
@@ -191,15 +191,23 @@ export function readItem(
 // What the shop asks for a product without a price.
 const unknownPrice = 100
 
-/** "$19.99 - $27.99" is two prices; of more than two the first two count. */
+const onePrice = /^[^\d.,]*(\d+|\d{1,3}(?:,\d{3})+)((?:\.\d+)?)[^\d]*$/
+
+/** "$19.99 - $27.99" is two prices; of more than two the first two count. @throws Error for a price that cannot be read */
 function readPrices(text: string | null | undefined): number[] {
   if (text === null || text === undefined || text === '') return [unknownPrice]
   const prices = text
     .split('$')
     .slice(1)
-    .map((part) => Number(part.replace(/[^\d.]/g, '')))
-    .filter((price) => Number.isFinite(price))
-  return prices.length === 0 ? [unknownPrice] : prices.slice(0, 2)
+    .map((part) => {
+      const [, whole = '', cents = ''] = onePrice.exec(part) ?? []
+      if (whole === '')
+        throw new Error(`its price is ${JSON.stringify(text)}: expected "$19.99" or "$19.99 - $27.99"`)
+      return Number(whole.replaceAll(',', '') + cents)
+    })
+  if (prices.length === 0)
+    throw new Error(`its price is ${JSON.stringify(text)}: expected "$19.99" or "$19.99 - $27.99"`)
+  return prices.slice(0, 2)
 }
 
 function readOptions(given: z.infer<typeof itemSchema>['customization_options']): Map<string, string[]> {
