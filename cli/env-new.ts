@@ -2,6 +2,7 @@
  * `env new` and `env test`: a working environment to begin with, and the tests of one.
  *
  * Invariants
+ * - The test of an environment fails where its types do.
  * - What is written is the example guess-number under another name: it plays, passes its tests, and learns.
  * - Nothing that is there is overwritten; the folder is there whole or not at all.
  */
@@ -22,6 +23,7 @@ import {
 import { dirname, extname, join, resolve } from 'node:path'
 import { environments } from '../envs/registry.ts'
 import { packageRoot } from '../machine/package-root.ts'
+import { checkTypes, compilerOptions, installedAbove, installedFor } from './env-types.ts'
 import { CallFault, exitCodes } from './failure.ts'
 
 const template = join(packageRoot, 'examples', 'guess-number')
@@ -57,6 +59,7 @@ export function writeEnvironment(name: string, parent: string): string {
     mkdirSync(whole)
     for (const file of files)
       writeFileSync(join(whole, file), renamed(readFileSync(join(template, file), 'utf8'), name))
+    writeFileSync(join(whole, 'tsconfig.json'), `${JSON.stringify({ compilerOptions }, null, 2)}\n`)
     linkPerdure(whole, folder)
     renameSync(whole, folder)
   } finally {
@@ -67,18 +70,13 @@ export function writeEnvironment(name: string, parent: string): string {
 
 // Editors and Node's own test runner look for `perdure` beside the module, where it may not be installed.
 function linkPerdure(whole: string, folder: string): void {
-  if (findPackage(folder)) return
+  if (installedAbove(folder, join('perdure', 'package.json')) !== undefined) return
   writeFileSync(join(whole, '.gitignore'), 'node_modules/\n')
-  mkdirSync(join(whole, 'node_modules'))
+  mkdirSync(join(whole, 'node_modules', '@types'), { recursive: true })
   symlinkSync(packageRoot, join(whole, 'node_modules', 'perdure'), 'junction')
-}
-
-/** Whether an installed Perdure is found from a folder. */
-function findPackage(folder: string): boolean {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, 'node_modules', 'perdure', 'package.json'))) return true
-    if (at === dirname(at)) return false
-  }
+  const nodeTypes = installedFor(folder, join('@types', 'node'))
+  if (nodeTypes !== undefined && installedAbove(folder, join('@types', 'node')) === undefined)
+    symlinkSync(nodeTypes, join(whole, 'node_modules', '@types', 'node'), 'junction')
 }
 
 function renamed(text: string, name: string): string {
@@ -99,11 +97,12 @@ export function firstSteps(name: string): readonly string[] {
 }
 
 /**
- * Runs the tests of an environment with Node's test runner, in a process in which `perdure` is this one.
+ * Checks the types of an environment, and runs its tests with Node's test runner, in a process in which `perdure` is this one.
  * @param path the environment's module or folder
+ * @param say where a notice goes
  * @returns the exit code of the command
  */
-export async function testEnvironment(path: string): Promise<number> {
+export async function testEnvironment(path: string, say: (line: string) => void): Promise<number> {
   const at = resolve(path)
   if (!existsSync(at)) throw new CallFault('bad_argument', `FROM is "${path}": ${at} does not exist`)
   const folder = statSync(at).isDirectory() ? at : dirname(at)
@@ -115,10 +114,12 @@ export async function testEnvironment(path: string): Promise<number> {
       'bad_argument',
       `FROM is "${path}": ${folder} has no tests; name them *.test.ts, as \`perdure env new\` does`,
     )
+  const types = await checkTypes(folder)
+  if (typeof types !== 'string') say(`types are not checked; ${types.unchecked}`)
   const sharing = new URL(`../machine/sharing-preload${extname(import.meta.url)}`, import.meta.url).href
   const child = spawn(process.execPath, [...process.execArgv, '--import', sharing, '--test', ...tests], {
     stdio: 'inherit',
   })
   const [code] = await once(child, 'close')
-  return code === 0 ? exitCodes.done : exitCodes.failed
+  return code === 0 && types !== 'wrong' ? exitCodes.done : exitCodes.failed
 }

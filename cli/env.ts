@@ -79,11 +79,11 @@ export function envCommand(): Command {
     })
   env
     .command('test')
-    .description('run the tests of an environment of your own: its files *.test.ts')
+    .description('check the types of an environment of your own, and run its tests: its files *.test.ts')
     .argument('<from>', 'path of the environment')
     .addHelpText('after', '\nExamples:\n  $ perdure env test ./my-game')
     .action(async (from: string) => {
-      process.exitCode = await testEnvironment(from)
+      process.exitCode = await testEnvironment(from, warn)
     })
   withTaskFlags(env.command('play'))
     .description('play a task in the terminal, or in a browser')

@@ -64,6 +64,16 @@ describe('an environment that was made by `env new`', () => {
     rmSync(join(folder, 'my-game', 'broken.test.ts'))
   })
 
+  it('[ENV-TYPES-1] has types, and the test of the environment reports where they do not fit', async () => {
+    const file = join(folder, 'my-game', 'index.ts')
+    const source = readFileSync(file, 'utf8')
+    writeFileSync(file, source.replace('random.int(1, 20)', "random.int('1', 20)"))
+    const { code, stdout } = await perdure('env', 'test', './my-game')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('index.ts(6,') })
+    expect(stdout).toContain('TS2345')
+    writeFileSync(file, source)
+  })
+
   it('is trained, prolonged, measured and exported, without a dead end', async () => {
     const small = set(
       'training.updates=1',

@@ -132,6 +132,13 @@ describe('the package', { timeout: 300_000 }, () => {
     expect(status).not.toBe(0)
   })
 
+  test('[ENV-TYPES-2] tests a new environment, and names what is missing to check its types', () => {
+    expect(perdure('', 'env', 'new', 'my-game')).toMatchObject({ status: 0 })
+    const { status, output } = perdure('', 'env', 'test', './my-game')
+    expect(output).toContain('npm install --save-dev typescript @types/node')
+    expect(status).toBe(0)
+  })
+
   test('plays such a task when its package is there', () => {
     symlinkSync(
       join(root, 'node_modules', 'world-countries'),
