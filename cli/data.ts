@@ -15,7 +15,7 @@ import { readRecord } from '../datasets/record.ts'
 import { homeAt } from '../storage/home.ts'
 import { CallFault, exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { homeOption, jsonOption, type ReportOptions } from './options.ts'
+import { homeOption, jsonOption, type ReportOptions, shellPath } from './options.ts'
 import { Table } from './table.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { bytes, count } from './wording.ts'
@@ -33,8 +33,8 @@ export function dataCommand(): Command {
     .command('pull')
     .description('pull the official data of a task from its publisher; what is there is not pulled again')
     .argument('<task>', `${catalogue.map(({ task }) => task).join(', ')}, or all`)
-    .option('--to <dir>', 'folder to put it in; <home>/data/<task> by default')
-    .option('--from <dir>', 'folder to take the files from, instead of the network')
+    .option('--to <dir>', 'folder to put it in; <home>/data/<task> by default', shellPath)
+    .option('--from <dir>', 'folder to take the files from, instead of the network', shellPath)
     .option('--mirror <url>', 'base URL of a mirror to take the files from')
     .addOption(homeOption())
     .addOption(jsonOption())

@@ -6,7 +6,7 @@
  * - Exit code 1 where a check failed.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption, positiveInteger } from './options.ts'
+import { jsonOption, positiveInteger, shellPath } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 interface CheckFlags {
@@ -39,7 +39,11 @@ function checkCommand(): Command {
         'serves these weights. PERDURE_ENGINE_API_KEY is shown to it as a bearer token.',
     )
     .argument('<url>', 'address of the server, e.g. http://127.0.0.1:8080', serverAddress)
-    .option('--checkpoint <dir>', 'the checkpoint, or folder of a published model, that it should serve')
+    .option(
+      '--checkpoint <dir>',
+      'the checkpoint, or folder of a published model, that it should serve',
+      shellPath,
+    )
     .addOption(
       new Option('--context-length <n>', 'tokens of a context at most')
         .argParser(positiveInteger)

@@ -28,7 +28,7 @@ import { homeAt } from '../storage/home.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { CallFault, exitCodes } from './failure.ts'
 import { watchInterrupts } from './interrupt.ts'
-import { homeOption, portNumber, wholeNumber } from './options.ts'
+import { homeOption, portNumber, shellPath, wholeNumber } from './options.ts'
 import { unfiltered } from './output.ts'
 import { Table } from './table.ts'
 import { taskAt, tasksAt } from './task-address.ts'
@@ -135,7 +135,7 @@ function withTaskFlags(command: Command): Command {
       '<task>',
       'name of a task; `perdure env list` shows them; or the path or package of one of your own',
     )
-    .option('--data <dir>', 'folder with official data; without it the built-in generator is used')
+    .option('--data <dir>', 'folder with official data; without it the built-in generator is used', shellPath)
     .option('--split <name>', 'split that instances are looked up in')
     .option('--settings <json>', "the task's own settings, a JSON object", jsonObject)
     .addOption(homeOption())

@@ -30,6 +30,7 @@ import {
   positiveInteger,
   type ReportOptions,
   reporting,
+  shellPath,
 } from './options.ts'
 import { workWithoutOutput } from './output.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
@@ -55,7 +56,7 @@ export function experimentCommand(): Command {
         'runs in progress at once; two by default, more where there are cores for them',
         positiveInteger,
       )
-      .option('--data <dir>', "official data: a folder with a folder of each task's name")
+      .option('--data <dir>', "official data: a folder with a folder of each task's name", shellPath)
       .addOption(withOption())
       .addOption(noCacheOption()),
     [
@@ -78,7 +79,7 @@ function reportCommand(): Command {
       )
       .argument('<file|name>', 'its file, or its name')
       .addOption(withOption())
-      .option('--out <dir>', 'folder that the files are written to'),
+      .option('--out <dir>', 'folder that the files are written to', shellPath),
     ['experiment report smoke', 'experiment report examples/experiments/smoke.yaml --json'],
   ).action(async (named: string, options: ReportCall) => {
     const terminal = openTerminal(options)

@@ -9,7 +9,7 @@ import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { exitCodes } from './failure.ts'
-import { type ReportOptions, reporting, runName } from './options.ts'
+import { type ReportOptions, reporting, runName, shellPath } from './options.ts'
 import { findRun } from './run-record.ts'
 import { openTerminal } from './terminal.ts'
 import { count } from './wording.ts'
@@ -33,7 +33,7 @@ export function exportCommand(): Command {
           .choices(['jsonl', 'parquet'])
           .default('jsonl'),
       )
-      .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default'),
+      .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default', shellPath),
     ['export first', 'export first --format parquet --out first.parquet'],
   ).action(async (run: string, options: ExportOptions) => {
     const terminal = openTerminal(options)

@@ -6,6 +6,7 @@
  */
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { isRunName } from '../identity/identity.ts'
+import { withoutTilde } from '../machine/tilde.ts'
 import { defaultHome } from '../storage/home.ts'
 
 /** Makes an empty text a wrong value of whatever a command is given: it mostly comes of a variable that is not set. */
@@ -27,6 +28,14 @@ export function homeOption(): Option {
   return new Option('--home <dir>', 'directory that keeps runs, checkpoints and the embedded server')
     .env('PERDURE_HOME')
     .default(defaultHome)
+    .argParser(shellPath)
+}
+
+/** A path as it was given; a `~` in it would be a folder of that name. @throws InvalidArgumentError */
+export function shellPath(path: string): string {
+  const meant = withoutTilde(path)
+  if (meant === undefined) return path
+  throw new InvalidArgumentError(`Give ${meant}: only a shell replaces "~".`)
 }
 
 /** The home as commands that are shown name it: the default one goes without saying. */

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { packageRoot } from '../machine/package-root.ts'
-import { type ReportOptions, reporting, runName, wholeNumber } from './options.ts'
+import { type ReportOptions, reporting, runName, shellPath, wholeNumber } from './options.ts'
 import { openTerminal } from './terminal.ts'
 
 interface ReportFlags extends ReportOptions {
@@ -30,7 +30,7 @@ export function reportCommand(): Command {
           'index.html opens in a browser from there, and shows what `perdure ui` would.',
       )
       .argument('<run>', 'name of the run', runName)
-      .requiredOption('--out <dir>', 'the folder to write; it must not exist')
+      .requiredOption('--out <dir>', 'the folder to write; it must not exist', shellPath)
       .option('--groups <n>', 'groups whose episodes are shown: the latest', wholeNumber, usualGroups)
       .option('--episodes <id...>', 'episodes that are shown as well, those of evaluations and branches too'),
     [

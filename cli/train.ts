@@ -40,6 +40,7 @@ import {
   type ReportOptions,
   runName,
   setOption,
+  shellPath,
 } from './options.ts'
 import { workWithoutOutput } from './output.ts'
 import { Painted } from './painted.ts'
@@ -81,7 +82,7 @@ export function trainCommand(): Command {
       )
       .argument('[config]', 'YAML file; examples/household.yaml by default')
       .addOption(setOption())
-      .option('--data <dir>', "official data: a folder with a folder of each task's name")
+      .option('--data <dir>', "official data: a folder with a folder of each task's name", shellPath)
       .option('--run <name>', 'name of the run; made of the file and the time by default', runName)
       .option('--dry-run', 'print the resolved configuration and the plan, start nothing')
       .option('--flops <n>', 'with --dry-run: useful operations a second of all that trains', positiveNumber)

@@ -5,10 +5,10 @@
  * - [WRITTEN-1] A report counts only where its files are, to the byte, those that the experiment is stated by.
  * - [WRITTEN-2] What is measured of its runs is what was measured when it was written.
  */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { ExperimentStatement } from '../config/experiment.ts'
 import { reasonOf } from '../faults/reason.ts'
+import { readTextSync } from '../machine/text-file.ts'
 import { outcomesSchema, sharesIn } from './experiment-outcomes.ts'
 import { expertName } from './experiment-report.ts'
 import { runsOf } from './experiments.ts'
@@ -84,7 +84,7 @@ function readReport(file: string, { name, source, base }: ExperimentStatement): 
     )
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readTextSync(file)
   } catch (error) {
     throw refused(`it cannot be read (${reasonOf(error)})`, error)
   }

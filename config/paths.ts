@@ -7,13 +7,13 @@
  * - Only the name of a package is looked up; whether a path leads somewhere is seen where it is opened.
  * - A `~` that no shell replaced is refused: it would be a folder of that name.
  */
-import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { isServerAddress } from '../identity/tracker-place.ts'
 import { advantageEstimators } from '../learning/advantage.ts'
 import { objectiveNames } from '../learning/objective-choice.ts'
+import { withoutTilde } from '../machine/tilde.ts'
 import { engineNames } from './engine-name.ts'
 import { meantInstead } from './fault.ts'
 import type { RunConfig } from './schema.ts'
@@ -114,14 +114,6 @@ export function mapTrackers(
       folder === undefined ? [] : [[name, isServerAddress(folder) ? folder : change(folder, name)]],
     ),
   )
-}
-
-/** The path that a shell would make of one that begins with `~`, or how to write it; undefined for any other. */
-export function withoutTilde(path: string): string | undefined {
-  const match = /^~([^/]*)(?:\/(.*))?$/s.exec(path)
-  if (match === null) return undefined
-  const [, user = '', rest = ''] = match
-  return user === '' ? join(homedir(), rest) : 'an absolute path'
 }
 
 /** True for what names a place in the file system; anything else is the name of a package. */

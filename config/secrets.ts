@@ -8,7 +8,7 @@
  * - A configuration that is given with a secret in it is refused by its key; the message does not repeat it.
  * - What was filled in is known to this process, and `redact` takes it out of every text that is to be kept.
  */
-import { readFileSync } from 'node:fs'
+import { readTextSync } from '../machine/text-file.ts'
 import { ConfigFault } from './fault.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
@@ -113,7 +113,7 @@ function fromEnvironment(name: string, key: string): string {
 
 function fromFile(file: string, key: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readTextSync(file).trim()
   } catch (cause) {
     throw missing(key, `\${file:${file}}`, `the file ${file}, which cannot be read here`, cause)
   }

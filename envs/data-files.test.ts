@@ -1,8 +1,9 @@
 /** Data folders of all tasks, read by the same rules of text. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDataset as openAlfworld } from './alfworld/dataset.ts'
 import { openDataset as openBfcl } from './bfcl/dataset.ts'
 import { openDataset as openDb } from './db/dataset.ts'
 import { readQuestions, readTriples } from './kg/dataset.ts'
@@ -47,6 +48,16 @@ describe.each(encodings)('a file with %s, and U+2028 within a text', (_, encoded
       ['s', 'r', 'one\u2028two'],
       ['s', 'r', 'three'],
     ])
+  })
+
+  it('gives games of alfworld', async () => {
+    const folder = join(dir, 'train', 'pick', 'trial')
+    mkdirSync(folder, { recursive: true })
+    const game = { solvable: true, pddl_domain: 'd', grammar: '{}', pddl_problem: text }
+    writeFileSync(join(folder, 'game.tw-pddl'), encoded(JSON.stringify(game, null, 1)))
+    const { warnings, open, instanceAt } = await openAlfworld(dir)
+    expect(warnings).toEqual([])
+    expect(open(instanceAt('train', 0))).toMatchObject({ problem: text })
   })
 
   it('gives items of os', async () => {

@@ -76,6 +76,11 @@ async function* linesOf(file: string): AsyncIterable<{ readonly line: Buffer; re
   if (parts.length > 0) yield { line: Buffer.concat(parts), whole: false }
 }
 
+/** @throws Error for bytes that are no text, which would become other characters without a word */
+function textOf(line: Buffer): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(line)
+}
+
 /** The id of a line that starts with it and is whole, without reading all of it. */
 function quickId(line: Buffer): string | undefined {
   if (line.at(-1) !== '}'.charCodeAt(0)) return undefined
@@ -84,7 +89,7 @@ function quickId(line: Buffer): string | undefined {
 
 function slowId(line: Buffer): string | undefined {
   try {
-    const read = gameLine.safeParse(JSON.parse(line.toString()))
+    const read = gameLine.safeParse(JSON.parse(textOf(line)))
     return read.success ? read.data.id : undefined
   } catch {
     return undefined
@@ -93,7 +98,7 @@ function slowId(line: Buffer): string | undefined {
 
 function readLine(line: Buffer, where: string, shared: SharedTexts): GameSource {
   try {
-    const { id, task, walkthrough, pddl_problem } = gameLine.parse(JSON.parse(line.toString()))
+    const { id, task, walkthrough, pddl_problem } = gameLine.parse(JSON.parse(textOf(line)))
     return { id, ...shared, problem: pddl_problem, task, walkthrough }
   } catch (cause) {
     throw new EnvironmentFault('bad_data', `alfworld data: ${where} is no game; get the file again`, {

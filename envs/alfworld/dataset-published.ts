@@ -5,11 +5,11 @@
  * - Only games marked solvable are offered, as by the official loader.
  * - All games have the same grammar text: the task is taken out of it.
  */
-import { readFileSync } from 'node:fs'
-import { open, readdir, readFile } from 'node:fs/promises'
+import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { systemFailureOf } from '../../faults/system-error.ts'
+import { readText, readTextSync, TextFault } from '../../machine/text-file.ts'
 import { EnvironmentFault } from '../environment.ts'
 import type { GameEntry } from './dataset-compact.ts'
 import type { GameSource } from './engine/game.ts'
@@ -61,11 +61,12 @@ async function usable(file: string): Promise<string | boolean> {
     // The mark is the last key of the published files, so their end tells.
     const mark = /"solvable": ?(true|false)\s*\}\s*$/.exec(await endOf(file))
     if (mark !== null) return mark[1] === 'true'
-    const read = gameFile.safeParse(JSON.parse(await readFile(file, 'utf8')))
+    const read = gameFile.safeParse(JSON.parse(await readText(file)))
     if (!read.success) return 'it is no game of ALFWorld'
     return read.data.solvable ?? 'it does not say whether it is solvable'
   } catch (cause) {
     if (['missing', 'not_a_directory'].includes(systemFailureOf(cause))) return false
+    if (cause instanceof TextFault) return cause.message
     return cause instanceof SyntaxError ? 'it is cut short or no JSON' : String(cause)
   }
 }
@@ -82,9 +83,7 @@ const taskRule = /("task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*)("(?:[^"\\]|\\.)*")/
 
 function readGame(id: string, file: string): GameSource {
   try {
-    const { pddl_domain, grammar, pddl_problem, walkthrough } = gameFile.parse(
-      JSON.parse(readFileSync(file, 'utf8')),
-    )
+    const { pddl_domain, grammar, pddl_problem, walkthrough } = gameFile.parse(JSON.parse(readTextSync(file)))
     const task = taskRule.exec(grammar)?.[2]
     return {
       id,

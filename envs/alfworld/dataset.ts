@@ -11,8 +11,9 @@
  *   without a warning.
  * - A game's own texts are read when it is asked for.
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { readText } from '../../machine/text-file.ts'
 import { EnvironmentFault } from '../environment.ts'
 import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
 import { type GameEntry, readCompactSplits } from './dataset-compact.ts'
@@ -66,7 +67,7 @@ async function* allEntries(
 
 async function sharedText(dir: string, name: string): Promise<string> {
   const file = path.join(dir, name)
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+  return readText(file).catch((cause: unknown) => {
     throw new EnvironmentFault(
       'bad_data',
       `alfworld data: ${file} cannot be read; the games of *.jsonl.gz need it`,
