@@ -4,7 +4,6 @@
  * Invariants
  * - Checks all that the start checks, and writes nothing.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { freshArchitecture } from '../activities/fresh-architecture.ts'
@@ -12,6 +11,7 @@ import { checkRun, type TaskSurroundings } from '../client/task-check.ts'
 import { type PlanFacts, type PlanRates, planOf, type RunPlan } from '../config/plan.ts'
 import type { RunConfig } from '../config/schema.ts'
 import { isCacheOff, warmStartsFolder } from '../machine/cache-folder.ts'
+import { readTextSync } from '../machine/text-file.ts'
 import { parseArchitecture } from '../policy/checkpoints/architecture-config.ts'
 import { isSummedApart } from '../policy/trainer/gradient-sum.ts'
 import { adapterSpecs } from '../policy/transformer/adapter.ts'
@@ -43,7 +43,7 @@ export async function dryRun(
 function shapeOf({ policy }: RunConfig): Architecture {
   if (policy.from === undefined) return freshArchitecture(policy, policy.vocabularySize)
   const file = join(policy.from, 'config.json')
-  return parseArchitecture(readFileSync(file, 'utf8'), file)
+  return parseArchitecture(readTextSync(file), file)
 }
 
 function factsOf({ policy }: RunConfig, shape: Architecture, limits: ReadonlyMap<string, number>): PlanFacts {

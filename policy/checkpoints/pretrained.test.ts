@@ -105,3 +105,23 @@ describe('readPretrained', () => {
     })
   })
 })
+
+test.each([
+  ['a byte order mark and CRLF', (text: string) => Buffer.from(`\ufeff${text.replaceAll('\n', '\r\n')}`)],
+  ['UTF-16', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+])("a model's texts with %s are read as they were meant", async (_, encoded) => {
+  await writeSafetensors(join(dir, 'model.safetensors'), tensors)
+  const template = '{% for message in messages %}\n{{ message.content }}\n{% endfor %}'
+  await writeFile(join(dir, 'config.json'), encoded(config))
+  await writeFile(join(dir, 'chat_template.jinja'), encoded(template))
+  expect((await readPretrained(dir)).modelChat?.template).toBe(template)
+})
+
+test('a chat template that is no text is refused with its line', async () => {
+  await writeSafetensors(join(dir, 'model.safetensors'), tensors)
+  await writeFile(join(dir, 'chat_template.jinja'), Buffer.from('one\ntwo \xe9', 'latin1'))
+  await expect(readPretrained(dir)).rejects.toMatchObject({
+    kind: 'corrupt',
+    message: expect.stringContaining('chat_template.jinja, line 2: bytes that are no UTF-8'),
+  })
+})

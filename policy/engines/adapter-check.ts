@@ -4,10 +4,11 @@
  * Invariants
  * - The adapters are made for the check, in a folder that is removed after it; the server reads them there.
  */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { uniforms } from '../../identity/identity.ts'
+import { readText } from '../../machine/text-file.ts'
 import { renderAdapterConfig } from '../checkpoints/adapter-config.ts'
 import { parseArchitecture } from '../checkpoints/architecture-config.ts'
 import { adapterFiles } from '../checkpoints/manifest.ts'
@@ -31,7 +32,7 @@ export interface CheckedAdapters extends AsyncDisposable {
 /** Writes two adapters over the model of a folder. @throws CheckpointFault */
 export async function makeAdapters(modelDir: string, rank: number): Promise<CheckedAdapters> {
   const file = join(modelDir, 'config.json')
-  const architecture = parseArchitecture(await readFile(file, 'utf8'), file)
+  const architecture = parseArchitecture(await readText(file), file)
   const folder = await mkdtemp(join(tmpdir(), 'perdure-adapters-'))
   const dirOf = (version: number) => join(folder, String(version))
   const shape: AdapterShape = { rank, alpha: rank, targets }

@@ -6,9 +6,10 @@
  * - Weights too large to be computed here are not read; what is known says so.
  */
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readText } from '../../machine/text-file.ts'
 import { parseArchitecture, withTokenless } from '../checkpoints/architecture-config.ts'
 import { publishCheckpoint, readArchitecture, weightBytes } from '../checkpoints/checkpoint.ts'
 import { manifestFile } from '../checkpoints/manifest.ts'
@@ -54,8 +55,8 @@ export async function modelIn(dir: string, version: string): Promise<ServedModel
 async function publishedModel(dir: string): Promise<ServedModel> {
   const [file, tokenizerFile] = [join(dir, 'config.json'), join(dir, 'tokenizer.json')]
   // That a model lacks its tokenizer is said where its chat is opened.
-  const tokenizer = existsSync(tokenizerFile) ? await readFile(tokenizerFile, 'utf8') : ''
-  const architecture = withTokenless(parseArchitecture(await readFile(file, 'utf8'), file), tokenizer)
+  const tokenizer = existsSync(tokenizerFile) ? await readText(tokenizerFile) : ''
+  const architecture = withTokenless(parseArchitecture(await readText(file), file), tokenizer)
   const elements = weightSpecs(architecture).reduce((sum, { shape }) => sum + elementCount(shape), 0)
   const { vocab_size: vocabulary, tokenless } = architecture
   const bytes = 4 * elements
