@@ -3,6 +3,7 @@
  *
  * Invariants
  * - Looking changes nothing.
+ * - [PROGRESS-1] A look at a busy server never shows an earlier phase or step than the look before.
  * - Evaluations come from the store, all of them: a run carries the latest alone.
  * - [RESULT-1] An execution that was given up for a new one is not the end of its run.
  * - [RESULT-2] From the second attempt of an activity on, the progress has the reason of the failure before.
@@ -35,18 +36,32 @@ export type OwnProgress = (run: string) => Promise<RunProgress>
 /** Phases in which a run writes nothing any more. */
 const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
+/** A run is stored when it publishes, so what it answered since then is more recent. */
+function laterOf(answer: RunProgress | undefined, stored: RunProgress): RunProgress {
+  const isPast =
+    answer === undefined ||
+    endedPhases.has(answer.phase) ||
+    endedPhases.has(stored.phase) ||
+    answer.step < stored.step
+  return isPast ? stored : answer
+}
+
 export function createRunsProgress(
   parts: Omit<SessionParts, 'goodVersion' | 'log' | 'by'>,
 ): RunsProgress & { readonly ownProgress: OwnProgress } {
   const { home, store, server, ask, describe, handleOf, known, lastState } = parts
 
+  const answers = new Map<string, RunProgress>()
+
   async function ownProgress(run: string): Promise<RunProgress> {
     await known(run)
     try {
-      return await ask(() => handleOf(run).query(progress))
+      const answer = await ask(() => handleOf(run).query(progress))
+      answers.set(run, answer)
+      return answer
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError) && !isDeadline(error) && !isNotReady(error)) throw error
-      return progressOf(await lastState(run))
+      return laterOf(answers.get(run), progressOf(await lastState(run)))
     }
   }
 

@@ -50,7 +50,7 @@ import { admitGroups } from './training-groups.ts'
 import { progressOf } from './training-progress.ts'
 import { currentState, isWarm, type TrainingState } from './training-state.ts'
 import { followInstances } from './transitions/instances.ts'
-import { beginWarmStart, countChunk } from './transitions/phase.ts'
+import { beginWarmStart, countChunk, preparingPhase, trainingPhase } from './transitions/phase.ts'
 import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
 import { enterVersion } from './transitions/versions.ts'
 
@@ -95,7 +95,7 @@ function endWhereNothingPlays(state: TrainingState): void {
 /** Version 0: a fresh or given policy, after supervised training on demonstrations where asked for. */
 async function warmStart(state: TrainingState): Promise<void> {
   if (isWarm(state)) return
-  enter(state, 'warm_start')
+  enter(state, preparingPhase(state.config))
   const { run } = state
   if (state.warmStart === null) {
     const prepared = await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
@@ -113,13 +113,15 @@ async function warmStart(state: TrainingState): Promise<void> {
     setCurrentDetails(describe(state))
   }
   if (!isWarm(state)) return
+  // The store keeps this phase until the first update; readers must not see the warm start again.
+  enter(state, trainingPhase(state))
   await publish(state, 0)
   await startEvaluations(state, 'due')
 }
 
 /** Waits until an update can start, a group can be admitted, an order arrives, or the history is long. */
 async function waitForBatch(state: TrainingState): Promise<number> {
-  enter(state, state.paused ? 'paused' : 'training')
+  enter(state, trainingPhase(state))
   const since = Date.now()
   const mayProceed = () => !state.paused && (mayUpdate(state) || roomForGroups(state) > 0)
   await condition(() => state.stopRequested || state.rollBackTo !== null || mayProceed() || isLong(state))

@@ -13,6 +13,16 @@ import type { Evaluating } from '../training-state.ts'
 import type { Changing } from './changing.ts'
 import { readmitInstances } from './left-out.ts'
 
+/** Phase while the policy is prepared: a run without demonstrations has no warm start to show. */
+export function preparingPhase({ warmStart }: Pick<Changing, 'config'>['config']): RunPhase {
+  return warmStart.demonstrations === 0 ? 'starting' : 'warm_start'
+}
+
+/** Phase once there is a policy. */
+export function trainingPhase({ paused }: Pick<Changing, 'paused'>): RunPhase {
+  return paused ? 'paused' : 'training'
+}
+
 /** What the run does from now on. */
 export function enterPhase(state: Changing, phase: RunPhase): void {
   state.phase = phase
