@@ -27,7 +27,7 @@ function lookerAt(answers: Partial<TrainingState | Error>[], last: TrainingState
 
 const late = () => Object.assign(new Error('deadline'), { code: 4 })
 
-it('[PROGRESS-1] a look that the busy server does not answer in time shows what the run answered last', async () => {
+it('[RESULT-3] a look that the busy server does not answer in time shows what the run answered last', async () => {
   const look = lookerAt([late(), { phase: 'training', step: 2 }, late()])
   expect([await look(), await look(), await look()]).toEqual(['warm_start 2', 'training 2', 'training 2'])
 })

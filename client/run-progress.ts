@@ -3,10 +3,10 @@
  *
  * Invariants
  * - Looking changes nothing.
- * - [PROGRESS-1] A look at a busy server never shows an earlier phase or step than the look before.
  * - Evaluations come from the store, all of them: a run carries the latest alone.
  * - [RESULT-1] An execution that was given up for a new one is not the end of its run.
  * - [RESULT-2] From the second attempt of an activity on, the progress has the reason of the failure before.
+ * - [RESULT-3] A look at a busy server never shows an earlier phase or step than the look before.
  * - A run that was cancelled has stored itself as one that was stopped, and counts as one.
  */
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
