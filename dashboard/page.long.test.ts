@@ -340,6 +340,45 @@ describe.skipIf(absent !== undefined)(`the page${absent === undefined ? '' : ` (
     await at(addressOf({ view: 'run', run: 'first' }), look, { viewport: { width: 390, height: 844 } })
   })
 
+  test('a branch is no longer being played once its process has ended, without other news', async () => {
+    const look = async (page: Page) => {
+      let asked = [{ turn: 1, samples: 4, state: 'playing' }]
+      await page.route('**/branches', (route) => route.fulfill({ json: { branches: [], asked } }))
+      await page.reload()
+      const playing = page.getByText('4 from turn 1: being played')
+      await playing.waitFor()
+      asked = []
+      await playing.waitFor({ state: 'detached' })
+    }
+    await at(addressOf({ view: 'episode', episode }), look)
+  })
+
+  test('a group that taught its update nothing does not count as consumed for learning', async () => {
+    for (const [group, name] of [
+      ['first/g1', 'Played for'],
+      ['first/g0', 'Learnt by'],
+    ] as const)
+      await at(addressOf({ view: 'group', parent: group }), (page) =>
+        page.getByText(name, { exact: true }).waitFor(),
+      )
+  })
+
+  test('on a telephone the episodes show outcome, reward and turns without scrolling', async () => {
+    const look = async (page: Page) => {
+      await page.getByRole('heading', { name: 'Episodes', exact: true }).waitFor()
+      const cells = page.getByRole('table').getByRole('columnheader')
+      await cells.first().waitFor()
+      const texts = (await cells.allInnerTexts()).map((text) => text.replace(/[^a-z]/gi, ''))
+      expect(texts).toEqual(['Episode', 'Outcome', 'Reward', 'Turns'])
+      const [shown, wanted] = await page.evaluate<[number, number]>(
+        '(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])(document.querySelector(".scrolls"))',
+      )
+      expect(wanted).toBeLessThanOrEqual(shown)
+    }
+    const address = addressOf({ view: 'episodes', filter: '' })
+    await at(address, look, { viewport: { width: 390, height: 844 } })
+  })
+
   test('what is not there is said in words', async () => {
     await at('#/nothing', async (page) => {
       await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()

@@ -49,7 +49,7 @@ export const GroupView: FunctionComponent<{ parent: string }> = ({ parent }) => 
 }
 
 const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
-  const { id, run, kind, task, instance, version, status, update, temporal, samples, total } = group
+  const { id, run, kind, task, instance, version, status, update, learnt, temporal, samples, total } = group
   const ended = samples.filter(({ counts, outcome }) => counts && outcome !== null)
   const won = ended.filter(({ success }) => success).length
   return (
@@ -86,7 +86,7 @@ const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
                 ended.length === 0 ? '–' : `${won} of ${ended.length} (${percent(won / ended.length, 0)})`,
             },
             {
-              name: 'Consumed by',
+              name: learnt === 'learnt' ? 'Learnt by' : 'Played for',
               value:
                 update === null ? undefined : (
                   <a href={addressOf({ view: 'run', run, update })}>update {update}</a>

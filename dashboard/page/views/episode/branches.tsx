@@ -1,6 +1,6 @@
 /** Branching: playing on from a turn with another version or another draw, and what came of it. */
 import type { FunctionComponent } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { BranchesAnswer } from '../../../contract/branch.ts'
 import { branchesRoute, branchRoute } from '../../../contract/routes.ts'
@@ -17,9 +17,19 @@ interface PanelProps {
   readonly canSteer: boolean
 }
 
+/** While a branch is played. */
+const lookAgainMs = 2000
+
 export const BranchPanel: FunctionComponent<PanelProps> = ({ trajectory, turn, canSteer }) => {
   const [begun, setBegun] = useState(0)
   const { answer } = useAnswer(branchesRoute(trajectory.row.episode), `${news.value} ${begun}`)
+  const isPlaying = answer?.asked.some(({ state }) => state === 'playing') === true
+  // The end of a branch's process is no news of the home: its last episode has ended before.
+  useEffect(() => {
+    if (!isPlaying) return
+    const timer = setTimeout(() => setBegun(begun + 1), lookAgainMs)
+    return () => clearTimeout(timer)
+  }, [isPlaying, begun])
   const { branching } = trajectory
   const hasAny = answer !== undefined && answer.branches.length + answer.asked.length > 0
   if (!hasAny && !branching.isPossible && branching.because === undefined) return null

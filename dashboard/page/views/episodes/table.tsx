@@ -24,18 +24,20 @@ const columns: readonly {
   readonly text: string
   readonly sort?: EpisodeSort
   readonly isNumber?: boolean
+  /** Left out on a telephone, so that what an episode came to is seen without scrolling. */
+  readonly isWide?: boolean
 }[] = [
   { text: 'Episode' },
-  { text: 'Task', sort: 'task' },
-  { text: 'Instance', sort: 'instance' },
+  { text: 'Task', sort: 'task', isWide: true },
+  { text: 'Instance', sort: 'instance', isWide: true },
   { text: 'Outcome', sort: 'outcome' },
   { text: 'Reward', sort: 'reward', isNumber: true },
   { text: 'Turns', sort: 'turns', isNumber: true },
-  { text: 'Tokens', sort: 'tokens', isNumber: true },
-  { text: 'Versions', sort: 'version', isNumber: true },
-  { text: 'Group' },
-  { text: 'Update', isNumber: true },
-  { text: 'Ended', sort: 'ended', isNumber: true },
+  { text: 'Tokens', sort: 'tokens', isNumber: true, isWide: true },
+  { text: 'Versions', sort: 'version', isNumber: true, isWide: true },
+  { text: 'Group', isWide: true },
+  { text: 'Update', isNumber: true, isWide: true },
+  { text: 'Ended', sort: 'ended', isNumber: true, isWide: true },
 ]
 
 export const EpisodeTable: FunctionComponent<TableProps> = ({ rows, filter, sort, descending }) => (
@@ -54,10 +56,10 @@ export const EpisodeTable: FunctionComponent<TableProps> = ({ rows, filter, sort
 const Head: FunctionComponent<Omit<TableProps, 'rows'>> = ({ filter, sort, descending }) => (
   <thead>
     <tr aria-rowindex={1}>
-      {columns.map(({ text, sort: by, isNumber }) => (
+      {columns.map(({ text, sort: by, isNumber, isWide }) => (
         <th
           key={text}
-          class={isNumber === true ? 'figures' : ''}
+          class={`${isNumber === true ? 'figures' : ''} ${isWide === true ? 'on-wide' : ''}`.trim()}
           aria-sort={by === sort ? (descending ? 'descending' : 'ascending') : undefined}
         >
           {by === undefined ? (
@@ -93,10 +95,12 @@ const Line: FunctionComponent<{ rowIndex: number; row: EpisodeRow | undefined }>
   return (
     <tr aria-rowindex={rowIndex}>
       <th scope="row" class="tight">
-        <a href={addressOf({ view: 'episode', episode })}>{episode}</a>
+        <a class="cut" title={episode} href={addressOf({ view: 'episode', episode })}>
+          {episode}
+        </a>
       </th>
-      <td>{row.task}</td>
-      <td>
+      <td class="on-wide">{row.task}</td>
+      <td class="on-wide">
         <span class="cut" title={visible(row.instance)}>
           {visible(row.instance)}
         </span>
@@ -106,15 +110,15 @@ const Line: FunctionComponent<{ rowIndex: number; row: EpisodeRow | undefined }>
       </td>
       <td class="figures">{row.reward === null ? '–' : plain(row.reward)}</td>
       <td class="figures">{row.turns ?? '–'}</td>
-      <td class="figures">{row.tokens === null ? '–' : count(row.tokens)}</td>
-      <td class="figures">{versionsText(row.versions)}</td>
-      <td>
+      <td class="figures on-wide">{row.tokens === null ? '–' : count(row.tokens)}</td>
+      <td class="figures on-wide">{versionsText(row.versions)}</td>
+      <td class="on-wide">
         <a href={addressOf({ view: 'group', parent })}>{parent.slice(run.length + 1)}</a>
       </td>
-      <td class="figures">
+      <td class="figures on-wide">
         {update === null ? '–' : <a href={addressOf({ view: 'run', run, update })}>{update}</a>}
       </td>
-      <td class="figures">{row.ended === null ? '–' : <When at={row.ended} />}</td>
+      <td class="figures on-wide">{row.ended === null ? '–' : <When at={row.ended} />}</td>
     </tr>
   )
 }
