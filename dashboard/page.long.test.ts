@@ -343,6 +343,9 @@ describe.skipIf(absent !== undefined)(`the page${absent === undefined ? '' : ` (
   test('a branch is no longer being played once its process has ended, without other news', async () => {
     const look = async (page: Page) => {
       let asked = [{ turn: 1, samples: 4, state: 'playing' }]
+      // A stream without news that does not open again.
+      const silence = { contentType: 'text/event-stream', body: 'retry: 3600000\n\n' }
+      await page.route('**/api/live*', (route) => route.fulfill(silence))
       await page.route('**/branches', (route) => route.fulfill({ json: { branches: [], asked } }))
       await page.reload()
       const playing = page.getByText('4 from turn 1: being played')
