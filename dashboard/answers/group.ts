@@ -11,8 +11,6 @@ import {
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/advantage.ts'
 import { isSuccess } from '../../learning/reward.ts'
 import { comparedSamples } from '../../learning/tree-group.ts'
-import { actionSummary } from '../../messages/action-summary.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
 import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
 import type { GroupResult } from '../../storage/groups.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
@@ -22,6 +20,7 @@ import { Refused } from '../refused.ts'
 import type { ShownHome } from '../shown-home.ts'
 import { episodeRow } from './episodes.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
+import { shownActions } from './shown-actions.ts'
 
 const mostSamples = 500
 /** Samples whose actions are shown beside one another. */
@@ -52,19 +51,22 @@ export async function groupAnswer(
     throw new Refused('unknown', `run ${parent.run} has no group, evaluation or branch ${id}`)
   const update = facts.update === null ? undefined : await learntGroups.update(run.id, facts.update)
   const own = advantagesIn(facts, run.config.learning.advantage)
-  const actions = new Map<string, readonly string[]>()
   const texts = new Map<string, readonly string[]>()
-  for (const episode of all.slice(0, mostWithActions)) {
-    const said = (await shown.store.feed.said(episode.id)).actions
-    texts.set(episode.id, said)
-    actions.set(episode.id, said.slice(0, mostActions).map(summaryOf))
-  }
+  for (const episode of all.slice(0, mostWithActions))
+    texts.set(episode.id, (await shown.store.feed.said(episode.id)).actions)
+  const ids = [...texts.keys()]
+  const summaries = shownActions([...texts.values()])
+  const actions = new Map(ids.map((episode, index) => [episode, summaries[index] ?? []]))
   const counts = new Set<string>(facts.counted?.episodes ?? [])
-  const samples = all
-    .slice(0, mostSamples)
-    .map((episode) =>
-      sampleOf(episode, { facts, own, update, counts, actions: actions.get(episode.id) ?? [] }),
-    )
+  const samples = all.slice(0, mostSamples).map((episode) =>
+    sampleOf(episode, {
+      facts,
+      own,
+      update,
+      counts,
+      actions: (actions.get(episode.id) ?? []).slice(0, mostActions),
+    }),
+  )
   const instances = new Set(all.map(({ instance }) => instance))
   return {
     id,
@@ -81,7 +83,9 @@ export async function groupAnswer(
     partsAt:
       kind === 'evaluation' && instances.size > 1
         ? null
-        : partingTurn(samples.filter(({ counts }) => counts).map(({ episode }) => texts.get(episode) ?? [])),
+        : partingTurn(
+            samples.filter(({ counts }) => counts).map(({ episode }) => actions.get(episode) ?? []),
+          ),
     ...treeOf(facts),
     ...shown.temporalPage(id),
   }
@@ -213,15 +217,6 @@ function sampleOf(
 function meanAdvantage({ advantages }: LearntEpisode): number {
   const values = advantages.filter((each) => each !== 0)
   return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
-}
-
-function summaryOf(json: string): string {
-  try {
-    return actionSummary(JSON.parse(json) as AssistantMessage)
-  } catch {
-    // A damaged action has no words; the trajectory's page says what is wrong with it.
-    return ''
-  }
 }
 
 /** The first turn at which not all do the same. @param samples [samples][turns] */
