@@ -382,6 +382,19 @@ describe.skipIf(absent !== undefined)(`the page${absent === undefined ? '' : ` (
     await at(address, look, { viewport: { width: 390, height: 844 } })
   })
 
+  test('on a telephone every button of an episode can be reached', async () => {
+    const look = async (page: Page) => {
+      await page.getByText('Tokens by').waitFor()
+      const ends = await page.evaluate<number[]>(
+        '[...document.querySelectorAll("main button")].map((button) => button.getBoundingClientRect().right)',
+      )
+      expect(ends.length).toBeGreaterThan(3)
+      expect(Math.max(...ends)).toBeLessThanOrEqual(390)
+    }
+    const address = addressOf({ view: 'episode', episode })
+    await at(address, look, { viewport: { width: 390, height: 844 } })
+  })
+
   test('what is not there is said in words', async () => {
     await at('#/nothing', async (page) => {
       await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor()
