@@ -4,7 +4,7 @@
  * Invariants
  * - With `--json` standard output carries the JSON document alone; all else goes to standard error.
  * - A line that is written while the live view is on the screen is above it, whole.
- * - [TERMINAL-1] No text reaches a stream with its control codes, whoever writes it: what is not `Painted` is made visible.
+ * - [TERMINAL-1] No text reaches a stream with its control codes, no matter which code writes it: control codes outside of `Painted` are made visible.
  * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
  */
 import { createLogUpdate } from 'log-update'

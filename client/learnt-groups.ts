@@ -27,7 +27,7 @@ const keptUpdates = 4
 export interface LearningHome {
   readonly home: Home
   readonly store: Store
-  /** Bytes of a batch file that is read at most: whoever waits for a page would notice a larger one. */
+  /** Bytes of a batch file that is read at most: a larger one would delay the page noticeably. */
   readonly largestBatchFile?: number
 }
 

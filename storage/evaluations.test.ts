@@ -47,7 +47,7 @@ it('an incomplete result stands until the evaluation was played again, and then 
   expect(found).toEqual([{ suite: 'held_out', version: 4, success: 0.5, n: 40, planned: 40, lost: {} }])
 })
 
-it('a complete result stands, whoever begins or completes the evaluation again', async () => {
+it('a complete result stands, even when the evaluation is begun or completed again', async () => {
   const all = { ...few, n: 38, lost: { infrastructure_error: 2 } }
   await store.evaluations.insert(evaluation)
   await store.evaluations.complete(id, all)

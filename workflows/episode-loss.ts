@@ -1,5 +1,5 @@
 /**
- * Losses of episodes that their environment's own code is to blame for, told apart from machines and servers that come back.
+ * Losses of episodes that their environment's own code is to blame for, as distinguished from machines and servers that come back.
  *
  * Invariants
  * - Pure: the same failure gives the same loss.
