@@ -14,10 +14,12 @@ import { suiteStatistics } from '../learning/suite-statistics.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import { type StoredEpisode, samplesOf } from '../storage/episode.ts'
 import { type SuiteFigures, summaryOf } from '../storage/evaluations.ts'
+import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { EvaluationSummary } from '../workflows/messages.ts'
 import { type EvaluationFigures, evaluationMetrics } from './evaluation-metrics.ts'
 import { failing } from './failure.ts'
+import { requireSealed } from './known-work.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { recordMetrics } from './run-metrics.ts'
 
@@ -92,6 +94,13 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const planned = summary.planned ?? n
       await enter({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
+      await requireSealed(store, id, [])
+      const known = samplesOf(episodes, { from: 0, to: planned }).filter(({ result }) => result !== undefined)
+      if (known.length < n)
+        throw new StorageFault(
+          'missing',
+          `${n - known.length} episodes of ${id} have lost their end with the store; they are played again`,
+        )
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
       const figures: EvaluationFigures = { meanReward: meanRewardOf(episodes), samples, ...found }
       await store.evaluations.complete(id, {

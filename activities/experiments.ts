@@ -11,14 +11,12 @@ import type { ExperimentStatement } from '../config/experiment.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
 import type { ExperimentName, RunId } from '../identity/identity.ts'
 import type { RunStatus } from '../learning/run-phase.ts'
-import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { ExperimentRun, ExperimentRunEnding } from '../workflows/messages.ts'
-import type { StoredCourse } from '../workflows/run-state.ts'
 import { endingOf } from './children.ts'
 import { failing } from './failure.ts'
-import { storedCourse } from './stored-course.ts'
+import { type ContinuedCourse, continuedCourse } from './stored-course.ts'
 
 const lookEveryMs = 1_000
 /** A run that is resumed is `running` a moment before it has an execution. */
@@ -31,7 +29,7 @@ export interface BegunRun {
   readonly created: number
   readonly config?: RunConfig
   /** What the store has of its course, and the orders that its state does not know. */
-  readonly goesOn?: { readonly course: StoredCourse; readonly trail: readonly AuditEntry[] }
+  readonly goesOn?: ContinuedCourse
 }
 
 export type ExperimentActivities = ReturnType<typeof createExperimentActivities>
@@ -69,13 +67,16 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       const config = configSchema.parse({ ...arm.config, seed: wanted.seed })
       await store.runs.insert({ id: wanted.run, config, created: Date.now() })
       const record = await store.runs.get(wanted.run)
-      if (record === undefined) throw vanished(wanted.run)
+      if (record === undefined)
+        throw new StorageFault('missing', `run ${wanted.run} vanished while it was begun`)
       const { status, created } = record
       // Asked of the server: an attempt whose answer was lost has made it `running` without an execution.
       const hasEnded = async (workflowId: string) =>
         (await endingOf(Context.current().client, workflowId)) !== undefined
-      if (again !== undefined && status !== 'done' && (await hasEnded(again.workflowId)))
-        return { status: 'running', created, goesOn: await goingOn(store, wanted.run) }
+      if (again !== undefined && status !== 'done' && (await hasEnded(again.workflowId))) {
+        await store.runs.setStatus(wanted.run, 'running')
+        return { status: 'running', created, goesOn: await continuedCourse(store, wanted.run) }
+      }
       const hasBegun = (await store.runs.state(wanted.run)) !== undefined
       return { status, created, ...(hasBegun ? {} : { config }) }
     },
@@ -114,19 +115,6 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       await store.experiments.setEnded(request.experiment, request.hasEnded ? Date.now() : undefined)
     },
   })
-}
-
-/** What a run that has ended goes on from; from here on it is running. */
-async function goingOn(store: Store, run: RunId): Promise<NonNullable<BegunRun['goesOn']>> {
-  await store.runs.setStatus(run, 'running')
-  const course = await storedCourse(store, run)
-  if (course === undefined) throw vanished(run)
-  const orders = course.state?.orders ?? 0
-  return { course, trail: (await store.audit.list(run)).filter(({ number }) => number >= orders) }
-}
-
-function vanished(run: RunId): StorageFault {
-  return new StorageFault('missing', `run ${run} vanished while it was begun`)
 }
 
 /** Looks until there is something to see; undefined after a while, or where the worker stops. */

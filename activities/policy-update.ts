@@ -7,6 +7,8 @@
  * - [UPDATE-1] A checkpoint that is broken is never trained on: the newest good one before it is.
  * - [UPDATE-2] An update whose gradient or weights are no numbers, or whose gradient is larger than allowed, is refused:
  *   the version stays as it is, and the result says why. Its groups are spent, so that the run need not meet it again.
+ * - [UPDATE-3] The groups that an update consumes are on the disk before the checkpoint that is trained on them: after a power
+ *   cut another attempt finds both, or neither.
  * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../config/schema.ts'
@@ -33,6 +35,7 @@ import {
   type UpdateStatistics,
 } from '../policy/trainer/trainer.ts'
 import type { Groups } from '../storage/groups.ts'
+import type { Store } from '../storage/store.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
@@ -81,6 +84,7 @@ export interface UpdateResult {
 interface UpdateStore extends PlayedGroups {
   readonly groups: Pick<Groups, 'get' | 'list' | 'consume'>
   readonly updates: Pick<Updates, 'get' | 'put'>
+  readonly flushed: Store['flushed']
 }
 
 /** What an update works with. */
@@ -156,6 +160,7 @@ async function consumedGroups(
     await store.groups.consume([...groups.map(({ group }) => group), ...skipped], step)
     consumed = await listed()
   }
+  await store.flushed()
   return consumed.map(({ id, version }) => ({ group: id, version }))
 }
 

@@ -2,7 +2,7 @@
  * The metrics of a run: what is recorded as it happens, and what can be made again of the rest of the store.
  *
  * Invariants
- * - A line is in the store before it is in the file.
+ * - A line is in the store, and on the disk there, before it is in the file.
  * - A tracker that cannot be written delays nothing; what is sent to a server is waited for at the end of a run alone, and
  *   not for long.
  * - Making again adds lines of work that is done and published, and changes none.
@@ -25,6 +25,7 @@ export async function recordMetrics(
   line: MetricsLine,
 ): Promise<void> {
   await store.metrics.put(run, line)
+  await store.flushed()
   await store.metrics.write(run, directory.metricsFile)
   await updateTrackers(store, { run, config })
 }

@@ -5,16 +5,21 @@
  * - A version is published after its checkpoint is complete and loaded, and its state is stored with it.
  * - No checkpoint that something in flight may ask for is deleted.
  * - Publishing twice changes nothing.
+ * - A state is stored only where the store has what it refers to (`known-work.ts`).
  * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
  */
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
+import type { Home } from '../storage/home.ts'
 import { planRetention } from '../storage/retention.ts'
 import type { Store } from '../storage/store.ts'
 import type { RunProgress } from '../workflows/messages.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
+import { discardCheckpoints } from './discarded-checkpoints.ts'
 import { failing } from './failure.ts'
+import { requireKnownWork } from './known-work.ts'
 import type { OpenRun, OpenRuns } from './open-runs.ts'
 import {
   holdingsOf,
@@ -26,6 +31,7 @@ import {
 } from './retention.ts'
 import { finishTrackers, recordMetrics, restoreMetrics } from './run-metrics.ts'
 import type { Serving } from './serving.ts'
+import { type ContinuedCourse, continuedCourse } from './stored-course.ts'
 import { metricsOf } from './update-metrics.ts'
 
 export interface Publication {
@@ -44,6 +50,7 @@ export interface Publication {
 const trajectoryLookMs = 10 * 60 * 1000
 
 interface Dependencies {
+  readonly home: Home
   readonly store: Store
   readonly runs: OpenRuns
   readonly serving: Serving
@@ -51,7 +58,7 @@ interface Dependencies {
 
 export type RunActivities = ReturnType<typeof createRunActivities>
 
-export function createRunActivities({ store, runs, serving }: Dependencies) {
+export function createRunActivities({ home, store, runs, serving }: Dependencies) {
   /** When the trajectories of a run were last looked at. */
   const looked = new Map<RunId, number>()
 
@@ -79,9 +86,11 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       const since = performance.now()
       const open = await runs.get(run)
       const { config, directory } = open
+      const state = JSON.parse(publication.state) as TrainingState
+      await requireKnownWork(store, state)
       await completeMetrics(open)
       await serving.prepare(run, version)
-      await store.runs.publish(run, { version, state: JSON.parse(publication.state) })
+      await store.runs.publish(run, { version, state })
       // Evaluations that a person or a schedule started are not the run's own children.
       const evaluating = await store.evaluations.unfinished(run, Date.now() - longestEvaluationMs)
       const asked = [...inUse, ...evaluating]
@@ -116,6 +125,16 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       }
     },
 
+    /**
+     * What a run continues from whose workflow knows of work that the store lacks. Checkpoints that follow from such work are
+     * moved away: the updates are made again from other groups.
+     */
+    async discardUnknownWork({ run }: { readonly run: RunId }): Promise<ContinuedCourse> {
+      const continued = await continuedCourse(store, run)
+      await discardCheckpoints(home, store, continued.course)
+      return continued
+    },
+
     /** How the run ended, with the state from which `resume` continues. */
     async recordEnd(request: {
       readonly run: RunId
@@ -126,7 +145,9 @@ export function createRunActivities({ store, runs, serving }: Dependencies) {
       const { phase, warmStart } = progress
       const isPublished = warmStart !== undefined && warmStart.done === warmStart.total
       const version = isPublished ? progress.version : null
-      await store.runs.publish(run, { version, state: JSON.parse(request.state) })
+      const state = JSON.parse(request.state) as TrainingState
+      await requireKnownWork(store, state)
+      await store.runs.publish(run, { version, state })
       await store.runs.setStatus(run, phase === 'done' || phase === 'stopped' ? phase : 'failed', {
         ended: Date.now(),
         ...(progress.message === undefined ? {} : { detail: progress.message }),

@@ -10,6 +10,7 @@ import { EnvironmentFault, type StepResult } from '../envs/environment.ts'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { instanceOrder } from '../learning/instance-order.ts'
 import type { StoredAction } from '../storage/actions.ts'
+import { StorageFault } from '../storage/fault.ts'
 import { type StoredObservation, stateKey } from '../storage/observations.ts'
 import type { Store } from '../storage/store.ts'
 import type { TurnTime } from '../storage/turn-time.ts'
@@ -135,11 +136,14 @@ async function keep(
     )
 }
 
-/** @throws EnvironmentFault `backend` before it is stored */
+/** @throws StorageFault `missing`: an action is stored before its turn is played, so the store is older than the episode */
 export async function actionAt(store: Store, episode: EpisodeId, turn: number): Promise<StoredAction> {
   const action = await store.actions.get(episode, turn)
   if (action === undefined)
-    throw new EnvironmentFault('backend', `action ${turn} of ${episode} is not stored yet`)
+    throw new StorageFault(
+      'missing',
+      `action ${turn} of ${episode} is not in the store; the episode is played again`,
+    )
   return action
 }
 

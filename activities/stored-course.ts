@@ -3,6 +3,8 @@
  */
 import { configSchema } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
+import type { AuditEntry } from '../storage/audit.ts'
+import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { StoredCourse } from '../workflows/run-state.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
@@ -23,4 +25,21 @@ export async function storedCourse(
     ...(state === undefined ? {} : { state }),
     made: next?.step ?? null,
   }
+}
+
+/** A run's course, with the orders that its stored state does not know yet. */
+export interface ContinuedCourse {
+  readonly course: StoredCourse
+  readonly trail: readonly AuditEntry[]
+}
+
+/** @throws StorageFault `missing` where the store has no such run */
+export async function continuedCourse(
+  store: Pick<Store, 'runs' | 'updates' | 'audit'>,
+  run: RunId,
+): Promise<ContinuedCourse> {
+  const course = await storedCourse(store, run)
+  if (course === undefined) throw new StorageFault('missing', `run ${run} is not in the store`)
+  const orders = course.state?.orders ?? 0
+  return { course, trail: (await store.audit.list(run)).filter(({ number }) => number >= orders) }
 }

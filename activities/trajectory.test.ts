@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { type EpisodeId, episodeId, groupId, runId } from '../identity/identity.ts'
+import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../identity/identity.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import { createHome } from '../storage/home.ts'
 import { openStore, type Store } from '../storage/store.ts'
@@ -103,20 +103,40 @@ function ended(id: EpisodeId, outcome: Outcome): EpisodeResult {
   return { episode: id, outcome, reward: 1, success: true, turns: 1, tokens: 9, actionTokens: 3 }
 }
 
+/** An episode of a group, sealed or not. */
+async function playedIn(group: GroupId, sample: number, isSealed: boolean): Promise<EpisodeId> {
+  const id = episodeId(group, sample, 0)
+  await store.episodes.insert({ id, task: 'alfworld', instance: 'i', created: 0 })
+  if (isSealed) await store.episodes.seal(id, { outcome: 'completed', reward: 1, ended: 1 })
+  return id
+}
+
+function reportOf(number: number, episodes: readonly EpisodeId[]) {
+  const group = groupId(run, number)
+  const of = { group, number, taskIndex: 0, task: 'alfworld', version: 0 }
+  return { run, report: { ...of, episodes: episodes.map((id) => ended(id, 'completed')) } }
+}
+
 it('a group that was given up stays so, whatever it reports when it is played once more', async () => {
-  const again = { group: groupId(run, 1), number: 1, taskIndex: 0, task: 'alfworld', version: 0 }
-  expect(await activities.recordGroup({ run, report: { ...again, episodes: [] } })).toEqual({
-    isAbandoned: true,
+  expect(await activities.recordGroup(reportOf(1, []))).toEqual({ isAbandoned: true })
+  const played = await playedIn(groupId(run, 1), 0, true)
+  expect(await activities.recordGroup(reportOf(1, [played]))).toEqual({ isAbandoned: true })
+})
+
+// [KNOWN-2]
+it('a group with an episode whose end the store has lost is not recorded; a lost end of one that does not count is entered', async () => {
+  const group = groupId(run, 2)
+  const [kept, lost] = [await playedIn(group, 0, true), await playedIn(group, 1, false)]
+  await expect(activities.recordGroup(reportOf(2, [kept, lost]))).rejects.toMatchObject({
+    type: 'StorageFault',
+    nonRetryable: true,
+    details: [{ kind: 'missing' }],
+    message: expect.stringContaining(lost),
   })
-  const result: EpisodeResult = {
-    episode,
-    outcome: 'completed',
-    reward: 1,
-    success: true,
-    turns: 1,
-    actionTokens: 1,
-    tokens: 1,
-  }
-  const played = { run, report: { ...again, episodes: [result] } }
-  expect(await activities.recordGroup(played)).toEqual({ isAbandoned: true })
+  expect(await store.groups.get(group)).toBeUndefined()
+  expect(await activities.recordGroup(reportOf(2, [kept]))).toEqual({ isAbandoned: false })
+  expect((await store.episodes.get(lost))?.seal).toMatchObject({
+    outcome: 'infrastructure_error',
+    reward: null,
+  })
 })

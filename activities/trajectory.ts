@@ -4,6 +4,7 @@
  * Invariants
  * - A trajectory is sealed once; sealing again answers what the first sealing stored.
  * - An infrastructure failure or a cancellation is sealed without a reward.
+ * - What a workflow knows and the store lacks never counts ([KNOWN-2] in `known-work.ts`).
  * - The groups of an update that the run has not heard of are told in full: asked for again, it takes the same ones.
  */
 import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
@@ -13,6 +14,7 @@ import type { SealedEpisode } from '../storage/episode.ts'
 import type { Store } from '../storage/store.ts'
 import type { EpisodeResult, GroupReport } from '../workflows/messages.ts'
 import { failing, rewardOf } from './failure.ts'
+import { requireSealed } from './known-work.ts'
 import type { OpenRuns } from './open-runs.ts'
 
 export interface SealRequest {
@@ -22,6 +24,8 @@ export interface SealRequest {
   readonly outcome: Outcome
   /** Sum of the rewards of the turns. */
   readonly reward: number
+  /** Turns that the reward is of, which the store must have; absent for an episode that failed. */
+  readonly turns?: number
   /** Why it failed, in words. */
   readonly failure: string | null
 }
@@ -53,16 +57,23 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
           instance: '',
           created: Date.now(),
         })
-      const { episode } = await store.episodes.seal(id, {
-        outcome,
-        reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
-        ended: Date.now(),
-      })
+      const { episode } = await store.episodes.seal(
+        id,
+        {
+          outcome,
+          reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
+          ended: Date.now(),
+        },
+        request.turns,
+      )
       onSealed(request.run, id)
       return resultOf(episode)
     },
 
-    /** The first record holds: a group that was given up before stays abandoned, whatever came of it later. */
+    /**
+     * The first record holds: a group that was given up before stays abandoned, whatever came of it later.
+     * @throws StorageFault `missing` where the store has lost one of the episodes
+     */
     async recordGroup({
       run,
       report,
@@ -74,6 +85,11 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
         rewardOf(episode, outcome, reward),
       )
       const [first] = report.episodes
+      await requireSealed(
+        store,
+        report.group,
+        report.episodes.map(({ episode }) => episode),
+      )
       const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
       const { group: id, number, task, version } = report
       await store.groups.insert({ id, run, number, task, instance, version, created: Date.now() })

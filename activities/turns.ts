@@ -126,7 +126,8 @@ export function createTurnActivities({ sampling, environment, trajectories, arou
   async function seal(request: BlockRequest, { turns, outcome }: BlockResult & { outcome: Outcome }) {
     const { episode, run, taskIndex } = request
     const reward = turns.reduce((sum, turn) => sum + turn.reward, request.reward)
-    const sealing = { episode, run, taskIndex, outcome, reward, failure: null }
+    const played = request.turn + turns.length
+    const sealing = { episode, run, taskIndex, outcome, reward, failure: null, turns: played }
     return await around('sealTrajectory', sealing, trajectories.sealTrajectory)
   }
 

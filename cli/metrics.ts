@@ -7,11 +7,13 @@
 import { Command, Option } from 'commander'
 import { runId } from '../identity/identity.ts'
 import { percent } from '../learning/percent.ts'
+import { shownText } from '../machine/shown-text.ts'
 import { homeAt } from '../storage/home.ts'
 import { isUpdateMetrics, type MetricsLine, type UpdateMetrics } from '../storage/metrics.ts'
 import { asCsv, type MetricsKind, metricsKinds, metricsTable } from '../storage/metrics-table.ts'
 import { openStore } from '../storage/store.ts'
 import { homeOption, jsonOption, type ReportOptions, runName } from './options.ts'
+import { unfiltered } from './output.ts'
 import { findRun } from './run-record.ts'
 import { Table } from './table.ts'
 import { openTerminal } from './terminal.ts'
@@ -24,6 +26,11 @@ interface MetricsOptions extends ReportOptions {
 
 /** Updates that the table in the terminal shows. */
 const shownUpdates = 20
+
+/** CSV ends its lines with a carriage return too (RFC 4180), which a terminal is otherwise not sent. */
+function writeCsv(csv: string): void {
+  unfiltered(process.stdout).write(csv.split('\r\n').map(shownText).join('\r\n'))
+}
 
 /** `perdure metrics RUN`. */
 export function metricsCommand(): Command {
@@ -49,7 +56,7 @@ export function metricsCommand(): Command {
       const terminal = openTerminal(options)
       await findRun(options.home, run)
       const lines = await linesOf(options.home, run)
-      if (options.csv === true) process.stdout.write(asCsv(metricsTable(lines, options.of)))
+      if (options.csv === true) writeCsv(asCsv(metricsTable(lines, options.of)))
       else terminal.report({ run, lines }, shown(run, lines.filter(isUpdateMetrics)))
     })
 }

@@ -1,20 +1,20 @@
 /**
- * Homes whose parts are not of one time or one key: a store from a backup beside a newer Temporal file, or the other way
- * round, and workflows that the keys of this process do not open.
+ * Homes whose parts are not of one time or one key: after a power cut, or where a backup of one file was put back.
  *
  * Invariants
  * - [RESTORED-1] Workflows whose payloads cannot be read are refused before any worker takes work it could only fail.
- * - [RESTORED-2] Workflows of a later time than the store are refused then too: what they took in would leave a gap
- *   in it. A workflow says which version it published only after the store has it.
- * - [RESTORED-3] A workflow of an earlier time than the store is given up, and the run continues from the store,
- *   where all that it would do again is done.
+ * - [RESTORED-2] A workflow that has published a version which the store lacks is ended before any worker takes its work, whatever
+ *   status the store gives its run; a run in progress continues from the store at once, where the same work is done again.
+ * - [RESTORED-3] A workflow that has published less than the store is ended when its run is resumed, and the run continues from
+ *   the store, where all that it would do again is done.
+ * - Work of other kinds that the store lacks is found by the workflow itself (`workflows/stored-restart.ts`).
  */
 import { Client, Connection } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
+import { discardCheckpoints } from '../activities/discarded-checkpoints.ts'
+import { storedCourse } from '../activities/stored-course.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { type RunId, workflowIdOf } from '../identity/identity.ts'
-import { shellWord } from '../machine/shell-word.ts'
-import type { Home } from '../storage/home.ts'
 import type { StoredRun } from '../storage/runs.ts'
 import { describedExecution, startPayloads } from '../temporal/histories.ts'
 import {
@@ -26,49 +26,91 @@ import {
   requiredKey,
   unread,
 } from '../temporal/payload-encryption.ts'
+import { inParallel } from '../workers/restart.ts'
 import { searchAttributes } from '../workflows/messages.ts'
-import { SessionFault } from './session-fault.ts'
+import type { SessionParts } from './run-calls.ts'
+import type { RunLaunch } from './run-start.ts'
 import type { SessionHome } from './session-home.ts'
 
 const lookDeadlineMs = 10_000
 
+/** Runs whose workflows and store are of different times, each with a sentence that says so. */
+export interface RestoredRuns {
+  /** The store has more. */
+  readonly older: Map<RunId, string>
+  /** The workflows have more. */
+  readonly newer: ReadonlyMap<StoredRun, string>
+}
+
+export const noneRestored: RestoredRuns = { older: new Map(), newer: new Map() }
+
 /**
- * Looks at every run in progress, before anything is done for it.
- * @returns runs whose workflows are older than the store, with the words for it
- * @throws PayloadFault which key is missing or wrong, and where it is given; SessionFault `refused` where the store is
- *   older than the workflows
+ * Looks at every run with a workflow in progress, before anything is done for it.
+ * @throws PayloadFault which key is missing or wrong, and where it is given
  */
-export async function findOlderWorkflows({
-  home,
+export async function findRestoredRuns({
   store,
   server,
   homeName,
-}: Pick<SessionHome, 'home' | 'store' | 'server' | 'homeName'>): Promise<Map<RunId, string>> {
-  const running = (await store.runs.list()).filter(({ status }) => status === 'running')
+}: Pick<SessionHome, 'store' | 'server' | 'homeName'>): Promise<RestoredRuns> {
+  const runs = await store.runs.list()
+  if (runs.length === 0) return noneRestored
   const older = new Map<RunId, string>()
-  if (running.length === 0) return older
+  const newer = new Map<StoredRun, string>()
   const ring = keyRing()
   const connection = await Connection.connect(server.options)
+
+  async function look(client: Client, run: StoredRun): Promise<void> {
+    const workflowId = workflowIdOf(homeName, run.id)
+    const execution = await describedExecution(client, workflowId)
+    if (execution?.status.name !== 'RUNNING') return
+    await requireKey(run.id, await startPayloads(client, workflowId), ring)
+    const published = execution.typedSearchAttributes.get(searchAttributes.version)
+    if (published === undefined) return
+    const has = run.version === undefined ? 'no version' : `version ${run.version}`
+    const both = `they have published version ${published} of run ${run.id}, it has ${has}`
+    if (published > (run.version ?? -1)) newer.set(run, `the store is older than the workflows: ${both}`)
+    // A process that was killed may not have come to publish the last one there.
+    else if (published < (run.version ?? 0) - 1)
+      older.set(
+        run.id,
+        `the workflows are older than the store: ${both}; the run continues from what the store holds`,
+      )
+  }
+
   try {
     const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
-    for (const run of running)
-      await connection.withDeadline(Date.now() + lookDeadlineMs, async () => {
-        const workflowId = workflowIdOf(homeName, run.id)
-        await requireKey(run.id, await startPayloads(client, workflowId), ring)
-        const published = await publishedBy(client, workflowId)
-        if (published !== undefined && published > (run.version ?? -1))
-          throw olderStore(run, published, server.embedded ? home : undefined)
-        // A process that was killed may not have come to say it of the last one.
-        if (published !== undefined && published < (run.version ?? 0) - 1)
-          older.set(
-            run.id,
-            `the workflows are older than the store: they have published version ${published} of run ${run.id}, it has version ${run.version}; the run continues from what the store holds`,
-          )
-      })
+    await connection.withDeadline(Date.now() + lookDeadlineMs, () =>
+      inParallel(runs, (run) => look(client, run)),
+    )
   } finally {
     await connection.close()
   }
-  return older
+  return { older, newer }
+}
+
+/**
+ * Ends the workflows that know more than the store. Runs in progress continue from the store; others wait to be resumed.
+ * @throws StorageFault, CheckpointFault; TemporalFault `unreachable`
+ */
+export async function continueFromStore(
+  { home, store, handleOf, log }: Pick<SessionParts, 'home' | 'store' | 'handleOf' | 'log'>,
+  { newer }: Pick<RestoredRuns, 'newer'>,
+  { relaunch }: Pick<RunLaunch, 'relaunch'>,
+): Promise<void> {
+  for (const [{ id, status }, reason] of newer) {
+    const course = await storedCourse(store, id)
+    if (course !== undefined) await discardCheckpoints(home, store, course)
+    if (status === 'running') {
+      log(`${reason}; the run continues from what the store holds`)
+      await relaunch(id, { reason, paused: false })
+    } else {
+      log(
+        `${reason}; the workflows are ended, and \`perdure resume ${id}\` continues from what the store holds`,
+      )
+      await handleOf(id).terminate(reason)
+    }
+  }
 }
 
 async function requireKey(
@@ -90,25 +132,4 @@ async function requireKey(
       { cause: error },
     )
   }
-}
-
-/** The version that a run's workflow says it has published; undefined where none is running. */
-async function publishedBy(client: Client, workflowId: string): Promise<number | undefined> {
-  const execution = await describedExecution(client, workflowId)
-  return execution?.status.name === 'RUNNING'
-    ? execution.typedSearchAttributes.get(searchAttributes.version)
-    : undefined
-}
-
-function olderStore({ id, version }: StoredRun, published: number, home: Home | undefined): SessionFault {
-  const has = version === undefined ? 'no version' : `version ${version}`
-  const file = home?.temporalFile
-  const wayOut =
-    file === undefined
-      ? `or give the copy a Temporal namespace of its own`
-      : `or move the workflows away (mv ${shellWord(file)} ${shellWord(`${file}.newer`)}) and resume: the run then continues from what the store holds`
-  return new SessionFault(
-    'refused',
-    `the store is older than the workflows: it has ${has} of run ${id}, they have published version ${published}; put the newer store.db back, ${wayOut}`,
-  )
 }

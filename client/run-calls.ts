@@ -18,6 +18,7 @@ import { createOutageWait } from '../temporal/outage.ts'
 import { dataConverter, unread } from '../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../temporal/server-calls.ts'
 import type { trainingRun } from '../workflows/training-run.ts'
+import { flushedCalls } from './flushed-calls.ts'
 import type { GoodVersion } from './good-version.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
@@ -39,12 +40,16 @@ export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol
   readonly by: string
 }
 
-export async function openRunCalls({ server, homeName }: SessionHome): Promise<RunCalls> {
+export async function openRunCalls({ server, store, homeName }: SessionHome): Promise<RunCalls> {
   const wait = createOutageWait()
   const connection = await Connection.connect({ ...server.options, interceptors: [...wait.interceptors] })
   const converter = dataConverter()
   const common = { connection, namespace: server.namespace }
-  const client = new Client({ ...common, ...(converter === undefined ? {} : { dataConverter: converter }) })
+  const client = new Client({
+    ...common,
+    interceptors: { workflow: [flushedCalls(store, server)] },
+    ...(converter === undefined ? {} : { dataConverter: converter }),
+  })
   // What is described needs no key.
   const { ask, describe } = createServerCalls(new Client({ ...common, dataConverter: unread }), server)
   const workflowIdOfRun = (run: string) => workflowIdOf(homeName, runId(run))

@@ -21,7 +21,7 @@ import { progressOf } from '../workflows/training-progress.ts'
 import { pendingFailures } from './pending-failures.ts'
 import { firstReasonOf, type SessionParts, throughRestarts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
-import { withEvaluations } from './stored-runs.ts'
+import { finishedProgress, withEvaluations } from './stored-runs.ts'
 
 export interface RunsProgress {
   /** How far the run is, from its workflow or, where no worker answers, from the store. */
@@ -98,6 +98,9 @@ export function createRunsProgress(
         return await evaluated(await throughRestarts(handle))
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
+        // What the store calls done is done, however an execution of another time ended.
+        const finished = await finishedProgress(store, runId(run))
+        if (finished !== undefined) return finished
         if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))
         const why = (await store.runs.get(runId(run)))?.detail ?? firstReasonOf(error)
         const advice = `once that is fixed, \`perdure resume ${run}\` continues it`

@@ -11,7 +11,6 @@ import { definitionOf } from '../activities/open-runs.ts'
 import { inHome } from '../config/home-paths.ts'
 import type { RunConfig } from '../config/schema.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
-import type { RunId } from '../identity/identity.ts'
 import { requireAddressSpace } from '../machine/address-space.ts'
 import { createHome, type Home } from '../storage/home.ts'
 import { requireDisk } from '../storage/room.ts'
@@ -28,7 +27,7 @@ import { createRunExperiments, type RunExperiments } from './experiments.ts'
 import { createGoodVersion } from './good-version.ts'
 import { createExperimentLosses, type ExperimentLosses } from './lost-episodes.ts'
 import { createRunPromotions, type RunPromotions } from './promotions.ts'
-import { findOlderWorkflows } from './restored-home.ts'
+import { continueFromStore, findRestoredRuns, noneRestored } from './restored-home.ts'
 import { openRunCalls, type SessionParts } from './run-calls.ts'
 import { createRunsProgress, type RunsProgress } from './run-progress.ts'
 import { createRunLaunch, createRunStart, type RunStart } from './run-start.ts'
@@ -114,19 +113,20 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const { ownProgress, ...progress } = createRunsProgress(known)
   telemetry?.readFrom({ parts: known, ownProgress })
   const claim = opened.use(hasWorkers && fleetNamed() !== undefined ? await claimOf(known, log) : null)
-  const older = hasWorkers ? await findOlderWorkflows(place) : new Map<RunId, string>()
+  const parts = { ...known, goodVersion: createGoodVersion({ ...place, log }), log, by }
+  const launch = createRunLaunch(parts)
+  const restored = hasWorkers ? await findRestoredRuns(place) : noneRestored
+  await continueFromStore(parts, restored, launch)
   const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
   signal?.throwIfAborted()
 
-  const parts = { ...known, goodVersion: createGoodVersion({ ...place, log }), log, by }
   const steering = createRunSteering(parts)
-  const launch = createRunLaunch(parts)
   const upkeep = opened.use(
     workers === null
       ? null
       : startSessionUpkeep({ parts, launch, ownProgress, steering, workers }, { ...options, roles: wanted }),
   )
-  const start = createRunStart({ ...parts, launch, older, looked: upkeep?.looked })
+  const start = createRunStart({ ...parts, launch, older: restored.older, looked: upkeep?.looked })
   const branches = createRunBranches({ ...parts, definitionOf: definitionIn(home, options) })
   const evaluations = createRunEvaluations(parts)
   const schedules = createRunSchedules(parts)

@@ -203,6 +203,17 @@ describe('sealing', () => {
     ])
   })
 
+  // [KNOWN-2]
+  it('an episode whose turns are not all stored is refused, and stays open', async () => {
+    await play()
+    await expect(store.episodes.seal(episode, ending, actions.length + 1)).rejects.toMatchObject({
+      kind: 'missing',
+      message: expect.stringContaining(`${actions.length} of ${actions.length + 1} turns`),
+    })
+    expect((await store.episodes.get(episode))?.seal).toBeUndefined()
+    expect((await store.episodes.seal(episode, ending, actions.length)).by).toBe('first')
+  })
+
   it('what arrives after the sealing does not count and changes nothing', async () => {
     await play()
     await store.episodes.seal(episode, ending)

@@ -29,8 +29,15 @@ import { versionsIn } from './version-spans.ts'
 
 export interface Episodes {
   insert(episode: NewEpisode): Promise<Precedence>
-  /** @throws StorageFault `missing`; RangeError a reward that the outcome does not allow */
-  seal(id: EpisodeId, ending: EpisodeEnding): Promise<{ by: Precedence; episode: SealedEpisode }>
+  /**
+   * @param played turns that must be stored: without them the reward would be that of other turns; 0 by default
+   * @throws StorageFault `missing`, also where turns are; RangeError a reward that the outcome does not allow
+   */
+  seal(
+    id: EpisodeId,
+    ending: EpisodeEnding,
+    played?: number,
+  ): Promise<{ by: Precedence; episode: SealedEpisode }>
   get(id: EpisodeId): Promise<StoredEpisode | undefined>
   /** In the order of samples and attempts. */
   list(parent: ParentId): Promise<StoredEpisode[]>
@@ -76,7 +83,7 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
       return precedenceOf(await statements.write(queries.insert, parameters))
     },
 
-    seal: (id, ending) => sealEpisode(kept, id, ending),
+    seal: (id, ending, played = 0) => sealEpisode(kept, id, ending, played),
 
     async list(parent) {
       const rows = await db
@@ -178,12 +185,18 @@ async function sealEpisode(
   kept: KeptEpisodes,
   id: EpisodeId,
   ending: EpisodeEnding,
+  played: number,
 ): Promise<{ by: Precedence; episode: SealedEpisode }> {
   checkReward(id, ending)
   const before = await knownEpisode(kept, id)
   if (isSealed(before)) return { by: 'already', episode: before }
   const observations = await kept.observations.rows(id)
   const actions = await kept.actions.rows(id)
+  if (actions.length < played)
+    throw new StorageFault(
+      'missing',
+      `episode ${id} has ${actions.length} of ${played} turns in the store; it is played again`,
+    )
   const actionTokens = actions.reduce((sum, row) => sum + row.tokens.byteLength / 4, 0)
   const versions = actions.flatMap(versionsIn)
   const changes = await kept.statements.write(kept.queries.seal, [

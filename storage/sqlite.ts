@@ -36,7 +36,7 @@ export function openSqlite(file: string, waitMs: number = busyTimeoutMs): Databa
       // What is deleted later can be given back without copying all that is left.
       if (isNew) database.exec('pragma auto_vacuum = incremental')
       database.exec('pragma journal_mode = wal')
-      // With WAL, NORMAL survives a killed process; a power cut may lose the last transactions, never order.
+      // NORMAL writes commits to the log without waiting for the disk: `Store.flushed` does that once for many commits.
       database.exec('pragma synchronous = normal')
     } catch (error) {
       database.close()

@@ -8,6 +8,8 @@
  * - [STORE-3] Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
  * - [STORE-4] Those who only read can do so where nothing can be written; a store of an earlier release is then read
  *   in a copy. Those who look never write, and wait for no one's write.
+ * - [STORE-5] After `flushed` a power cut takes back nothing that this process has committed. What it takes back is always the
+ *   latest: the file is then one that this store was at an earlier moment.
  *
  * @example
  * await using store = await openStore('.perdure/store.db')
@@ -41,6 +43,7 @@ import { createRuns, type Runs } from './runs.ts'
 import type { Schema } from './schema.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
 import { createStatements, type Statements } from './statements.ts'
+import { createStoreFlush } from './store-flush.ts'
 import { createUpdates, type Updates } from './updates.ts'
 
 export interface Store extends AsyncDisposable {
@@ -62,6 +65,9 @@ export interface Store extends AsyncDisposable {
   readonly failing: FailingWorks
   readonly costs: RunCosts
   readonly holdings: Holdings
+  /** Settles when everything that this process has committed is on the disk. @throws StorageFault */
+  flushed(): Promise<void>
+  /** Flushes, and closes the connection with its last user. */
   close(): Promise<void>
 }
 
@@ -70,6 +76,8 @@ interface Connection {
   readonly database: DatabaseSync
   readonly statements: Statements
   readonly leases: LeaseStore
+  /** Absent for a connection that only reads. */
+  readonly flush: (() => Promise<void>) | undefined
   /** Removes what was made for this connection alone. */
   readonly dispose?: (() => void) | undefined
 }
@@ -119,7 +127,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     if (closed) return
     closed = true
     shared.users -= 1
-    if (shared.users > 0) return
+    if (shared.users > 0) return connection.flush?.()
     connections.delete(key)
     await disconnect(connection)
   }
@@ -143,45 +151,60 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     failing: createFailingWorks(db),
     costs: createRunCosts(db),
     holdings: createHoldings(db, connection.database),
+    flushed: async () => connection.flush?.(),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-function connect(file: string): Promise<Connection> {
-  return connectTo(openSqlite(file), file)
+async function connect(file: string): Promise<Connection> {
+  const database = openSqlite(file)
+  return connectTo({ database, flush: createStoreFlush(database, file) }, file)
 }
 
 async function connectForReading(file: string): Promise<Connection> {
   const opened = openForReading(file)
+  const reading = { database: opened.database, flush: undefined, dispose: opened.close }
   try {
-    if (isCurrent(opened.database, file)) return await connectTo(opened.database, file, opened.close)
+    if (isCurrent(opened.database, file)) return await connectTo(reading, file)
   } catch (error) {
     opened.close()
     throw error
   }
   opened.close()
   const copy = openCopy(file)
-  return connectTo(copy.database, file, copy.close)
+  return connectTo({ database: copy.database, flush: undefined, dispose: copy.close }, file)
 }
 
-async function connectTo(database: DatabaseSync, file: string, dispose?: () => void): Promise<Connection> {
+async function connectTo(
+  opened: Pick<Connection, 'database' | 'flush' | 'dispose'>,
+  file: string,
+): Promise<Connection> {
+  const { database } = opened
   const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
   const db = new Kysely<Schema>({ dialect })
   const statements = createStatements({ db, database, file })
   try {
     await migrate(db, database, file)
-    return { db, database, statements, leases: await openLeases(db), dispose }
+    const leases = await openLeases(db)
+    // A run's directory that a power cut leaves without a store would be taken for one whose store was lost.
+    await opened.flush?.()
+    return { ...opened, db, statements, leases }
   } catch (error) {
-    await disconnect({ db, database, statements, dispose })
+    await disconnect({ ...opened, db, statements })
     throw error
   }
 }
 
-async function disconnect({ db, database, statements, dispose }: Omit<Connection, 'leases'>): Promise<void> {
-  await statements.settled()
-  await db.destroy()
-  // Kysely opens lazily and closes only what it opened.
-  if (database.isOpen) database.close()
-  dispose?.()
+async function disconnect(connection: Omit<Connection, 'leases'>): Promise<void> {
+  const { db, database, statements, flush, dispose } = connection
+  try {
+    await statements.settled()
+    await flush?.()
+  } finally {
+    await db.destroy()
+    // Kysely opens lazily and closes only what it opened.
+    if (database.isOpen) database.close()
+    dispose?.()
+  }
 }

@@ -41,6 +41,8 @@ export interface TemporalConnection {
   readonly isOwn: boolean
   /** What is to be said of a server that does not answer now; undefined while it answers. */
   silence(): string | undefined
+  /** Settles when what an embedded server has written is on the disk; a server of the user's own sees to that itself. */
+  flushed(): Promise<void>
   /** Whether no other process uses the server; false for a server of the user's own, where that is unknown. */
   isAlone(): Promise<boolean>
   /** Leaves an embedded server; the last one stops it. May be called twice. */
@@ -82,6 +84,7 @@ export function embeddedConnection(server: RunningTemporal): TemporalConnection 
     embedded: true,
     isOwn: true,
     silence: () => spoken(server.silentMs(), embeddedRemedy),
+    flushed: () => server.flushed(),
     isAlone: () => server.isAlone(),
     close: () => server.close(),
   }
@@ -149,6 +152,7 @@ async function reachExternal(
     embedded: false,
     isOwn: servesHome(server.address, home),
     silence: () => spoken(health.silentMs()),
+    flushed: () => Promise.resolve(),
     isAlone: () => Promise.resolve(false),
     close: () => health.close(),
   }

@@ -79,7 +79,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
       policy: heartbeating(
         done({
           ...sampling,
-          ...createRunActivities({ store, runs, serving }),
+          ...createRunActivities({ home, store, runs, serving }),
           ...createEvaluationActivities({ store, runs }),
           ...createAuditActivities({ store }),
           ...createChildrenActivities(),

@@ -17,6 +17,7 @@ import { dataConverter } from '../temporal/payload-encryption.ts'
 import { logged } from '../temporal/runtime.ts'
 import { type Deployment, joinDeployment, knowsBuilds } from './deployment.ts'
 import { registerDeployment } from './deployment-registration.ts'
+import { flushedActivities } from './flushed-activities.ts'
 import { openRoleActivities } from './role-activities.ts'
 import { createRoleWorker, type WorkflowCode } from './role-worker.ts'
 import { type Role, type RoleWorkerOptions, roles } from './role-worker-options.ts'
@@ -64,7 +65,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     connection: native,
     namespace: connection.namespace,
     homeName,
-    interceptors: { activity: [observation.activity] },
+    interceptors: { activity: [observation.activity, flushedActivities(store)] },
     ...(observation.sinks === undefined ? {} : { sinks: observation.sinks }),
     ...(converter === undefined ? {} : { dataConverter: converter }),
   }

@@ -19,9 +19,14 @@ export function isLong({ config }: TrainingState): boolean {
 export async function continueWhenLong(state: TrainingState): Promise<void> {
   if (!isLong(state)) return
   await condition(allHandlersFinished)
+  await continueAsNew(state)
+}
+
+/** Continues in a new execution; never returns. */
+export function continueAsNew(state: TrainingState): Promise<never> {
   // An execution stays with the build of the workflows that began it; the next one starts on the newest.
-  const continueAsNew = makeContinueAsNewFunc<(carried: TrainingState) => Promise<RunProgress>>({
+  const begin = makeContinueAsNewFunc<(carried: TrainingState) => Promise<RunProgress>>({
     initialVersioningBehavior: 'AUTO_UPGRADE',
   })
-  await continueAsNew(state)
+  return begin(state)
 }

@@ -188,7 +188,7 @@ async function end(
   failure: unknown,
 ): Promise<EpisodeResult> {
   const reason = failure === undefined ? null : reasonOf(failure)
-  const result = sealed ?? (await seal(plan, outcome, tally.reward, reason))
+  const result = sealed ?? (await seal(plan, outcome, tally, reason))
   upsertSearchAttributes([
     { key: searchAttributes.outcome, value: outcome },
     { key: searchAttributes.reward, value: result.reward },
@@ -204,11 +204,12 @@ async function end(
 async function seal(
   { episode, run, taskIndex }: EpisodePlan,
   outcome: Outcome,
-  reward: number,
+  { reward, turns }: Tally,
   failure: string | null,
 ): Promise<EpisodeResult> {
+  const known = failure === null ? { turns } : {}
   const [sealed, closed] = await Promise.allSettled([
-    sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, reward, failure }),
+    sealingActivities.sealTrajectory({ episode, run, taskIndex, outcome, reward, failure, ...known }),
     closingActivities.closeEnvironment({ episode }),
   ])
   if (sealed.status === 'rejected') throw sealed.reason

@@ -7,6 +7,7 @@
  * - [EVALUATION-2] Its result is in its search attributes.
  * - [EVALUATION-3] One of which no episode ended with a reward has no figure: it ends without a result, and says so.
  * - [EVALUATION-4] Asked for again, it plays the episodes that were lost and no others.
+ * - [EVALUATION-5] Episodes that the store has lost are played again before there is a result.
  * - Its history stays bounded: it continues as new between episodes when the server suggests it, and after so many episodes.
  */
 import {
@@ -26,6 +27,7 @@ import { withoutFigure } from './child-watch.ts'
 import { describeEvaluation } from './details.ts'
 import { evaluationActivities } from './dispatch.ts'
 import { evaluationSummaryLine } from './evaluation-plan.ts'
+import { differsFromStore } from './failure-reason.ts'
 import { type EvaluationPlan, type EvaluationSummary, evaluationEnded, searchAttributes } from './messages.ts'
 import { here, idHere } from './place.ts'
 import { playSamples } from './samples.ts'
@@ -40,10 +42,12 @@ interface EvaluationState {
   readonly lost?: number
 }
 
+const begun: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 }
+
 /** Evaluates one checkpoint over one suite. */
 export async function evaluation(
   plan: EvaluationPlan,
-  state: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 },
+  state: EvaluationState = begun,
 ): Promise<EvaluationSummary> {
   const after = await playEpisodes(plan, state)
   if (after.next < episodesOf(plan)) return continueInNewExecution(plan, after)
@@ -57,12 +61,18 @@ export async function evaluation(
     n: after.ended,
     planned: episodesOf(plan),
   }
-  const recorded: EvaluationSummary | undefined = await evaluationActivities.recordEvaluation({
-    evaluation: plan.evaluation,
-    run: plan.run,
-    summary: counted,
-    samples: plan.samples ?? 1,
-  })
+  let recorded: EvaluationSummary | undefined
+  try {
+    recorded = await evaluationActivities.recordEvaluation({
+      evaluation: plan.evaluation,
+      run: plan.run,
+      summary: counted,
+      samples: plan.samples ?? 1,
+    })
+  } catch (error) {
+    if (!differsFromStore(error)) throw error
+    return continueInNewExecution(plan, begun)
+  }
   // Workers of the first release answer nothing.
   const summary = recorded ?? counted
   // A list of versions by success must not begin with one that lost its hard instances.

@@ -5,7 +5,7 @@
  * - Work is begun again as long as it fails because files can be neither read nor written.
  * - Every other failure is passed on as it is.
  */
-import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow'
+import { faultOf } from './failure-reason.ts'
 
 /** Faults of files that room, or the end of another process, repairs; by the name of their class. */
 const repairable: Readonly<Record<string, readonly string[]>> = {
@@ -26,9 +26,6 @@ export async function retryOnFileFaults<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function isRepairable(error: unknown): boolean {
-  if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) return false
-  const { type, details } = error.cause
-  const [detail] = details ?? []
-  const isKnown = typeof detail === 'object' && detail !== null && 'kind' in detail
-  return isKnown && (repairable[type ?? '']?.includes(String(detail.kind)) ?? false)
+  const fault = faultOf(error)
+  return fault !== undefined && (repairable[fault.type]?.includes(fault.kind) ?? false)
 }

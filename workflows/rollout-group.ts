@@ -8,10 +8,12 @@
  * - [GROUP-3] The report reaches the run's workflow id, so it survives the run's continuing as new.
  * - [GROUP-4] Where all were lost, more samples play on from a turn of one of them, if the plan says so; how many of them end changes
  *   nothing of the others.
+ * - [GROUP-5] Episodes that the store has lost are played again before the group reports; the others are found there.
  */
 import {
   CancellationScope,
   condition,
+  continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
   log,
@@ -22,6 +24,7 @@ import { treePlace } from '../learning/tree-group.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import type { EpisodeLoss } from './episode-loss.ts'
+import { differsFromStore } from './failure-reason.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from './messages.ts'
 import { here, idHere } from './place.ts'
 import { playSamples } from './samples.ts'
@@ -36,6 +39,8 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
     await report(plan, played.episodes.length >= plan.quorum ? played : empty)
     return played.episodes.map((result) => result.reward)
   } catch (error) {
+    // What the store still has is found there.
+    if (differsFromStore(error)) await continueAsNew<typeof rolloutGroup>(plan)
     // The run waits for every group: one that is cancelled or fails says so, and is replaced.
     await CancellationScope.nonCancellable(() => report(plan, { episodes: [] }))
     throw error
@@ -120,6 +125,7 @@ async function playMore(
 /**
  * Stores what came of the group, then tells the run; without episodes it takes part in no update. One that was given up, and begun
  * again by a run that began again, stays given up: no update could take what the store does not have.
+ * @throws ActivityFailure where the store has lost some of the episodes: nothing is reported
  */
 async function report(plan: GroupPlan, { episodes, tree, loss }: Played): Promise<void> {
   const { group, number, version, run } = plan

@@ -3,13 +3,14 @@
  *
  * Invariants
  * - A group is started once per identity; starting it again finds it, or its report in the store.
- * - A group that ended without a report, however it ended, is entered as given up, and another takes its place.
+ * - A group that ended without a report, however it ended, is entered as given up, and another takes its place. One that
+ *   completed had a report, which the store has lost: it is played again.
  */
-import { log, ParentClosePolicy, startChild } from '@temporalio/workflow'
+import { log, ParentClosePolicy, patched, startChild } from '@temporalio/workflow'
 import { groupId } from '../identity/identity.ts'
 import { adaptedRule } from '../learning/adaptive-pool.ts'
 import type { CrossPolicyRule } from '../learning/cross-policy.ts'
-import { startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
+import { lookAt, startOnce, type TakeEndings, watchOthers, watchOwn } from './child-watch.ts'
 import { groupFacts } from './details.ts'
 import { childrenActivities, groupActivities } from './dispatch.ts'
 import { episodeRules } from './evaluation-plan.ts'
@@ -20,6 +21,10 @@ import { workflowTaskTimeout } from './task-queues.ts'
 import type { GroupInFlight, TrainingState } from './training-state.ts'
 import { enterGroups, receiveGroup } from './transitions/groups.ts'
 
+/** A group that ended well is played once, while its result is in the store. */
+const playedOnce = 'ALLOW_DUPLICATE_FAILED_ONLY'
+type Reuse = typeof playedOnce | 'ALLOW_DUPLICATE'
+
 /** Starts as many groups as the staleness bound allows. */
 export async function admitGroups(state: TrainingState): Promise<void> {
   if (state.paused || state.stopRequested) return
@@ -27,22 +32,28 @@ export async function admitGroups(state: TrainingState): Promise<void> {
 }
 
 /** Starts groups, or finds those that were started before, and watches them. */
-export async function startGroups(state: TrainingState, groups: readonly GroupInFlight[]): Promise<void> {
-  const isNew = await Promise.all(groups.map((group) => startGroup(state, group)))
+export async function startGroups(
+  state: TrainingState,
+  groups: readonly GroupInFlight[],
+  reuse: Reuse = playedOnce,
+): Promise<void> {
+  const isNew = await Promise.all(groups.map((group) => startGroup(state, group, reuse)))
   const begun = groups.filter((_, index) => isNew[index] === false)
   if (begun.length === 0) return
   await takeReports(state, begun)
+  // One that completed without a report, as on an older store, would be heard of later.
+  if (patched('lost-groups-are-found-at-once'))
+    await lookAt(idsOf(state, awaited(state, begun)), takeEndedGroups(state))
   watchOthers(state, idsOf(state, awaited(state, begun)), takeEndedGroups(state))
 }
 
 /** @returns false where it was started before */
-async function startGroup(state: TrainingState, group: GroupInFlight): Promise<boolean> {
+async function startGroup(state: TrainingState, group: GroupInFlight, reuse: Reuse): Promise<boolean> {
   const plan = groupPlan(state, group)
   const child = await startOnce(() =>
     startChild(rolloutGroup, {
       workflowId: idHere(plan.group),
-      // A group that ended well is never played again: its result is in the store.
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+      workflowIdReusePolicy: reuse,
       workflowTaskTimeout,
       args: [plan],
       parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -69,7 +80,14 @@ export function takeEndedGroups(state: TrainingState): TakeEndings {
     if (ended.length === 0) return
     await takeReports(state, ended)
     const silent = awaited(state, ended)
-    if (silent.length > 0) await giveUp(state, await notBegunAgain(state, silent))
+    const completed = new Set(
+      endings.filter(({ ending }) => ending === 'completed').map(({ child }) => child),
+    )
+    const isLost = ({ number }: GroupInFlight) => completed.has(idHere(groupId(state.run, number)))
+    const lost = silent.filter(isLost)
+    if (lost.length > 0) await startGroups(state, lost, 'ALLOW_DUPLICATE')
+    const others = silent.filter((group) => !isLost(group))
+    if (others.length > 0) await giveUp(state, await notBegunAgain(state, others))
   }
 }
 

@@ -8,6 +8,7 @@
  * - [RUN-4] A child that ends without a report is noticed, and what it was to do is done by another.
  * - [RUN-5] Evaluations do not block training, unless several rounds of them pile up or `evaluation.blocking`; the run ends when the last of
  *   them has reported.
+ * - [RUN-6] Where the workflow and the store are of different moments, as after a power cut, the store holds (`stored-restart.ts`).
  *
  * From the paper (arXiv 2510.04206) to the line
  * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `training-groups.ts`, `admissible` and `nextBatch` in
@@ -34,6 +35,7 @@ import { settleOrders } from './audit-trail.ts'
 import { whileWatching } from './child-watch.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { runActivities, trainingActivities } from './dispatch.ts'
+import { differsFromStore } from './failure-reason.ts'
 import { retryOnFileFaults } from './file-fault-retry.ts'
 import { unplayableWords } from './fruitless-groups.ts'
 import { holdOff } from './hold-off.ts'
@@ -42,6 +44,7 @@ import { mayUpdate, roomForGroups } from './pipeline.ts'
 import { pauseAfterRefusal } from './refused-update.ts'
 import { restoreVersion } from './rollback.ts'
 import { listen } from './steering.ts'
+import { restartFromStore } from './stored-restart.ts'
 import { takeOverChildren } from './training-children.ts'
 import { describe, enter } from './training-details.ts'
 import { fail, finish, unlessStoppedNow } from './training-ending.ts'
@@ -62,7 +65,9 @@ export async function trainingRun(carried: TrainingState): Promise<RunProgress> 
     await whileWatching(state, () => train(state))
     return progressOf(state)
   } catch (error) {
-    await CancellationScope.nonCancellable(() => fail(state, error))
+    await CancellationScope.nonCancellable(() =>
+      differsFromStore(error) ? restartFromStore(state, error) : fail(state, error),
+    )
     throw error
   }
 }

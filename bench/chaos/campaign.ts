@@ -9,22 +9,30 @@
  */
 
 import { SessionFault } from '../../client/session-fault.ts'
-import { openSession, type TrainingSession } from '../../client/training-session.ts'
+import type { TrainingSession } from '../../client/training-session.ts'
 import { homeAt } from '../../storage/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'
 import { Deployment } from './deployment.ts'
-import { type FaultKind, faults, groupsMayEnd, type Means, obstacleOf, type Victim } from './faults.ts'
+import {
+  type FaultKind,
+  faults,
+  groupsMayEnd,
+  type Means,
+  obstacleOf,
+  rolesOf,
+  type Victim,
+} from './faults.ts'
 import type { Ground } from './ground.ts'
-import { Hands } from './hands.ts'
-import { type Execution, Histories } from './history.ts'
+import type { Execution, Histories } from './history.ts'
 import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
-import { Observer } from './observer.ts'
+import type { Observer } from './observer.ts'
 import type { PlannedFault } from './plan.ts'
 import { recovery } from './recovery.ts'
 import { remainsOf } from './remains.ts'
 import type { Played as Made, Recovered } from './report.ts'
+import { openVantage, type Vantage } from './vantage.ts'
 import { ChaosFault, eventually } from './waiting.ts'
 import { configuration, nameOf, turnLimit, type Workload } from './workload.ts'
 
@@ -33,6 +41,8 @@ export interface CampaignOptions extends Omit<Workload, 'number' | 'home'> {
   /** Those to come; others may take from it too. */
   readonly plan: PlannedFault<FaultKind>[]
   readonly ground: Ground
+  /** All roles in one process. */
+  readonly isSingle?: boolean | undefined
   /** Receives what happens. */
   readonly tell: (line: string) => void
   readonly signal: AbortSignal
@@ -57,38 +67,42 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
     ...(typeof clock === 'string' ? {} : clock.environment),
     ...(typeof containers === 'string' ? {} : containers.environment),
   }
-  await using deployment = new Deployment(places, environment)
+  await using deployment = new Deployment(places, environment, options)
+  const means = {
+    disk,
+    clock,
+    containers,
+    roles: rolesOf(options),
+    groupsMayEnd: groupsMayEnd(options.deterministic),
+  } as const
 
   const records: Recovered[] = []
   const findings: Findings[] = []
   const redone = { turns: 0, updates: 0 }
   let checkpoint: LastCheckpoint | undefined
   {
-    await using session = await openClient(places.home, tell)
-    await using histories = await Histories.open(places.home)
-    using observer = new Observer(homeAt(places.home).storeFile)
+    await using watch = await openWatch(places.home, tell)
     deployment.startAll()
     const remembered = new Map<string, string>()
     const met = new Map<string, number>()
     const mostPerRun = options.deterministic === true ? Number.POSITIVE_INFINITY : faultsPerRun
-    const means = { disk, clock, containers, groupsMayEnd: groupsMayEnd(options.deterministic) }
-    const hands = new Hands(histories.client, session)
     for (let number = 1; number === 1 || plan.some((fault) => isPossible(fault, means)); number++) {
       const run = nameOf(number)
-      await session.start(run, configuration({ ...options, number, home: places.home }))
-      const victim: Victim = { deployment, observer, hands, run, ...means, turnLimit, signal }
+      await watch.now.session.start(run, configuration({ ...options, number, home: places.home }))
+      const victim = watch.victim({ deployment, run, ...means, turnLimit, signal })
       for (let made = 0; made < mostPerRun; made++) {
         const fault = takeFault(plan, means)
         if (fault === undefined) break
-        const record = await playFault(victim, histories, fault, { remembered, met }, options)
+        const record = await playFault(victim, watch, fault, { remembered, met }, options)
         if (record !== undefined) records.push(record)
         else if (options.deterministic !== true) {
           if (made === 0)
-            throw new ChaosFault(`${run} ended by itself before any fault: ${observer.standing(run)}`)
+            throw new ChaosFault(`${run} ended by itself before any fault: ${victim.observer.standing(run)}`)
           plan.unshift(fault)
           break
         }
       }
+      const { session, histories, observer, hands } = watch.now
       if (options.deterministic !== true) await stop(session, victim)
       const executions = await executionsOfEnded(victim, histories)
       await using store = await openStore(homeAt(places.home).storeFile)
@@ -99,6 +113,7 @@ export async function campaign(options: CampaignOptions): Promise<Played> {
       tell(`${run}: ${observer.updates(run)} updates, ${againWords(again, met)}`)
       if (options.deterministic === true) checkpoint = await lastCheckpoint(places.home, run)
     }
+    const { observer } = watch.now
     findings.push(auditFinished(remembered, observer.finished()))
     await deployment.close()
     findings.push({ ...noFindings(), left: [...(await containersLeft(containers, observer))] })
@@ -127,10 +142,37 @@ async function containersLeft(containers: Containers | string, observer: Observe
   return (await containers.of(observer.scope())).map((name) => `container ${name}`)
 }
 
-/** A client of the deployment, without workers; it looks after the server as any user does. */
-async function openClient(home: string, tell: (line: string) => void) {
-  const session = await openSession({ home, roles: 'client', log: (line) => tell(`  ${line}`) })
-  return { ...session, [Symbol.asyncDispose]: () => session.close() }
+/** The vantage of a campaign, which is given up during a power cut. */
+interface Watch extends AsyncDisposable {
+  readonly now: Vantage
+  /** A victim that is seen from here. */
+  victim(of: Omit<Victim, 'observer' | 'hands' | 'whileAway'>): Victim
+}
+
+async function openWatch(home: string, tell: (line: string) => void): Promise<Watch> {
+  const endings = new Map<string, number>()
+  let vantage = await openVantage(home, endings, tell)
+  return {
+    get now() {
+      return vantage
+    },
+    victim: (of) => ({
+      ...of,
+      get observer() {
+        return vantage.observer
+      },
+      get hands() {
+        return vantage.hands
+      },
+      async whileAway(work) {
+        // On a disk without power nothing can be closed in order.
+        await Promise.allSettled([vantage[Symbol.asyncDispose]()])
+        await work()
+        vantage = await openVantage(home, endings, tell)
+      },
+    }),
+    [Symbol.asyncDispose]: () => vantage[Symbol.asyncDispose](),
+  }
 }
 
 function againWords(
@@ -154,23 +196,26 @@ interface Gathered {
 /** Waits for the fault's turn, makes it, and waits for the recovery; undefined where the run has ended before. */
 async function playFault(
   victim: Victim,
-  histories: Histories,
+  watch: Watch,
   { number, kind, afterTurns, choice }: PlannedFault<FaultKind>,
   { remembered, met }: Gathered,
   { tell }: CampaignOptions,
 ): Promise<Recovered | undefined> {
-  const { observer, run, signal } = victim
-  const before = observer.turns()
+  const { run, signal, observer: first } = victim
+  const before = first.turns()
   const wait = { seconds: startSeconds, signal }
-  const mayStrike = () => observer.turns() >= before + afterTurns || observer.hasEnded(run)
+  const mayStrike = () => first.turns() >= before + afterTurns || first.hasEnded(run)
   await eventually(`${afterTurns} turns before fault ${number}`, () => mayStrike() || undefined, wait)
-  if (observer.hasEnded(run)) {
-    tell(`${number} ${kind}: the run has ended before (${observer.standing(run)})`)
+  if (first.hasEnded(run)) {
+    tell(`${number} ${kind}: the run has ended before (${first.standing(run)})`)
     return undefined
   }
   const struck = await faults[kind].strike(victim, choice)
+  if (struck.isTakenBack === true)
+    for (const key of remembered.keys()) if (!struck.finished.has(key)) remembered.delete(key)
   for (const [key, digest] of struck.finished) if (!remembered.has(key)) remembered.set(key, digest)
-  const seconds = await recovery(victim, histories, kind, struck)
+  const seconds = await recovery(victim, watch.now.histories, kind, struck)
+  const { observer } = victim
   for (const episode of new Set([...struck.open.keys(), ...observer.openEpisodes().keys()]))
     met.set(episode, (met.get(episode) ?? 0) + 1)
   const note = struck.inTheMiddle ? '' : ', though not at its moment'

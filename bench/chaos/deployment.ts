@@ -27,7 +27,11 @@ export const members = {
   trainer: 'trainer',
 } as const satisfies Record<string, Role>
 export type Member = keyof typeof members
-export const memberNames = Object.keys(members) as readonly Member[]
+const memberNames = Object.keys(members) as readonly Member[]
+/** A deployment of one process with all roles. */
+const single = 'all'
+
+type Name = Member | typeof single
 
 /** Where a deployment keeps its things. */
 export interface Places {
@@ -43,23 +47,41 @@ export class Deployment implements AsyncDisposable {
   readonly places: Places
   /** Processes that ended by themselves. */
   crashes = 0
-  readonly #children = new Map<Member, ChildProcess>()
+  readonly #names: readonly Name[]
+  readonly #children = new Map<Name, ChildProcess>()
   readonly #environment: Readonly<Record<string, string>>
   #isClosing = false
 
   /** @param environment what its processes are started with beside that of this one */
-  constructor(places: Places, environment: Readonly<Record<string, string>> = {}) {
+  constructor(
+    places: Places,
+    environment: Readonly<Record<string, string>> = {},
+    { isSingle = false }: { readonly isSingle?: boolean | undefined } = {},
+  ) {
     this.places = places
+    this.#names = isSingle ? [single] : memberNames
     this.#environment = environment
     for (const folder of Object.values(places)) mkdirSync(folder, { recursive: true })
   }
 
   startAll(): void {
-    for (const member of memberNames) this.start(member)
+    for (const name of this.#names) this.start(name)
+  }
+
+  /** `kill -9` of every process and the server, all at once. @param server the server's process, where it is known */
+  async killAll(server: number | undefined = this.serverPid()): Promise<void> {
+    if (server !== undefined) signalTo(server, 'SIGKILL')
+    await Promise.all(this.#names.map((name) => this.kill(name)))
+  }
+
+  /** Stops every process where it is, and the server. @returns the server's process */
+  freezeAll(): number | undefined {
+    for (const name of this.#names) this.freeze(name)
+    return this.freezeServer()
   }
 
   /** Starts a process; one that runs stays. */
-  start(member: Member): void {
+  start(member: Name): void {
     if (this.#children.has(member) || this.#isClosing) return
     const log = openSync(this.logOf(member), 'a')
     const child = spawn(
@@ -70,8 +92,7 @@ export class Deployment implements AsyncDisposable {
         process.execPath,
         program,
         'worker',
-        '--role',
-        members[member],
+        ...['--role', member === single ? member : members[member]],
         '--home',
         this.places.home,
       ],
@@ -92,12 +113,12 @@ export class Deployment implements AsyncDisposable {
     })
   }
 
-  logOf(member: Member): string {
+  logOf(member: Name): string {
     return join(this.places.logs, `${member}.log`)
   }
 
   /** `kill -9` of a process group. Settles when the process has ended; it is not started again. */
-  async kill(member: Member): Promise<void> {
+  async kill(member: Name): Promise<void> {
     const child = this.#children.get(member)
     this.#children.delete(member)
     if (child === undefined) return
@@ -107,11 +128,11 @@ export class Deployment implements AsyncDisposable {
   }
 
   /** Stops the threads of a process where they are. */
-  freeze(member: Member): void {
+  freeze(member: Name): void {
     this.#signal(this.#children.get(member), 'SIGSTOP')
   }
 
-  thaw(member: Member): void {
+  thaw(member: Name): void {
     this.#signal(this.#children.get(member), 'SIGCONT')
   }
 

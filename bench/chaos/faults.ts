@@ -13,16 +13,19 @@ import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/home.ts'
 import type { MovableClock } from './clock.ts'
 import type { Containers } from './containers.ts'
-import { type Deployment, type Member, memberNames } from './deployment.ts'
-import type { SmallDisk } from './disk.ts'
+import type { Deployment, Member } from './deployment.ts'
+import type { PoweredDisk, SmallDisk } from './disk.ts'
 import type { Hands } from './hands.ts'
 import type { Observer } from './observer.ts'
-import { within } from './waiting.ts'
+import { powerCut } from './power-cut.ts'
+import { momentSeconds, polled, within } from './waiting.ts'
 
 /** What some faults need; where it is not to be had, why. */
 export interface Means {
   /** The disk of the home. */
-  readonly disk: SmallDisk | string
+  readonly disk: PoweredDisk | SmallDisk | string
+  /** Whether each role has a process of its own; else why not. */
+  readonly roles: true | string
   readonly clock: MovableClock | string
   readonly containers: Containers | string
   /** Whether groups of a run may be ended by hand; else why not. */
@@ -34,11 +37,19 @@ export function groupsMayEnd(deterministic: boolean | undefined): Means['groupsM
   return deterministic === true ? 'a deterministic run would learn from another group in its place' : true
 }
 
+export function rolesOf({ isSingle }: { readonly isSingle?: boolean | undefined }): Means['roles'] {
+  return isSingle === true ? 'the deployment is one process' : true
+}
+
 /** What a fault is made to. */
 export interface Victim extends Means {
   readonly deployment: Deployment
+  /** Another one after each power cut. */
   readonly observer: Observer
+  /** Others after each power cut. */
   readonly hands: Hands
+  /** Does something while this process has no file of the home open. */
+  whileAway(work: () => Promise<void>): Promise<void>
   readonly run: string
   /** Turns after which an episode of the run ends. */
   readonly turnLimit: number
@@ -57,9 +68,11 @@ export interface Struck {
   readonly inTheMiddle: boolean
   /** The workflow that was ended by hand. */
   readonly workflow?: string
+  /** Whether the disk has taken back what was finished before and is not in `finished`. */
+  readonly isTakenBack?: boolean
 }
 
-interface Fault {
+export interface Fault {
   readonly summary: string
   /** Why it cannot be made here. */
   obstacle?(means: Means): string | undefined
@@ -76,8 +89,6 @@ const clockMovedMs = 8_000
 const clockSeconds = 3_600
 /** A supervisor needs a moment to see that a process is gone. */
 const supervisorMs = 300
-/** How long a fault looks out for its moment. */
-const momentSeconds = 60
 
 /** All kinds of faults by name. */
 export const faults = {
@@ -97,8 +108,7 @@ export const faults = {
     summary: 'kill -9 of everything at once',
     strike: (victim) =>
       struck(victim, true, async () => {
-        victim.deployment.killServer()
-        await Promise.all(memberNames.map((member) => victim.deployment.kill(member)))
+        await victim.deployment.killAll()
         await delay(supervisorMs)
         victim.deployment.startAll()
       }),
@@ -138,7 +148,14 @@ export const faults = {
         }
       }),
   },
+  'power-cut': powerCut('no power: every process is gone, and with them what had not reached the disk'),
+  'power-cut-store': powerCut('likewise, and the disk has lost the last seconds of store.db', 'store'),
+  'power-cut-temporal': powerCut(
+    'likewise, and the disk has lost the last seconds of temporal.db',
+    'temporal',
+  ),
   'slow-environment': {
+    obstacle: ({ roles }) => obstacleIn(roles),
     summary: 'an environment worker that is stopped four fifths of the time, for 10 s',
     strike: (victim, choice) =>
       struck(victim, true, async () => {
@@ -292,6 +309,7 @@ function killing(
 ): Fault {
   return {
     summary,
+    obstacle: ({ roles }) => obstacleIn(roles),
     async strike(victim, choice) {
       const killed = choose(choice)
       const isInTheMiddle = await moment(victim)
@@ -306,6 +324,7 @@ function killing(
 
 function freezing(who: string, choose: (choice: number) => Member): Fault {
   return {
+    obstacle: ({ roles }) => obstacleIn(roles),
     summary: `SIGSTOP of ${who} for ${frozenMs / 1000} s, then SIGCONT`,
     strike: (victim, choice) =>
       struck(victim, true, async () => {
@@ -331,11 +350,6 @@ async function struck(
   const finished = observer.finished()
   await making
   return { open, finished, restored: performance.now(), inTheMiddle }
-}
-
-async function polled({ signal }: Victim, isNow: () => boolean): Promise<boolean> {
-  const look = () => (isNow() ? true : undefined)
-  return (await within(look, { seconds: momentSeconds, everyMs: 3, signal })) === true
 }
 
 /** The moment in which a folder for an unfinished checkpoint appears. */

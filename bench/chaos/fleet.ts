@@ -10,12 +10,13 @@
 import { join } from 'node:path'
 import { type CampaignOptions, campaign, type Played } from './campaign.ts'
 import { openContainers } from './containers.ts'
-import { type FaultKind, groupsMayEnd, type Means, obstacleOf } from './faults.ts'
+import { type FileSystem, fileSystems } from './disk.ts'
+import { type FaultKind, groupsMayEnd, type Means, obstacleOf, rolesOf } from './faults.ts'
 import { openGround } from './ground.ts'
 import { planFaults } from './plan.ts'
 
 export interface FleetOptions
-  extends Pick<CampaignOptions, 'seed' | 'deterministic' | 'updates' | 'tell' | 'signal'> {
+  extends Pick<CampaignOptions, 'seed' | 'deterministic' | 'isSingle' | 'updates' | 'tell' | 'signal'> {
   readonly deployments: number
   /** In all. */
   readonly faults: number
@@ -24,6 +25,8 @@ export interface FleetOptions
   /** Of the plan of faults, where it is not that of the runs. */
   readonly planSeed?: number | undefined
   readonly kinds: readonly FaultKind[]
+  /** Of the disks of their homes, in turns; all that there are by default. */
+  readonly fileSystems?: readonly FileSystem[] | undefined
   /** Folder for everything; one of its own by default. */
   readonly folder?: string | undefined
   readonly keep?: boolean | undefined
@@ -35,10 +38,12 @@ export async function fleet(options: FleetOptions): Promise<readonly Played[]> {
   await using stack = new AsyncDisposableStack()
   const containers = await containersFor(options)
   if (typeof containers !== 'string') stack.use(containers)
+  const { fileSystems: among = fileSystems } = options
   const numbers = Array.from({ length: deployments }, (_, index) => index + 1)
   const grounds = numbers.map((number) => {
     const own = folder === undefined || deployments === 1 ? folder : join(folder, String(number))
-    return stack.use(openGround({ folder: own, keep }))
+    const fileSystem = among[(number - 1) % among.length] ?? 'ext4'
+    return stack.use(openGround({ folder: own, keep, fileSystem }))
   })
   if (keep === true) tell(`Everything is kept in ${grounds.map((ground) => ground.folder).join(', ')}`)
 
@@ -49,6 +54,7 @@ export async function fleet(options: FleetOptions): Promise<readonly Played[]> {
   const means = sites.map((site) => ({
     ...site.ground,
     containers: site.containers,
+    roles: rolesOf(options),
     groupsMayEnd: groupsMayEnd(options.deterministic),
   }))
   const kinds = options.kinds.filter((kind) => isPossible(kind, means, tell))

@@ -11,14 +11,20 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type MovableClock, movableClock } from './clock.ts'
 import type { Places } from './deployment.ts'
-import { mountSmallDisk, type SmallDisk } from './disk.ts'
+import {
+  type FileSystem,
+  mountPoweredDisk,
+  mountSmallDisk,
+  type PoweredDisk,
+  type SmallDisk,
+} from './disk.ts'
 import { ChaosFault } from './waiting.ts'
 
 export interface Ground extends Disposable {
   readonly folder: string
   readonly places: Places
   /** The disk of the home; else why it has none of its own. */
-  readonly disk: SmallDisk | string
+  readonly disk: PoweredDisk | SmallDisk | string
   /** The clock of its processes; else why they have none of their own. */
   readonly clock: MovableClock | string
 }
@@ -27,12 +33,16 @@ export interface Ground extends Disposable {
  * @param options.folder one of its own where left out
  * @throws ChaosFault the folder is not empty
  */
-export function openGround(options: { folder?: string | undefined; keep?: boolean | undefined }): Ground {
+export function openGround(options: {
+  folder?: string | undefined
+  keep?: boolean | undefined
+  fileSystem: FileSystem
+}): Ground {
   const folder = folderOf(options.folder)
   const disk =
     options.keep === true
       ? 'a home that is kept is on no disk of its own'
-      : mountSmallDisk(join(folder, 'disk'))
+      : diskIn(folder, options.fileSystem)
   return {
     folder,
     disk,
@@ -47,6 +57,13 @@ export function openGround(options: { folder?: string | undefined; keep?: boolea
       if (options.keep !== true) rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** In memory where the machine has no loop devices or not the file system. */
+function diskIn(folder: string, fileSystem: FileSystem): Ground['disk'] {
+  const place = join(folder, 'disk')
+  const powered = mountPoweredDisk(place, fileSystem)
+  return typeof powered === 'string' ? mountSmallDisk(place) : powered
 }
 
 function folderOf(wish: string | undefined): string {

@@ -10,6 +10,7 @@ import { SessionFault } from '../../client/session-fault.ts'
 import type { TrainingSession } from '../../client/training-session.ts'
 import { isNotFound } from '../../temporal/call-status.ts'
 import { listQuery } from '../../workflows/links.ts'
+import { searchAttributes } from '../../workflows/messages.ts'
 
 /** A third time it would be given up. */
 const mostTimesEnded = 2
@@ -18,14 +19,19 @@ const mostTimesEnded = 2
 export type WorkflowType = 'trainingRun' | 'rolloutGroup' | 'episode' | 'evaluation'
 
 export class Hands {
-  /** How often each workflow was ended. */
-  readonly #times = new Map<string, number>()
+  readonly #times: Map<string, number>
   readonly #client: Client
   readonly #session: Pick<TrainingSession, 'resume' | 'evaluateNow'>
 
-  constructor(client: Client, session: Pick<TrainingSession, 'resume' | 'evaluateNow'>) {
+  /** @param times how often each workflow was ended by then */
+  constructor(
+    client: Client,
+    session: Pick<TrainingSession, 'resume' | 'evaluateNow'>,
+    times: Map<string, number>,
+  ) {
     this.#client = client
     this.#session = session
+    this.#times = times
   }
 
   /** Workflow ids. */
@@ -76,6 +82,19 @@ export class Hands {
 
   async resume(run: string): Promise<void> {
     await this.#session.resume(run)
+  }
+
+  /** Ids of the run's workflows that have completed, as far as the server's list has them. */
+  async completed(run: string): Promise<ReadonlySet<string>> {
+    const query = `${searchAttributes.run.name} = "${run}" AND ExecutionStatus = "Completed"`
+    const ids = new Set<string>()
+    for await (const { workflowId } of this.#client.workflow.list({ query })) ids.add(workflowId)
+    return ids
+  }
+
+  /** Work that is begun again because its store or its workflows are of an earlier moment. */
+  expectAgain(workflows: Iterable<string>): void {
+    for (const id of workflows) this.#times.set(id, this.#timesEnded(id))
   }
 
   /** Whether a workflow of that id is in progress, or has completed. */

@@ -71,6 +71,12 @@ export class Observer implements Disposable {
     return status === 'abandoned' || status === 'complete'
   }
 
+  /** Numbers of the groups of a run that an update has consumed. */
+  consumedGroups(run: string): ReadonlySet<number> {
+    const rows = this.#all('select number from groups where run = ? and consumed_by is not null', run)
+    return new Set(rows.map(({ number }) => Number(number)))
+  }
+
   /** Turns of each episode that is not sealed. */
   openEpisodes(): ReadonlyMap<string, number> {
     const rows = this.#all(

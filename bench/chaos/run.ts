@@ -8,6 +8,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { comparison } from './comparison.ts'
+import { type FileSystem, fileSystems } from './disk.ts'
 import { type FaultKind, faultKinds, faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { reportOf } from './report.ts'
@@ -22,6 +23,8 @@ interface Flags {
   readonly deterministic?: boolean
   readonly runs: number
   readonly deployments: number
+  readonly single?: boolean
+  readonly fileSystem?: FileSystem
 }
 
 // Faults are to meet warm starts too, whatever was trained before on this machine.
@@ -54,6 +57,13 @@ const command = new Command('chaos')
       .argParser(wholeNumber)
       .default(1),
   )
+  .option('--single', 'all roles in one process, which starts sooner')
+  .addOption(
+    new Option(
+      '--file-system <name>',
+      "of the homes' disks; by default each deployment has the next one",
+    ).choices(fileSystems),
+  )
   .option('--home <dir>', 'folder for homes, logs and temporary files; one of its own by default')
   .option('--keep', 'leaves that folder to be looked at')
   .addOption(
@@ -77,6 +87,7 @@ Examples:
   $ npm run chaos -- --faults 100 --seed 1
   $ npm run chaos -- --each 10 --deployments 4
   $ npm run chaos -- --faults 10 --seed 7 --kinds kill-checkpoint,kill-publish --keep
+  $ npm run chaos -- --faults 100 --single --file-system xfs --kinds power-cut,power-cut-store,power-cut-temporal
   $ npm run chaos -- --faults 5 --seed 3 --deterministic
   $ npm run chaos -- --faults 3 --seed 1 --deterministic --runs 20`,
   )
@@ -90,7 +101,12 @@ async function chaos(flags: Flags): Promise<number> {
   const started = performance.now()
   const tell = (line: string) =>
     console.error(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${line}`)
-  const options = { ...flags, folder: flags.home, tell, signal: interrupted.signal }
+  const { single: isSingle, fileSystem } = flags
+  const disks = fileSystem === undefined ? undefined : [fileSystem]
+  const options = {
+    ...{ ...flags, isSingle, fileSystems: disks },
+    ...{ folder: flags.home, tell, signal: interrupted.signal },
+  }
   try {
     const report =
       flags.deterministic === true ? await comparison(options, flags.runs) : reportOf(await fleet(options))
@@ -99,9 +115,16 @@ async function chaos(flags: Flags): Promise<number> {
     const isSame = checkpoints === undefined || checkpoints.equal === checkpoints.disturbed.length
     return isSame && report.lost + report.doubled + report.left === 0 ? 0 : 1
   } catch (error) {
-    console.error(error)
+    for (const each of errorsIn(error)) console.error(each)
     return interrupted.signal.aborted ? 130 : 1
   }
+}
+
+/** The first fault, and those of the disposals that followed it, which Node would not print. */
+function errorsIn(error: unknown): readonly unknown[] {
+  return error instanceof SuppressedError
+    ? [...errorsIn(error.suppressed), ...errorsIn(error.error)]
+    : [error]
 }
 
 function wholeNumber(text: string): number {

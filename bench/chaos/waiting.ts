@@ -42,3 +42,15 @@ export async function eventually<T>(
   if (found === undefined) throw new ChaosFault(`waited ${wait.seconds} s for ${what}, which did not come`)
   return found
 }
+
+/** How long a fault looks out for its moment. */
+export const momentSeconds = 60
+
+/** Looks for a moment that passes in milliseconds. @returns false where it did not come */
+export async function polled(
+  { signal }: { readonly signal: AbortSignal },
+  isNow: () => boolean,
+): Promise<boolean> {
+  const look = () => (isNow() ? true : undefined)
+  return (await within(look, { seconds: momentSeconds, everyMs: 3, signal })) === true
+}

@@ -44,6 +44,7 @@ export function playedGroupsInMemory(): PlayedGroupsInMemory {
           return trajectory
         },
       },
+      flushed: async () => undefined,
       updates: {
         get: async (_, step) => updates.get(step),
         async put(update) {

@@ -12,6 +12,7 @@ import { withProxy } from '../proxied.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
+import { flushRegularly } from './flushing.ts'
 import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } from './health.ts'
 import { embeddedNamespace, loopbackAddress } from './launch.ts'
 import { isPortOpen } from './ports.ts'
@@ -36,6 +37,8 @@ export interface RunningTemporal {
   readonly restarts: number
   /** Milliseconds for which it has not answered. */
   silentMs(): number
+  /** Settles when what the server has written is on the disk. */
+  flushed(): Promise<void>
   /** Whether no one else uses it now. */
   isAlone(): Promise<boolean>
   /** Leaves; the last user stops the server. May be called twice. */
@@ -61,15 +64,11 @@ export function supervise(membership: Membership): RunningTemporal {
   let health = attend()
   const stay = atExit(leaveAtOnce)
   let leaving: FileLock | undefined
+  const flushing = flushRegularly(paths.database, log)
 
   const watching = watch().catch((error: unknown) => {
     if (stopWatching.signal.aborted) return
-    const fault =
-      error instanceof TemporalFault
-        ? error
-        : new TemporalFault('gave_up', `The Temporal server of ${paths.home} cannot be watched.`, {
-            cause: error,
-          })
+    const fault = error instanceof TemporalFault ? error : unwatchable(paths, error)
     log(fault.message)
     membership.options.onFault?.(fault)
   })
@@ -111,6 +110,7 @@ export function supervise(membership: Membership): RunningTemporal {
 
   async function leaveServer(): Promise<void> {
     stopWatching.abort()
+    flushing.close()
     await watching
     await health.close()
     if (isHomeGone(paths)) {
@@ -155,12 +155,17 @@ export function supervise(membership: Membership): RunningTemporal {
       return restarts
     },
     silentMs: () => health.silentMs(),
+    flushed: flushing.flushed,
     isAlone: () => isAlone(paths),
     close() {
       closed ??= leaveServer()
       return closed
     },
   }
+}
+
+function unwatchable({ home }: ServerPaths, cause: unknown): TemporalFault {
+  return new TemporalFault('gave_up', `The Temporal server of ${home} cannot be watched.`, { cause })
 }
 
 async function isAlone(paths: ServerPaths): Promise<boolean> {

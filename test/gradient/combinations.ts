@@ -240,6 +240,7 @@ function storeOf(episodes: readonly PlainEpisode[]) {
     groups: { get: (id: GroupId) => Promise.resolve(groups.get(id)), list, consume: async () => undefined },
     episodes: { trajectory: (id: EpisodeId) => Promise.resolve(played.get(id) as Trajectory) },
     updates: { get: async () => undefined, put: async () => 'first' as const },
+    flushed: async () => undefined,
   }
   return { store, groups: [...groups.keys()] }
 }

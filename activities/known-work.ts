@@ -1,0 +1,61 @@
+/**
+ * Known work: what the state of a run's workflow refers to must be in the store before the state is.
+ *
+ * The store is flushed before a workflow hears of work, so a power cut keeps the order. A backup that was put back, or a disk that
+ * reports writes before it makes them, can still leave a store older than the workflows. Whatever state such a store has itself
+ * refers only to work that it has, so a run can always continue from there.
+ *
+ * Invariants
+ * - [KNOWN-1] A state that refers to an update, a group or an evaluation that the store lacks is refused.
+ * - [KNOWN-2] An episode without its turns is not sealed with a reward, and a group without its episodes is not recorded
+ *   (`trajectory.ts`).
+ */
+import { type EpisodeId, evaluationId, groupId, type ParentId } from '../identity/identity.ts'
+import { isSealed } from '../storage/episode.ts'
+import { StorageFault } from '../storage/fault.ts'
+import type { Store } from '../storage/store.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
+
+/** @throws StorageFault `missing` with the first thing that the store lacks */
+export async function requireKnownWork(
+  store: Pick<Store, 'updates' | 'groups' | 'evaluations'>,
+  { run, step, ready, training, evaluations, config }: TrainingState,
+): Promise<void> {
+  if (step > 0 && (await store.updates.get(run, step)) === undefined)
+    throw lacking(`update ${step} of ${run}`)
+  for (const { number } of [...training, ...ready]) {
+    const group = groupId(run, number)
+    if ((await store.groups.get(group))?.result === undefined) throw lacking(`group ${group}`)
+  }
+  for (const { suite, version } of evaluations) {
+    const evaluation = evaluationId(run, suite, version, config.seed)
+    if ((await store.evaluations.get(evaluation))?.result === undefined)
+      throw lacking(`evaluation ${evaluation}`)
+  }
+}
+
+/**
+ * The attempts of a group or an evaluation, when all of them have ended. One that counts must be sealed. The end of any other one
+ * that is not was lost: it is sealed as lost too.
+ * @throws StorageFault `missing`
+ */
+export async function requireSealed(
+  store: Pick<Store, 'episodes'>,
+  parent: ParentId,
+  counted: readonly EpisodeId[],
+): Promise<void> {
+  const episodes = await store.episodes.list(parent)
+  const sealed = new Set(episodes.filter(isSealed).map(({ id }) => id))
+  const lost = counted.find((id) => !sealed.has(id))
+  if (lost !== undefined) throw lacking(`the end of episode ${lost}`)
+  for (const { id } of episodes)
+    if (!sealed.has(id))
+      await store.episodes.seal(id, { outcome: 'infrastructure_error', reward: null, ended: Date.now() })
+}
+
+function lacking(what: string): StorageFault {
+  return new StorageFault(
+    'missing',
+    `${what} is not in the store, which is older than the workflows: the work continues from what the store has`,
+  )
+}

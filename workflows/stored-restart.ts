@@ -1,0 +1,44 @@
+/**
+ * Restart from the store: a run whose workflow and store are of different moments continues from what the store has. The workflow
+ * may know of work that the store lacks, or may have decided otherwise than it did before a power cut took its last second.
+ *
+ * Invariants
+ * - [STORED-RESTART-1] The state of the execution is dropped as a whole, so that none of it reaches the store: what the store lacks
+ *   is played and trained again, under the same identities.
+ * - [STORED-RESTART-2] A run that restarts again and again for the same version waits for a person.
+ */
+
+import { allHandlersFinished, condition, log } from '@temporalio/workflow'
+import type { AuditEntry } from '../activities/audit.ts'
+import { continueAsNew } from './continuation.ts'
+import { auditActivities, runActivities } from './dispatch.ts'
+import { reasonOf } from './failure-reason.ts'
+import { relaunchedState, stateToRestartFrom, storedState } from './run-state.ts'
+import type { TrainingState } from './training-state.ts'
+
+/** More often within an hour, the cause is not one that passes. */
+const mostRestarts = 3
+const withinMs = 3_600_000
+
+/** Whether restarts have not helped: the run has come no further since. @param now milliseconds since the epoch */
+export function hasRestartedTooOften(
+  trail: readonly AuditEntry[],
+  { version, now }: { readonly version: number; readonly now: number },
+): boolean {
+  const restarts = trail.filter(({ what, time }) => what === 'restart' && time > now - withinMs)
+  return restarts.filter((each) => each.version === version).length >= mostRestarts
+}
+
+/** Continues in a new execution; never returns. */
+export async function restartFromStore({ run }: TrainingState, error: unknown): Promise<never> {
+  const { course, trail } = await runActivities.discardUnknownWork({ run })
+  const stored = stateToRestartFrom(storedState(course), course.config, trail)
+  const now = Date.now()
+  const reason = reasonOf(error)
+  const relaunch = { reason, paused: hasRestartedTooOften(trail, { version: stored.version, now }) }
+  log.warn('the run continues from what the store has', { run, reason, version: stored.version })
+  const { state, entries } = relaunchedState(stored, relaunch, now)
+  await auditActivities.recordOrders({ run, entries })
+  await condition(allHandlersFinished)
+  return await continueAsNew(state)
+}
