@@ -32,7 +32,7 @@ const answerMs = 60_000
 let thread: { readonly worker: Worker; readonly calls: ThreadCalls<AdvantageMethods> } | undefined
 
 /**
- * What the advantage of a module says of groups; of none, whether the module can be used.
+ * Advantages that a module computes for groups; for no groups, a check whether the module can be used.
  * @returns [groups][group] one number, or [turns]
  * @throws ExternalFault
  */

@@ -13,7 +13,7 @@ import type { LossChoice } from '../policy/trainer/trainer.ts'
 import { moduleAdvantages } from './advantage-thread.ts'
 
 /**
- * What `learning.advantage` names: an estimator, or what the advantage of a module says of these groups.
+ * The rule that `learning.advantage` names: an estimator, or the values that a module computes for these groups.
  * @throws ExternalFault
  */
 export async function advantageOf(

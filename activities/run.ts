@@ -126,7 +126,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
     },
 
     /**
-     * What a run continues from whose workflow knows of work that the store lacks. Checkpoints that follow from such work are
+     * The stored course from which a run continues when its workflow knows of work that the store lacks. Checkpoints that follow from such work are
      * moved away: the updates are made again from other groups.
      */
     async discardUnknownWork({ run }: { readonly run: RunId }): Promise<ContinuedCourse> {

@@ -90,7 +90,7 @@ async function askLiveRun(
   ])
 }
 
-/** What was lost, and what follows from it; nothing where nothing was. */
+/** The lost episodes and the consequence; empty when none was lost. */
 function lossWords(summary: EvaluationSummary): readonly string[] {
   const { lost = {} } = summary
   const kinds = Object.entries(lost).map(([outcome, episodes]) => `${outcome} ${episodes}`)

@@ -83,7 +83,7 @@ export function shareWithInterval(success: number, n: number, interval?: Interva
   return `${percent(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
 }
 
-/** What an evaluation found, with its interval, and with its loss where it lost episodes. */
+/** The result of an evaluation with its interval, and its lost episodes, if any. */
 export function findingWords({ success, n, planned, interval }: Finding): string {
   const loss = n < (planned ?? n) ? `, ${episodeCountWords({ n, planned })}` : ''
   return `${shareWithInterval(success, n, interval)}${loss}`

@@ -120,7 +120,7 @@ function findingsOf({ run, version, result }: Measured): SideFindings {
   }
 }
 
-/** Of an evaluation, by task and instance. */
+/** Results of an evaluation, by task and instance. */
 export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Shares> {
   const shares = new Map<string, { won: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {

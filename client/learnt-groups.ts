@@ -1,5 +1,5 @@
 /**
- * What an update learnt from each of its groups, as its batch file has it.
+ * The learning signal of an update for each of its groups, read from its batch file.
  *
  * Only the file knows: the rules of an update applied to the stored rewards again give other numbers than the trainer read, e.g.
  * where groups were replayed. Where the file is no longer kept, what was learnt is not known.
@@ -38,9 +38,9 @@ export interface LearntEpisode {
   readonly begin: number
   readonly tokens: Int32Array
   readonly advantages: Float32Array
-  /** Of each action token in the loss; absent where all count alike. */
+  /** Weight of each action token in the loss; absent when all count alike. */
   readonly weights: Float32Array | undefined
-  /** What the update found of each token, where its trainer wrote that. */
+  /** Figures of each token, where the trainer wrote them. */
   readonly figures: TokenFigures | undefined
 }
 
@@ -50,7 +50,7 @@ export interface LearntUpdate {
   readonly version: number
   /** False: there is no batch file, or one that is too large, so that `episodes` is empty. */
   readonly isKept: boolean
-  /** Those that were learnt from. */
+  /** The episodes that the update learnt from. */
   readonly episodes: ReadonlyMap<EpisodeId, LearntEpisode>
 }
 

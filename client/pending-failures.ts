@@ -1,5 +1,5 @@
 /**
- * What the server knows of a run's activities that are tried again: also where the worker died before it could store why.
+ * Retried activities of a run, as the server knows them; this covers workers that died before they could store the reason.
  */
 import type { WorkflowExecutionDescription } from '@temporalio/client'
 import { TemporalFault } from '../temporal/server/fault.ts'

@@ -1,4 +1,4 @@
-/** What `docs/results.md` says of the claims of the experiments whose reports are committed. */
+/** Statements in `docs/results.md` on the claims of experiments whose reports are committed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

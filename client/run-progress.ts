@@ -65,7 +65,7 @@ export function createRunsProgress(
     }
   }
 
-  /** What the store has been told of, and what the server knows of the run's own activities where a worker could not say it. */
+  /** Failures from the store, and those of the run's own activities that only the server knows. */
   async function failingWork(run: string): Promise<readonly FailingWork[]> {
     const stored = await store.failing.list(runId(run), Date.now())
     const pending = await pendingFailures(() => describe(run))
@@ -98,7 +98,7 @@ export function createRunsProgress(
         return await evaluated(await throughRestarts(handle))
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error
-        // What the store calls done is done, however an execution of another time ended.
+        // A run that is done in the store is done, even if an execution of another moment ended otherwise.
         const finished = await finishedProgress(store, runId(run))
         if (finished !== undefined) return finished
         if (error.cause instanceof CancelledFailure) return evaluated(progressOf(await lastState(run)))

@@ -1,4 +1,4 @@
-/** What the dry run and the start look at before anything begins: the policy, the engine, the trainer, the first reset. */
+/** Checks of the dry run and the start before anything begins: policy, engine, trainer, first reset. */
 import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,

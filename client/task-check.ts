@@ -94,7 +94,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
 }
 
 /**
- * What a run needs before it starts: tasks that can be played, a policy to start from, an engine and a trainer that will do, and an
+ * Checks before a run starts: its tasks can be played, its policy can be read, its engine and its trainer are suitable, and an
  * expert where it imitates one.
  * @throws ConfigFault
  */
@@ -264,7 +264,7 @@ async function checkReset(
     }
 }
 
-/** What keeps an instance from being begun. */
+/** The reason why an instance cannot be reset. */
 async function resetFault(opened: Task, split: string, index: number): Promise<EnvironmentFault | undefined> {
   try {
     const session = await opened.create()

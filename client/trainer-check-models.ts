@@ -1,7 +1,7 @@
 /** The small models on which a trainer's program is checked: the families of the field, and a padded vocabulary. */
 import type { Architecture } from '../policy/transformer/architecture.ts'
 
-/** Of most updates. */
+/** Settings that most updates share. */
 export const architecture: Architecture = {
   vocab_size: 61,
   hidden_size: 32,

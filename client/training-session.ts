@@ -87,7 +87,7 @@ export interface TrainingSession
   readonly uiUrl: string | undefined
   /** Settles when the workers of this session stop; never for a client. @throws StorageFault, TemporalFault the home or its server is lost */
   readonly stopped: Promise<void>
-  /** What is to be said of a home without runs; undefined where it has some. */
+  /** Advice for a home without runs; undefined when it has some. */
   emptyHome(): Promise<string | undefined>
   close(): Promise<void>
 }

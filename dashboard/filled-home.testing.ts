@@ -115,7 +115,7 @@ export async function addConsumedGroup(
   of: {
     readonly step: number
     readonly rewards?: readonly [number, number]
-    /** Of its episodes, in a batch file that is kept; absent: there is no file. */
+    /** Advantages of its episodes in a kept batch file; absent when there is no file. */
     readonly advantages?: readonly [number, number]
   },
 ): Promise<GroupId> {

@@ -18,7 +18,7 @@ import {
   type TaskOptions,
 } from './environment.ts'
 
-/** What is said of calls, each a sentence. */
+/** Reports on calls, one sentence each. */
 export interface CallReports {
   /** A call has not answered for a while. @returns what is called once it has ended */
   readonly slow?: ((sentence: string) => (() => void) | undefined) | undefined

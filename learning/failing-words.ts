@@ -1,4 +1,4 @@
-/** What is said of work that a run tries again, in the terminal and on the page alike. */
+/** Words for work that a run retries, the same in the terminal and on the page. */
 
 /** Activities as a person knows them. */
 const names: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ export function failingWords({
   return `${names[work] ?? work} failed in attempt ${attempt} and is tried again: ${reason}`
 }
 
-/** What is said of instances that groups could not be played on. */
+/** Words for instances that could not be played. */
 export function leftOutWords({ count, reason }: { readonly count: number; readonly reason: string }): string {
   return `${count} ${count === 1 ? 'instance is' : 'instances are'} left out, the latest because ${reason}`
 }

@@ -11,7 +11,7 @@ import { mostFollowed, noneWon } from './won-instances.ts'
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
 export const mostStateBytes = 65_536
 
-/** Of each suite the best and the latest complete evaluation are carried too. */
+/** The best and the latest complete evaluation of each suite are carried too. */
 export const latestEvaluations = 2
 /** Evaluations of other suites than the configured ones: by hand, with other numbers of episodes. */
 export const otherEvaluations = 8

@@ -93,7 +93,7 @@ export interface EvaluationCounts {
 }
 
 export interface Evaluations {
-  /** One that was given up or whose result is incomplete is begun again. */
+  /** Restarts an evaluation that was given up or whose result is incomplete. */
   insert(evaluation: NewEvaluation): Promise<Precedence>
   /** Writes the result of an inserted evaluation. */
   complete(id: EvaluationId, result: EvaluationResult): Promise<Precedence>

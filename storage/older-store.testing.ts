@@ -1,7 +1,7 @@
 /** A store as an earlier release left it: its last migrations undone. */
 import { DatabaseSync } from 'node:sqlite'
 
-/** What undoes each migration, the latest first. */
+/** Statements that undo each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
   '0014_nonces': ['drop table nonces'],
   '0013_failing_work': ['drop table failing_work'],

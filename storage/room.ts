@@ -37,7 +37,7 @@ export function refuseNetworkDisk(dir: string, { name, kind }: FileSystem): void
     throw new StorageFault('network_disk', `${dir} ${networkWords(name)}; ${networkAdvice}`)
 }
 
-/** What is wrong with a home on a network file system. */
+/** Explains why a home on a network file system is refused. */
 export function networkWords(name: string): string {
   return `is on a network file system (${name}), where the databases of a home can be damaged`
 }

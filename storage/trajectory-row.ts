@@ -52,7 +52,7 @@ export interface TrajectoryRow {
   readonly advantages_from: 'batch' | 'not kept' | null
 }
 
-/** What an update made of an episode: [time] its advantages, where they are kept. */
+/** Advantages of an episode in its update, [time], when they are kept. */
 export type Learnt = Float32Array | 'not kept'
 
 /** @param update step of the update that consumed the episode's group, null for none */

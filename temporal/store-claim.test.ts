@@ -9,7 +9,7 @@ import { type Claim, type ClaimRegister, claimName } from './store-claim.ts'
 const folder = mkdtempSync(join(tmpdir(), 'perdure-claim-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What the server keeps. */
+/** The nonce that the server keeps. */
 let note: string | undefined
 const register: ClaimRegister = {
   read: async () => note,

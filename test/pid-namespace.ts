@@ -19,7 +19,7 @@ export function namespaceMissing(): string | undefined {
   return status === 0 ? undefined : `unshare failed: ${error?.message ?? stderr.trim()}`
 }
 
-/** What runs a module's text there, for `unshare`. */
+/** Arguments of `unshare` that run a module's text in a new namespace. */
 export function moduleThere(kind: NamespaceKind, text: string): readonly string[] {
   return wordsFor(kind, [process.execPath, '--input-type=module', '-e', text])
 }

@@ -36,7 +36,7 @@ interface Holds {
   readonly updatesFrom?: number
   /** Whether the turns of an episode wait. */
   readonly holds?: (episode: EpisodeParts) => boolean
-  /** What the run is started with. */
+  /** Configuration that the run is started with. */
   readonly config?: RunConfig
 }
 

@@ -23,7 +23,7 @@ const pollersGoneMs = 6 * 60_000
 /** Room for the homes that come next; more would keep this one waiting. */
 const removedAtOnce = 10
 const callTimeoutMs = 15_000
-/** What limits requests for longer does not pass by waiting. */
+/** A limit on requests that lasts longer does not go away by waiting. */
 const limitedMs = 60_000
 const limitedEveryMs = 2_000
 /** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */

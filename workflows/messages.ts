@@ -250,7 +250,7 @@ export interface RunProgress {
   readonly pauseReason?: string
   /** Instances that groups could not be played on, how many and why last; absent where there are none. */
   readonly leftOut?: { readonly count: number; readonly reason: string }
-  /** What is tried again because it failed or has not answered, from the store and the server; absent where there is none. */
+  /** Work that is retried because it failed or has not answered, from the store and the server; absent when there is none. */
   readonly failing?: readonly FailingWork[]
   /** What will stop it unless a person acts, e.g. a disk that is almost full. */
   readonly warning?: string

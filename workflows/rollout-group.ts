@@ -39,7 +39,7 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
     await report(plan, played.episodes.length >= plan.quorum ? played : empty)
     return played.episodes.map((result) => result.reward)
   } catch (error) {
-    // What the store still has is found there.
+    // Episodes that the store still has are found there.
     if (differsFromStore(error)) await continueAsNew<typeof rolloutGroup>(plan)
     // The run waits for every group: one that is cancelled or fails says so, and is replaced.
     await CancellationScope.nonCancellable(() => report(plan, { episodes: [] }))

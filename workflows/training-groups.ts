@@ -41,7 +41,7 @@ export async function startGroups(
   const begun = groups.filter((_, index) => isNew[index] === false)
   if (begun.length === 0) return
   await takeReports(state, begun)
-  // One that completed without a report, as on an older store, would be heard of later.
+  // A group that completed without a report, as on an older store, would otherwise be noticed half a minute later.
   if (patched('lost-groups-are-found-at-once'))
     await lookAt(idsOf(state, awaited(state, begun)), takeEndedGroups(state))
   watchOthers(state, idsOf(state, awaited(state, begun)), takeEndedGroups(state))

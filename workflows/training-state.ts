@@ -53,7 +53,7 @@ export interface LeftOutInstances {
   readonly count: number
   /** Groups since the last one with a result. */
   readonly inARow: number
-  /** Of the latest. */
+  /** Reason of the latest loss. */
   readonly reason: string
   /** The latest, as the rest of their position by the size of the split. */
   readonly places: readonly { readonly taskIndex: number; readonly place: number }[]

@@ -25,7 +25,7 @@ export interface FleetOptions
   /** Of the plan of faults, where it is not that of the runs. */
   readonly planSeed?: number | undefined
   readonly kinds: readonly FaultKind[]
-  /** Of the disks of their homes, in turns; all that there are by default. */
+  /** File systems of the homes' disks, assigned in turn; all by default. */
   readonly fileSystems?: readonly FileSystem[] | undefined
   /** Folder for everything; one of its own by default. */
   readonly folder?: string | undefined

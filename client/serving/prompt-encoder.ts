@@ -11,7 +11,7 @@ import { type Chat, createChat } from '../../policy/chat/chat.ts'
 import { readCheckpointText } from '../../policy/checkpoints/checkpoint.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 
-/** What a prompt is made of: a conversation, or a text as it is. */
+/** Source of a prompt: a conversation, or a text that is used unchanged. */
 export type Words =
   | { readonly messages: readonly Message[]; readonly tools: readonly ToolSpec[] }
   | { readonly text: string }

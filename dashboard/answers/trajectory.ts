@@ -199,7 +199,7 @@ function staleOf(
   return staleTurns({ episode, turns }, { admittedAt: group.version, begun }, config)
 }
 
-/** What the update made of the episode; nothing where it has learnt nothing from it. */
+/** The episode's learning signal in its update; empty when the update learnt nothing from it. */
 async function lessonOf(
   learntGroups: LearntGroups,
   of: {

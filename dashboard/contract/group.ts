@@ -30,9 +30,9 @@ export interface GroupSample extends EpisodeRow {
   /** Whether it is one of those that the group was compared by. */
   readonly counts: boolean
   readonly success: boolean
-  /** Of a group that no update has consumed: among the group's, (R − mean) / (std + 1e-6), or as `learning.advantage` says. */
+  /** Advantage within a group that no update has consumed yet: (R − mean) / (std + 1e-6), or the rule of `learning.advantage`. */
   readonly groupAdvantage: number | null
-  /** Of its action tokens in the update; null where it was not learnt from, or that is not kept. */
+  /** Weight of its action tokens in the update; null when the update did not learn from it or the record is not kept. */
   readonly advantage: number | null
   /** [turns, at most 100] its actions in a few words; empty for samples of large evaluations. */
   readonly actions: readonly string[]

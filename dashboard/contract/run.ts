@@ -66,7 +66,7 @@ export interface RunAnswer extends RunRow {
   readonly emptyUpdates: number
   /** What hinders learning, in words; absent while the policy learns. */
   readonly standstill?: string
-  /** What is tried again because it failed or has not answered, and what is left out, each in words; absent where there is none. */
+  /** Sentences on retried work and on instances that are left out; absent when there are none. */
   readonly failing?: readonly string[]
   readonly versions: readonly VersionRow[]
   readonly configuration: RunConfiguration

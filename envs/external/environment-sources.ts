@@ -17,7 +17,7 @@ import type { EnvironmentDefinition } from '../environment.ts'
 const codeEnding = /\.(?:[cm]?[jt]s|py)$/
 const quoted = /(['"`])((?:\.{0,2}\/|[@\w])[^'"`\n$]{0,200})\1/g
 
-/** What an environment is played from. */
+/** Sources of an environment. */
 interface PlayedFrom {
   /** Module, or folder of a package; undefined for an environment of Perdure's own. */
   readonly from: string | undefined

@@ -36,7 +36,7 @@ const inPython: Readonly<Record<string, RegExp>> = {
   "a shell's text": /\bos\.(?:system|popen)\s*\(|shell\s*=\s*True/,
 }
 
-/** What the script makes of what it reads, in words; undefined where nothing was found. */
+/** Describes how the script turns its input into code; undefined when it does not. */
 export function codeFromOutput({ language, code }: Script): string | undefined {
   const rules = language === 'bash' ? inShell : language === 'python' ? inPython : {}
   const read = language === 'bash' ? withoutComments(code) : code

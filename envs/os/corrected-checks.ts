@@ -22,7 +22,7 @@ interface Call {
 }
 
 interface Form {
-  /** What only a check of this form has. */
+  /** A text that only checks of this form contain. */
   readonly mark: RegExp
   /** A call in its text. */
   readonly call: RegExp

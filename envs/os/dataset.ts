@@ -58,7 +58,7 @@ export async function openDataset(dir: string): Promise<Library<OsItem>> {
   return listedLibrary(`os data: ${dir}`, 'item', inUsualOrder(items, knownSplits), warnings.all())
 }
 
-/** What an agent could be paid for without the work; undefined where nothing was found. */
+/** The way in which a check could pay without the work; undefined when none was found. */
 function weaknessOf({ evaluation }: OsItem): string | undefined {
   for (const script of evaluation.kind === 'check' ? evaluation.chain : []) {
     const code = script === 'example' ? undefined : codeFromOutput(script)

@@ -25,7 +25,7 @@ const defaults = {
   processes: 128,
   cores: 1,
   tmpfs: { '/tmp': 64 * mebibyte },
-  /** Of each volume that the image declares. */
+  /** Folder in memory for each volume that the image declares. */
   volumeBytes: 64 * mebibyte,
   /** Real-time signals and timers of a program; the machine's root may have a hundred times as many. */
   pendingSignals: 1024,

@@ -152,7 +152,7 @@ test('what a container takes before the first period is over is seen after its f
   bytes -= 3 * limit
   await watch.settle(container)
   expect(counted).toEqual([{ bytes: 3 * limit, names: 1 }])
-  // What is lost while no container is watched belongs to none.
+  // Space that disappears while no container is watched is attributed to none.
   bytes -= 50 * limit
   await watch.begin(container)
   await watch.settle(container)

@@ -1,5 +1,5 @@
 /**
- * What an engine can do to keep its containers from each other and from its machine, as `doctor` reports it.
+ * Abilities of an engine that isolate its containers from each other and from its machine, as `doctor` reports them.
  *
  * Invariants
  * - Nothing that is looked at stays: the container that is made to ask for a size is never started, and removed.

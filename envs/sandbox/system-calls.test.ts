@@ -1,4 +1,4 @@
-/** What the system calls of a container can take from the engine's machine: blocks of its disk, and counts of its users. */
+/** Resources that system calls in a container can take from the engine's machine: disk blocks and per-user counts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { busyboxTar, engineMissing, startEngine, type TestEngine } from '../../test/container-engine.ts'
 import { type LoopDisk, mountLoopDisk } from '../../test/loop-disk.ts'

@@ -109,7 +109,7 @@ function unlessMasked(
   return rest(highest, 0, 0, denied)
 }
 
-/** Of `ioctl`: reservations, extent sizes and project numbers are of type `X`, subvolumes and shared extents of 0x94. */
+/** `ioctl` types: `X` has reservations, extent sizes and project numbers; 0x94 has subvolumes and shared extents. */
 const diskRequests = [0x5800, 0x9400]
 const typeBits = { highest: 15, lowest: 8 }
 /** F_SETPIPE_SZ; commands of `fcntl` fit twelve bits. */

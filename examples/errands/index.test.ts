@@ -1,4 +1,4 @@
-/** What every environment must keep, and what is changed of the games; `npx perdure env test` runs it. */
+/** The contract of every environment, and the rules of this one; `npx perdure env test` runs it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnvironmentDefinition } from 'perdure'

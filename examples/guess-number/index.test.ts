@@ -1,4 +1,4 @@
-/** What every environment must keep; `npx perdure env test` runs it. */
+/** The contract of every environment; `npx perdure env test` runs it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AssistantMessage } from 'perdure'

@@ -73,7 +73,7 @@ export async function outlinePretrained(dir: string): Promise<PolicyOutline> {
   return outline
 }
 
-/** Of a run's checkpoint: its texts, and whether its files are as long as the manifest says. */
+/** Reads the texts of a run's checkpoint and compares the file sizes with the manifest. */
 async function outlineCheckpoint(dir: string): Promise<PolicyOutline> {
   const { tokenizer, state, modelChat } = await readCheckpointText(dir)
   for (const [name, { size }] of Object.entries((await readManifest(dir)).files)) {
@@ -98,7 +98,7 @@ async function readHuggingFace(dir: string): Promise<PretrainedPolicy> {
   return { ...outline, weights }
 }
 
-/** What a folder says beside its weights. */
+/** The files of a model folder beside its weights. */
 async function readOutline(dir: string): Promise<PolicyOutline> {
   const configFile = join(dir, 'config.json')
   const tokenizer = await readText(join(dir, 'tokenizer.json'))

@@ -322,7 +322,7 @@ describe('update', () => {
     'figures by origin are those before the first step, and what the update moves is drift (decoupled: %o)',
     async (decoupled) => {
       const name = decoupled === undefined ? 'origins' : 'decoupled'
-      // What the update starts from has sampled the fresh tokens, version 0 the stale ones.
+      // The policy that the update starts from sampled the fresh tokens, version 0 the stale ones.
       const [fresh, older] = await Promise.all([logprobsOf(at('warm')), logprobsOf(at('0'))])
       const isStale = (place: number) => Math.floor(place / 20) % 4 === 0
       const sampled = (value: (place: number) => number, otherwise = 0) =>

@@ -84,7 +84,7 @@ export interface UpdateStatistics {
   readonly gradientNorm: number
   readonly actionTokens: number
   readonly tokens: number
-  /** Of a policy objective: importance ratios before the first step, by the origin of the tokens; absent in results of older versions. */
+  /** Importance ratios of a policy objective before the first step, by origin of the tokens; absent in results of older versions. */
   readonly origins?: readonly OriginSums[] | undefined
   readonly seconds: number
 }

@@ -116,7 +116,7 @@ async function decoupled(
   })
 }
 
-/** What one optimizer step tells. */
+/** Figures of one optimizer step. */
 type Step = Omit<Statistics, 'origins' | 'drift'> & { readonly drift: number }
 
 /** One optimizer step for the whole batch. */

@@ -21,7 +21,7 @@ export function maskedLogits(
   const bias = new Array<number>(vocabulary).fill(0)
   for (const [begin, end] of tokenless) bias.fill(nowhere, begin, end)
   const masked = graph.operation('Add', [logits, graph.constant('float32', [vocabulary], bias)], logits.dims)
-  // What is added is constant; softmax leaves a tokenless id no gradient.
+  // The mask is constant, and softmax leaves a tokenless id no gradient.
   graph.record([masked], [logits], ([gradient]) => [gradient])
   return masked
 }

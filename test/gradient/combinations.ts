@@ -99,7 +99,7 @@ function given(learning: NonNullable<ConfigInput['learning']>): ConfigInput {
   }
 }
 
-/** What all combinations learn from. */
+/** Episodes that all combinations learn from. */
 export interface Ground {
   readonly home: string
   readonly start: PlainWeights
@@ -221,7 +221,7 @@ function rulesOf({ seed, learning, rollout }: RunConfig): PlainRules {
   }
 }
 
-/** What an update reads of the store. */
+/** The part of the store that an update reads. */
 function storeOf(episodes: readonly PlainEpisode[]) {
   const played = new Map<EpisodeId, Trajectory>()
   const groups = new Map<GroupId, StoredGroup>()

@@ -17,7 +17,7 @@ export const shape = {
   theta: 10000,
 } as const
 
-/** What is known of a token that is predicted. */
+/** Figures of a predicted token. */
 export interface Prediction {
   readonly logprob: Vector
   readonly entropy: Vector

@@ -64,7 +64,7 @@ export interface PlainResult {
 /** A sampled token as losses see it. */
 interface Learnt {
   readonly logprob: Vector
-  /** Of the policy that ratios are to, and of the one that sampled. */
+  /** Log-probabilities under the policy that ratios refer to, and under the one that sampled. */
   readonly base: number
   readonly behaviour: number
   readonly advantage: number
@@ -257,7 +257,7 @@ function standardized(x: number, all: readonly number[]): number {
   return all.every((each) => each === all[0]) ? 0 : (x - mean) / (Math.sqrt(variance) + 1e-6)
 }
 
-/** What each sampled token of an episode counts, up to one factor for all. */
+/** Weight of each sampled token of an episode, up to a common factor. */
 function countsOf(
   episodes: readonly PlainEpisode[],
   isLearnt: (episode: PlainEpisode) => boolean,

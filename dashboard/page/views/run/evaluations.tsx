@@ -150,7 +150,7 @@ const Finding: FunctionComponent<{ evaluation: EvaluationRow; colour: string }> 
   )
 }
 
-/** What was lost, by outcome; undefined where nothing was. */
+/** Lost episodes by outcome; undefined when none was lost. */
 function lossText(lost: LostEpisodes): string | undefined {
   const kinds = Object.entries(lost).map(
     ([outcome, episodes]) => `${outcomeText(outcome)}: ${count(episodes)}`,
