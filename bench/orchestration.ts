@@ -5,6 +5,8 @@
  * - Episodes are the project's own workflow with its own activities, store, environment, tokenizer and
  *   server on a SQLite file; only the policy answers at once, so that nothing else is waited for.
  * - Every episode must end at its turn limit, else the benchmark fails.
+ * - What durability costs beyond the commits is a figure of its own: the wait for the disk before an activity reports, beside the
+ *   commit that it follows. Activities that end together share it.
  * - The reference of a rate is what its own CPU time per turn would allow on all cores; the ratio tells
  *   how much of the machine the rate had.
  */
@@ -19,6 +21,7 @@ import { configSchema } from '../config/schema.ts'
 import { episodeId, groupId, ownServer, runId } from '../identity/identity.ts'
 import { openChat } from '../policy/chat/chat.ts'
 import { createScriptedEngine } from '../policy/engines/scripted.testing.ts'
+import type { StoredAction } from '../storage/actions.ts'
 import { createHome, createRunDirectory } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { embeddedConnection } from '../temporal/connection.ts'
@@ -29,6 +32,7 @@ import { episodeRules } from '../workflows/evaluation-plan.ts'
 import { taskQueue } from '../workflows/task-queues.ts'
 import type { Figure } from './figure.ts'
 import { cpuSecondsOf } from './process-use.ts'
+import { quantile } from './quantile.ts'
 
 const concurrentEpisodes = 128
 const turns = 20
@@ -90,11 +94,40 @@ export async function bench(): Promise<Figure[]> {
       await workers.close()
       await clientConnection.close()
     }
-    return figures
+    return [...figures, await measureFlush(directory)]
   } finally {
     await server.close()
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+/** Commits whose flush is measured. */
+const flushes = 300
+
+/** The wait for the disk after a commit of a turn's size, beside the commit itself; medians. */
+async function measureFlush(directory: string): Promise<Figure> {
+  await using store = await openStore(createHome(directory).storeFile)
+  const tokens = Int32Array.from({ length: 64 }, (_, index) => index)
+  const action: Omit<StoredAction, 'episode' | 'turn'> = {
+    prompt: tokens,
+    tokens,
+    logprobs: new Float32Array(tokens.length),
+    version: 0,
+    finish: 'stop',
+    message: { role: 'assistant', content: '' },
+    problems: [],
+  }
+  const [commits, waits]: [number[], number[]] = [[], []]
+  for (let turn = 0; turn < flushes; turn++) {
+    const begun = performance.now()
+    await store.actions.put({ ...action, episode: episodeId(groupId(run, 0), 0, 0), turn: 1_000 + turn })
+    const committed = performance.now()
+    await store.flushed()
+    commits.push(committed - begun)
+    waits.push(performance.now() - committed)
+  }
+  const [commit, flush] = [quantile(commits, 0.5), quantile(waits, 0.5)]
+  return { name: 'flush ms', value: flush, unit: 'ms', reference: commit, ratio: flush / commit }
 }
 
 /** Stores a run with a published policy. @returns the tokens of the action that is always taken */
