@@ -400,7 +400,7 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
     await openWorkflow(group, 'Memo')
     await reads('2 of 2 ended · 1 succeeded · mean reward 0.5', 's0 | 1 | completed | 3')
     await openWorkflow(episodeId(group, 0, 0), 'Memo')
-    await reads('completed · 3 turns · reward 1', 'turn | version | action | reward', '2 | 0 | yes | 1')
+    await reads('completed · 3 turns · reward 1', 'turn | version | action | reward', '2 | 0 | say(yes) | 1')
     await keepPicture('episode-memo')
     await openWorkflow(evaluationId(finished, 'few', updates, 1), 'Memo')
     await reads('few · version 5 · 2 episodes', '50 % succeed: 1 of 2', '2 of 2 episodes have ended')
