@@ -94,13 +94,13 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const planned = summary.planned ?? n
       await enter({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
-      await requireSealed(store, id, [])
-      const known = samplesOf(episodes, { from: 0, to: planned }).filter(({ result }) => result !== undefined)
+      const known = samplesOf(episodes, { from: 0, to: planned }).flatMap(({ result }) => result?.id ?? [])
       if (known.length < n)
         throw new StorageFault(
           'missing',
           `${n - known.length} episodes of ${id} have lost their end with the store; they are played again`,
         )
+      await requireSealed(store, id, known)
       const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
       const figures: EvaluationFigures = { meanReward: meanRewardOf(episodes), samples, ...found }
       await store.evaluations.complete(id, {

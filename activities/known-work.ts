@@ -44,6 +44,8 @@ export async function requireSealed(
   parent: ParentId,
   counted: readonly EpisodeId[],
 ): Promise<void> {
+  // Episodes of a group that was ended from outside may still be ending.
+  if (counted.length === 0) return
   const episodes = await store.episodes.list(parent)
   const sealed = new Set(episodes.filter(isSealed).map(({ id }) => id))
   const lost = counted.find((id) => !sealed.has(id))
