@@ -12,7 +12,6 @@ import type { RunConfig } from '../config/schema.ts'
 import { withSecrets } from '../config/secrets.ts'
 import { ExternalFault } from '../machine/external-module.ts'
 import { type EngineDefinition, EngineFault } from '../policy/engines/engine.ts'
-import { shown } from '../policy/engines/server-call.ts'
 import { badValue } from './bad-value.ts'
 
 /** @throws ConfigFault */
@@ -38,6 +37,7 @@ export async function checkServers({ policy }: RunConfig): Promise<void> {
   const { engine, engineUrl = [], engineApiKey } = policy
   if (engine === 'embedded' || !isEngineName(engine)) return
   const { serverKind } = await import('../policy/engines/server-check.ts')
+  const { shown } = await import('../policy/engines/server-call.ts')
   const apiKey = engineApiKey === undefined ? undefined : withSecrets(engineApiKey, 'policy.engineApiKey')
   for (const url of [withSecrets(engineUrl, 'policy.engineUrl')].flat()) {
     const refuse = (problem: string, cause?: unknown) =>
