@@ -5,7 +5,6 @@ import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
 import { readMetrics } from '../storage/metrics.testing.ts'
 import { isUpdateMetrics } from '../storage/metrics.ts'
-import { openStore } from '../storage/store.ts'
 import { startExternalServer } from './external-server.ts'
 import { freeze } from './frozen-process.ts'
 import {
@@ -71,7 +70,7 @@ async function untilUpdate(number: number, training: PerdureProcess): Promise<vo
   })
 }
 
-it('a run, its worker and an evaluation wait for a server that was killed or hangs, and lose nothing', async () => {
+it('a run and its worker wait for a server that was killed or hangs, and lose nothing', async () => {
   await using server = await startExternalServer()
   vi.stubEnv('TEMPORAL_ADDRESS', server.address)
   const settings = [
@@ -89,23 +88,13 @@ it('a run, its worker and an evaluation wait for a server that was killed or han
     await outage([training, worker])
     await server.start()
     await untilUpdate(updatesDone().length + 1, training)
-    await using store = await openStore(homeAt(home).storeFile)
-    const evaluation = startPerdure(home, 'eval', `${run}@0`, '--episodes', '40', '--samples', '4', '--json')
-    await eventually('the evaluation to begin', async () => {
-      expect(evaluation.child.exitCode, evaluation.output()).toBe(null)
-      // Another number of episodes makes another suite, which the run itself does not play.
-      const asked = (await store.evaluations.list(run)).filter(({ suite }) => suite !== 'held_out')
-      return asked.length > 0 ? true : undefined
-    })
     await freeze(server.pid)
-    await outage([training, worker, evaluation])
+    await outage([training, worker])
     process.kill(server.pid, 'SIGCONT')
     const { stdout, stderr } = await training.ended
     expect(stdout, stderr).toMatch(new RegExp(`updates +${updates} of ${updates}`))
     expect(count(stdout, answers)).toBeGreaterThan(0)
     expect(updatesDone()).toEqual(Array.from({ length: updates }, (_, at) => at + 1))
-    const evaluated = await evaluation.ended
-    expect(JSON.parse(evaluated.stdout), evaluated.stderr).toMatchObject({ n: 160 })
     worker.child.kill('SIGINT')
     expect((await worker.ended).code).toBe(0)
   } finally {
