@@ -19,16 +19,10 @@ import { loadExperiment } from '../config/experiment.ts'
 import { loadConfig, parseConfig } from '../config/loader.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { JsonObject } from '../messages/message.ts'
+import { documents } from '../test/documents.ts'
 import { createProgram } from './program.ts'
 
 const root = resolve(import.meta.dirname, '..')
-const documents = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
 
 function blocksOf(document: string, language: string): readonly string[] {
   const text = readFileSync(join(root, document), 'utf8')

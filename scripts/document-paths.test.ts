@@ -1,17 +1,11 @@
-/** Documents name code that exists: files, the functions of the map from the paper, rooms and headings. */
+/** Documents name code that exists: files, the functions of the map from the paper, rooms and headings. They stay short. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { documents } from '../test/documents.ts'
 
 const root = resolve(import.meta.dirname, '..')
-const documents = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
 const folders = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
   .map(({ name }) => name)
@@ -27,6 +21,12 @@ function anchorOf(heading: string): string {
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 }
+
+test('results are five tables on 120 lines', () => {
+  const results = textOf('docs/results.md')
+  expect(results.trimEnd().split('\n').length).toBeLessThanOrEqual(120)
+  expect(results.match(/^\| ---/gm)).toHaveLength(5)
+})
 
 test.each(documents)('%s: each code file that it names exists', (document) => {
   const paths = [...textOf(document).matchAll(/[\w@./-]*\b([a-z-]+)\/[\w./-]*\.(?:ts|mjs)\b/g)]
