@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { recordRun } from '../client/new-run.ts'
 import { resolveConfig } from '../config/loader.ts'
 import { runId } from '../identity/identity.ts'
+import { homeFlag } from '../machine/typed-command.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
 import { initialState, type TrainingState } from '../workflows/training-state.ts'
@@ -50,10 +51,11 @@ function perdure(...words: string[]): Promise<Ended> {
   })
 }
 
-test('advice names the home of the call, quoted where a shell needs it', async () => {
+test('advice names the home of the call, quoted where a shell needs it; what is written after the call does not', async () => {
   await recordRun(join(folder, 'my home#1'), 'first', resolveConfig({}))
   const given = await answerHere('status', 'nope', '--home', 'my home#1')
   expect(given.stderr).toMatch(/`npx perdure runs --home 'my home#1'` lists them/)
+  expect(homeFlag()).toBe('')
 })
 
 test('a run that cannot open its home says why and ends', { timeout: 60_000 }, async () => {

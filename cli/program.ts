@@ -119,7 +119,6 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
  * @returns the exit code
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
-  nameHome(undefined)
   try {
     const program = createProgram()
     program.hook('preAction', async (_, command) => {
@@ -132,6 +131,9 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     const message = explain(error, (process.env.PERDURE_DEBUG ?? '') !== '')
     if (message !== '') process.stderr.write(withTypedCommands(`error: ${message}\n`))
     return exitCodeOf(error)
+  } finally {
+    // The home is the call's, and no later text's of this process.
+    nameHome(undefined)
   }
 }
 

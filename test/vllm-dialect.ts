@@ -3,6 +3,7 @@
  *
  * Invariants
  * - It has what it was told to load, and nothing of it once it was killed, as a server that starts again.
+ * - A call that it does not know is answered with 404.
  * - Actions are drawn at the asked temperature by the asked seed, and their logprobs are those of the named adapter.
  */
 import { createEmbeddedEngine } from '../policy/engines/embedded.ts'
@@ -38,6 +39,7 @@ export async function startDialectServer(model: ServedModel): Promise<SamplingSe
       return { error: { message } }
     }
     if (path === '/health' || path === '/version') return {}
+    if (body === undefined) return refuse(404, 'not found')
     if (path === '/v1/load_lora_adapter') {
       if (loaded.has(body.lora_name)) return refuse(400, `'${body.lora_name}' has already been loaded.`)
       const one = { version: versions++, dir: body.lora_path }
