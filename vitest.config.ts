@@ -14,7 +14,7 @@ export default defineConfig({
     maxWorkers: 2,
     // What a test trains it trains itself, whatever was trained before on this machine.
     env: { PERDURE_NO_CACHE: '1' },
-    setupFiles: ['test/own-ports.ts'],
+    setupFiles: ['test/own-ports.ts', 'test/cpu-time.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // They run in the order of their names: no long file is left alone at the end.

@@ -93,14 +93,24 @@ function readReport(report, status) {
   return { passed: numPassedTests, failed, skipped: numPendingTests + numTodoTests, failures }
 }
 
-/** The files that took longest; none where few were run, or the run ended without its times. */
+/** The files that took longest, with their processor time; none where few were run, or the run ended without its times. */
 function slowestOf(times) {
   if (!existsSync(times)) return []
-  const files = JSON.parse(readFileSync(times, 'utf8')).map(([file, ms]) => [file, Math.round(ms / 1000)])
+  const files = JSON.parse(readFileSync(times, 'utf8'))
   if (files.length <= shownSlowest) return []
-  const total = files.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const total = [1, 2].map((column) => files.reduce((sum, file) => sum + file[column], 0))
   const slowest = files.sort(([, left], [, right]) => right - left).slice(0, shownSlowest)
-  return [`${total} s in test files, of which`, ...slowest.map(([file, seconds]) => `  ${seconds} s ${file}`)]
+  return [
+    `${seconds(total[0])} s in test files, ${seconds(total[1])} s of them on processors, of which`,
+    '  clock    CPU',
+    ...slowest.map(
+      ([file, clock, cpu]) => `${seconds(clock).padStart(5)} s${seconds(cpu).padStart(5)} s  ${file}`,
+    ),
+  ]
+}
+
+function seconds(ms) {
+  return String(Math.round(ms / 1000))
 }
 
 function failuresOf({ name: file, status, message, assertionResults }) {
