@@ -9,6 +9,7 @@
  * - [KNOWN-1] A state that refers to an update, a group or an evaluation that the store lacks is refused.
  * - [KNOWN-2] An episode without its turns is not sealed with a reward, and a group without its episodes is not recorded
  *   (`trajectory.ts`).
+ * - [KNOWN-3] A state that lacks an order in the audit trail is refused: a server's file of an earlier moment has lost the order.
  */
 import { type EpisodeId, evaluationId, groupId, type ParentId } from '../identity/identity.ts'
 import { isSealed } from '../storage/episode.ts'
@@ -19,11 +20,12 @@ import type { TrainingState } from '../workflows/training-state.ts'
 /** @throws StorageFault `missing` with the first thing that the store lacks */
 export async function requireKnownWork(
   store: Pick<Store, 'updates' | 'groups' | 'evaluations'>,
-  { run, step, ready, training, evaluations, config }: TrainingState,
+  { run, step, ready, training, skipped, evaluations, config }: TrainingState,
 ): Promise<void> {
   if (step > 0 && (await store.updates.get(run, step)) === undefined)
     throw lacking(`update ${step} of ${run}`)
-  for (const { number } of [...training, ...ready]) {
+  const ended = [...training, ...ready].map(({ number }) => number)
+  for (const number of [...ended, ...skipped.flatMap(({ numbers }) => numbers)]) {
     const group = groupId(run, number)
     if ((await store.groups.get(group))?.result === undefined) throw lacking(`group ${group}`)
   }
@@ -32,6 +34,24 @@ export async function requireKnownWork(
     if ((await store.evaluations.get(evaluation))?.result === undefined)
       throw lacking(`evaluation ${evaluation}`)
   }
+}
+
+/**
+ * An order holds once it is in the audit trail, so the state of a later moment must know it.
+ * @param at when the state was written by the run's workflow: orders may have followed. Milliseconds since the epoch
+ * @throws StorageFault `conflict` with the first order that the state lacks
+ */
+export async function requireKnownOrders(
+  store: Pick<Store, 'audit'>,
+  { run, orders }: TrainingState,
+  at: number,
+): Promise<void> {
+  const lost = (await store.audit.listFrom(run, orders)).find(({ time }) => time < at)
+  if (lost !== undefined)
+    throw new StorageFault(
+      'conflict',
+      `order ${lost.number} of ${run} (${lost.what}) is in the store and not in the run's workflow, which is older: the run continues from what the store has`,
+    )
 }
 
 /**

@@ -19,7 +19,7 @@ import type { RunProgress } from '../workflows/messages.ts'
 import type { TrainingState } from '../workflows/training-state.ts'
 import { discardCheckpoints } from './discarded-checkpoints.ts'
 import { failing } from './failure.ts'
-import { requireKnownWork } from './known-work.ts'
+import { requireKnownOrders, requireKnownWork } from './known-work.ts'
 import type { OpenRun, OpenRuns } from './open-runs.ts'
 import {
   holdingsOf,
@@ -44,6 +44,8 @@ export interface Publication {
   readonly kept?: readonly number[]
   /** The run's state, as JSON. */
   readonly state: string
+  /** When the workflow wrote the state, in milliseconds since the epoch. */
+  readonly at: number
 }
 
 /** Looking at the trajectories of a run takes a look at every episode. */
@@ -82,12 +84,13 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
 
   return failing({
     async publishVersion(publication: Publication): Promise<void> {
-      const { run, version, step, inUse, kept = [] } = publication
+      const { run, version, step, inUse, kept = [], at } = publication
       const since = performance.now()
       const open = await runs.get(run)
       const { config, directory } = open
       const state = JSON.parse(publication.state) as TrainingState
       await requireKnownWork(store, state)
+      await requireKnownOrders(store, state, at)
       await completeMetrics(open)
       await serving.prepare(run, version)
       await store.runs.publish(run, { version, state })
@@ -140,13 +143,16 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       readonly run: RunId
       readonly progress: RunProgress
       readonly state: string
+      /** When the workflow wrote the state, in milliseconds since the epoch. */
+      readonly at: number
     }): Promise<void> {
-      const { run, progress } = request
+      const { run, progress, at } = request
       const { phase, warmStart } = progress
       const isPublished = warmStart !== undefined && warmStart.done === warmStart.total
       const version = isPublished ? progress.version : null
       const state = JSON.parse(request.state) as TrainingState
       await requireKnownWork(store, state)
+      await requireKnownOrders(store, state, at)
       await store.runs.publish(run, { version, state })
       await store.runs.setStatus(run, phase === 'done' || phase === 'stopped' ? phase : 'failed', {
         ended: Date.now(),

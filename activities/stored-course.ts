@@ -41,5 +41,5 @@ export async function continuedCourse(
   const course = await storedCourse(store, run)
   if (course === undefined) throw new StorageFault('missing', `run ${run} is not in the store`)
   const orders = course.state?.orders ?? 0
-  return { course, trail: (await store.audit.list(run)).filter(({ number }) => number >= orders) }
+  return { course, trail: await store.audit.listFrom(run, orders) }
 }

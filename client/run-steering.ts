@@ -8,6 +8,7 @@
 import { hostname, userInfo } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { isDeadline, isNotReady } from '../temporal/call-status.ts'
@@ -20,6 +21,7 @@ import {
   pause,
   resume,
   rollBack,
+  runRestarts,
   type SettingsChange,
   stop,
 } from '../workflows/messages.ts'
@@ -76,13 +78,14 @@ export function createRunSteering(parts: SessionParts): RunSteering {
     try {
       return await client.withDeadline(until, () => send(handleOf(run)))
     } catch (error) {
-      if (error instanceof WorkflowUpdateFailedError)
-        throw new SessionFault('refused', error.cause?.message ?? error.message, { cause: error })
-      // It was not taken in: the run's task failed meanwhile, as it does when the run is just ending.
-      if (isNotReady(error) && Date.now() < until) {
+      // The run's task failed meanwhile, as it does when the run is just ending, or the run restarts.
+      const isEarly = isNotReady(error) || isForNextExecution(error)
+      if (isEarly && Date.now() < until) {
         await delay(askedAgainAfterMs)
         return steer(run, send, until)
       }
+      if (error instanceof WorkflowUpdateFailedError)
+        throw new SessionFault('refused', error.cause?.message ?? error.message, { cause: error })
       if (!isDeadline(error)) throw error
       const silence = server.silence()
       if (silence !== undefined) throw new TemporalFault('unreachable', `${silence}.`, { cause: error })
@@ -124,6 +127,12 @@ export function createRunSteering(parts: SessionParts): RunSteering {
       return store.audit.list(runId(run))
     },
   }
+}
+
+/** Whether a run refused an order because it is about to continue in another execution, which takes it. */
+function isForNextExecution(error: unknown): boolean {
+  if (!(error instanceof WorkflowUpdateFailedError)) return false
+  return error.cause instanceof ApplicationFailure && error.cause.type === runRestarts
 }
 
 /** The person at this machine, for the audit trail. */

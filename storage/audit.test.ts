@@ -27,10 +27,14 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('an order is in the trail once; written again it gains its effect, never another meaning', async () => {
+it('[AUDIT-1] an order is in the trail once; written again it gains its effect, and another under its number is refused', async () => {
   await using store = await openStore(join(dir, 'store.db'))
   await store.audit.put(run, [entry])
-  await store.audit.put(run, [{ ...entry, by: 'eve', to: 7, effectVersion: 4 }])
+  await store.audit.put(run, [{ ...entry, effectVersion: 4 }])
+  const other = { ...entry, time: 9, what: 'stop' }
+  await expect(store.audit.put(run, [{ ...entry, number: 1 }, other])).rejects.toMatchObject({
+    kind: 'conflict',
+  })
   // The first writing, tried again late.
   await store.audit.put(run, [entry])
   expect(await store.audit.list(run)).toEqual([{ ...entry, effectVersion: 4 }])

@@ -2,13 +2,14 @@
  * Audit trail: who ordered what of a run, and from which version on it held.
  *
  * Invariants
- * - An order is in the trail once, under its run and number; written again it gains its effect, never
- *   another meaning.
+ * - [AUDIT-1] An order is in the trail once, under its run and number. Written again it gains its effect; another order under its
+ *   number is refused.
  * - Nothing is ever taken out.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { RunId } from '../identity/identity.ts'
 import { jsonOf } from './codec.ts'
+import { StorageFault } from './fault.ts'
 import type { AuditTable, Schema } from './schema.ts'
 
 /** What a setting or a phase was, or became. */
@@ -35,12 +36,14 @@ export interface AuditEntry {
 }
 
 export interface Audit {
-  /** Enters orders, or the effect of orders that are there already. */
+  /** Records orders, or the effect of orders that are there already; all or none. @throws StorageFault `conflict` */
   put(run: RunId, entries: readonly AuditEntry[]): Promise<void>
   /** Enters an order that the run's workflow does not number. */
   append(run: RunId, entry: Omit<AuditEntry, 'number'>): Promise<void>
   /** In the order in which they were given. */
   list(run: RunId): Promise<AuditEntry[]>
+  /** Those with this number or a later one that the run's workflow has numbered, in the same order. */
+  listFrom(run: RunId, number: number): Promise<AuditEntry[]>
 }
 
 /** Orders that did not pass through the run's workflow are numbered from here. */
@@ -49,18 +52,35 @@ const outsideNumbers = 1_000_000_000
 export function createAudit(db: Kysely<Schema>): Audit {
   async function put(run: RunId, entries: readonly AuditEntry[]): Promise<void> {
     if (entries.length === 0) return
-    await db
-      .insertInto('audit')
-      .values(entries.map((entry) => rowOf(run, entry)))
-      .onConflict((conflict) =>
-        conflict.columns(['run', 'number']).doUpdateSet((row) => ({
-          // A first writing that arrives late must not take the effect away.
-          effect_version: row.fn.coalesce('excluded.effect_version', 'audit.effect_version'),
-          reason: row.fn.coalesce('excluded.reason', 'audit.reason'),
-        })),
-      )
-      .execute()
+    await db.transaction().execute(async (transaction) => {
+      const written = await transaction
+        .insertInto('audit')
+        .values(entries.map((entry) => rowOf(run, entry)))
+        .onConflict((conflict) =>
+          conflict
+            .columns(['run', 'number'])
+            .doUpdateSet((row) => ({
+              // A first writing that arrives late must not take the effect away.
+              effect_version: row.fn.coalesce('excluded.effect_version', 'audit.effect_version'),
+              reason: row.fn.coalesce('excluded.reason', 'audit.reason'),
+            }))
+            .whereRef('audit.time', '=', 'excluded.time')
+            .whereRef('audit.what', '=', 'excluded.what'),
+        )
+        .returning('number')
+        .execute()
+      const numbers = new Set(written.map(({ number }) => number))
+      const other = entries.find(({ number }) => !numbers.has(number))
+      if (other !== undefined)
+        throw new StorageFault(
+          'conflict',
+          `order ${other.number} of ${run} is in the store with another meaning than "${other.what}": the run continues from what the store has`,
+        )
+    })
   }
+
+  const ofRun = (run: RunId) =>
+    db.selectFrom('audit').selectAll().where('run', '=', run).orderBy('time').orderBy('number')
 
   return {
     put,
@@ -75,12 +95,14 @@ export function createAudit(db: Kysely<Schema>): Audit {
     },
 
     async list(run) {
-      const rows = await db
-        .selectFrom('audit')
-        .selectAll()
-        .where('run', '=', run)
-        .orderBy('time')
-        .orderBy('number')
+      const rows = await ofRun(run).execute()
+      return rows.map(entryOf)
+    },
+
+    async listFrom(run, number) {
+      const rows = await ofRun(run)
+        .where('number', '>=', number)
+        .where('number', '<', outsideNumbers)
         .execute()
       return rows.map(entryOf)
     },

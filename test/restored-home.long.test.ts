@@ -261,6 +261,73 @@ it('a workflow one update behind the store takes over what the store has, though
   await expectAllUpdates(opened)
 }, 240_000)
 
+/** A setting is changed, and the server's file is put back as it was before: what was ordered is in the store alone. */
+async function loseOrder(): Promise<void> {
+  const backup = join(home.dir, 'backup')
+  await playGroups(1)
+  copy('temporal.db', home.dir, backup)
+  const opened = await open({ updatesFrom: 1, holds: () => true })
+  await opened.resume(run)
+  await opened.change(run, { 'learning.clipHigh': 0.3 })
+  await opened.close()
+  copy('temporal.db', backup, home.dir)
+}
+
+/** The settings that the run was given, with the version from which on they held. */
+async function changesOf(opened: TrainingSession): Promise<readonly unknown[]> {
+  const trail = await opened.audit(run)
+  return trail
+    .filter(({ what }) => what === 'learning.clipHigh')
+    .map(({ to, effectVersion }) => [to, effectVersion !== null])
+}
+
+// [KNOWN-3]
+it('an order that an older temporal.db has lost holds all the same, because it is in the audit trail', async () => {
+  await loseOrder()
+  const opened = await open()
+  await opened.resume(run)
+  await expectAllUpdates(opened)
+  expect(await changesOf(opened)).toEqual([[0.3, true]])
+  await using store = await openStore(home.storeFile)
+  expect(await store.runs.state(run)).toMatchObject({ learning: { clipHigh: 0.3 } })
+}, 240_000)
+
+// [AUDIT-TRAIL-1] [STORED-RESTART-3]
+it('an order that would get the number of one that an older temporal.db has lost is given again, and both are in the trail', async () => {
+  await loseOrder()
+  const opened = await open({ updatesFrom: 1, holds: () => true })
+  await opened.resume(run)
+  await opened.change(run, { 'learning.clipHigh': 0.4 })
+  expect(await changesOf(opened)).toMatchObject([
+    [0.3, expect.anything()],
+    [0.4, expect.anything()],
+  ])
+  expect((await opened.audit(run)).filter(({ what }) => what === 'restart')).toHaveLength(1)
+  await opened.close()
+  const again = await open()
+  await again.resume(run)
+  await expectAllUpdates(again)
+  await using store = await openStore(home.storeFile)
+  expect(await store.runs.state(run)).toMatchObject({ learning: { clipHigh: 0.4 } })
+}, 240_000)
+
+// [STORED-RESTART-3]
+it('a run that is stopped while it continues from an older store.db ends as stopped, and its groups are in the store', async () => {
+  await playGroups(1)
+  const backup = join(home.dir, 'backup')
+  copy('store.db', home.dir, backup)
+  await playGroups(3)
+  copy('store.db', backup, home.dir)
+  const opened = await open({ updatesFrom: 1 })
+  await opened.resume(run)
+  await opened.stop(run)
+  expect(await opened.result(run)).toMatchObject({ phase: 'stopped' })
+  await opened.close()
+  const again = await open()
+  await again.resume(run)
+  await expectAllUpdates(again)
+}, 240_000)
+
 it('a home whose parts are of one time says nothing of it', async () => {
   await playTo(1)
   const opened = await open()

@@ -5,10 +5,14 @@
  * - An order has a number of its own, so that it is written once however often it is tried.
  * - An order that waits for the update in progress gets its effect when that update has ended. Where another of its kind
  *   comes before that, it has none, and the trail says so: of each kind one waits, and no more than those are carried.
+ * - [AUDIT-TRAIL-1] Where the store has another order under a number, the workflow is older than the store: the run continues from
+ *   the store.
  */
 import type { AuditEntry, AuditValue } from '../activities/audit.ts'
 import { clipped, nameBytes } from '../learning/state-bounds.ts'
 import { auditActivities } from './dispatch.ts'
+import { differsFromStore } from './failure-reason.ts'
+import { giveUpState } from './stored-restart.ts'
 import type { TrainingState } from './training-state.ts'
 import { awaitEffect, numberOrder, takeUnsettled } from './transitions/orders.ts'
 
@@ -32,7 +36,17 @@ export async function enterOrders(state: TrainingState, orders: readonly NewOrde
     const replaced = awaitEffect(state, entry)
     return [...replaced.map((other) => ({ ...other, reason: other.reason ?? reason })), entry]
   })
-  if (entries.length > 0) await auditActivities.recordOrders({ run: state.run, entries })
+  await record(state, entries)
+}
+
+async function record(state: TrainingState, entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length === 0) return
+  try {
+    await auditActivities.recordOrders({ run: state.run, entries })
+  } catch (error) {
+    if (!differsFromStore(error)) throw error
+    giveUpState(state, error)
+  }
 }
 
 function entryOf(state: TrainingState, { by, what, from, to, holds, reason }: NewOrder): AuditEntry {
@@ -52,11 +66,11 @@ function entryOf(state: TrainingState, { by, what, from, to, holds, reason }: Ne
 /** What has waited holds from the current version on. */
 export async function settleOrders(state: TrainingState): Promise<void> {
   const settled = takeUnsettled(state).map((entry) => ({ ...entry, effectVersion: state.version }))
-  if (settled.length > 0) await auditActivities.recordOrders({ run: state.run, entries: settled })
+  await record(state, settled)
 }
 
 /** What has waited cannot be done: it has no effect, and the trail says why. */
 export async function refuseOrders(state: TrainingState, what: string, reason: string): Promise<void> {
   const entries = takeUnsettled(state, what).map((entry) => ({ ...entry, reason }))
-  if (entries.length > 0) await auditActivities.recordOrders({ run: state.run, entries })
+  await record(state, entries)
 }

@@ -41,6 +41,11 @@ export async function whileWatching<T>(state: TrainingState, work: () => Promise
   return Promise.race([work(), fault])
 }
 
+/** Ends the work of a run: nothing more follows from its state. */
+export function endWork(state: TrainingState, error: unknown): void {
+  faults.get(state)?.reject(error instanceof Error ? error : new Error(String(error)))
+}
+
 /**
  * Starts a child that a cancelled run leaves to itself, as one does that stops.
  * @returns undefined where the child of that identity runs or has ended already
@@ -101,7 +106,5 @@ function isWithoutFigure(error: unknown): boolean {
 }
 
 function beside(state: TrainingState, work: () => Promise<void>): void {
-  work().catch((error: unknown) =>
-    faults.get(state)?.reject(error instanceof Error ? error : new Error(String(error))),
-  )
+  work().catch((error: unknown) => endWork(state, error))
 }

@@ -281,6 +281,9 @@ export interface RolloutChange {
 /** New values by their keys in a configuration, e.g. `learning.learningRate`; all of them or none. */
 export type SettingsChange = Readonly<Record<string, number | null>>
 
+/** Type of the failure with which a run refuses an order that its sender gives again. */
+export const runRestarts = 'RunRestarts'
+
 /** Who gives an order, for the audit trail. */
 export interface Order {
   readonly by?: string

@@ -6,6 +6,8 @@
  * - Validators are synchronous and change nothing; a refused update leaves the run as it was.
  * - An order holds before anything else happens, and is answered when it is in the audit trail.
  */
+
+import type { UpdateDefinition } from '@temporalio/common'
 import {
   ApplicationFailure,
   getExternalWorkflowHandle,
@@ -35,6 +37,7 @@ import {
   stop,
 } from './messages.ts'
 import { idHere } from './place.ts'
+import { isGivenUp, refuseWhenGivenUp } from './stored-restart.ts'
 import { lookAtChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
 import { progressOf } from './training-progress.ts'
@@ -46,36 +49,70 @@ import { askForRollBack, pin } from './transitions/versions.ts'
 /** Lets the run hear its groups, its evaluations and its users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
-  setHandler(evaluationEnded, (summary) => judgeEvaluation(state, summary))
-  setHandler(lookAround, () => lookAtChildren(state))
+  setHandler(evaluationEnded, async (summary) => {
+    if (!isGivenUp(state)) await judgeEvaluation(state, summary)
+  })
+  setHandler(lookAround, async () => {
+    if (!isGivenUp(state)) await lookAtChildren(state)
+  })
   setHandler(progress, () => progressOf(state))
-  setHandler(pause, (order) => turn(state, true, order), {
-    validator: (_order) => refuseWhenEnding(state, 'paused'),
+  obey(state, pause, {
+    does: (order) => turn(state, true, order),
+    refuses: (_order) => refuseWhenEnding(state, 'paused'),
   })
-  setHandler(resume, (order) => turn(state, false, order), {
-    validator: (_order) => refuseWhenEnding(state, 'continued'),
+  obey(state, resume, {
+    does: (order) => turn(state, false, order),
+    refuses: (_order) => refuseWhenEnding(state, 'continued'),
   })
-  setHandler(stop, (order) => endRun(state, order))
-  setHandler(changeSettings, (settings, order) => change(state, settings, order), {
-    validator: (settings, _order) => refuseChange(state, settings),
+  obey(state, stop, { does: (order) => endRun(state, order) })
+  obey(state, changeSettings, {
+    does: (settings, order) => change(state, settings, order),
+    refuses: (settings) => refuseChange(state, settings),
   })
   hearEarlierOrders(
     (settings, order) => change(state, settings, order),
     (settings) => refuseChange(state, settings),
   )
-  setHandler(evaluateNow, (order) => evaluate(state, order), {
-    validator: (order) => {
+  obey(state, evaluateNow, {
+    does: (order) => evaluate(state, order),
+    refuses(order) {
       refuseSuite(state, order?.suite)
       refuseWithoutVersion(state)
       refuseMoreEvaluations(state)
     },
   })
-  setHandler(checkpointNow, (order) => keep(state, order), {
-    validator: (_order) => refuseWithoutVersion(state),
+  obey(state, checkpointNow, {
+    does: (order) => keep(state, order),
+    refuses: (_order) => refuseWithoutVersion(state),
   })
-  setHandler(rollBack, (order) => goBack(state, order), {
-    validator: (order) => refuseVersion(state, order?.version),
+  obey(state, rollBack, {
+    does: (order) => goBack(state, order),
+    refuses: (order) => refuseVersion(state, order?.version),
   })
+}
+
+/** How a run deals with one kind of order. */
+interface Obedience<Result, Given extends unknown[]> {
+  readonly does: (...given: Given) => Promise<Result>
+  /** Throws where the order cannot be taken. */
+  readonly refuses?: (...given: Given) => void
+}
+
+function obey<Result, Given extends unknown[]>(
+  state: TrainingState,
+  order: UpdateDefinition<Result, Given>,
+  { does, refuses }: Obedience<Result, Given>,
+): void {
+  const handler = async (...given: Given): Promise<Result> => {
+    const result = await does(...given)
+    refuseWhenGivenUp(state)
+    return result
+  }
+  const validator = (...given: Given): void => {
+    refuseWhenGivenUp(state)
+    refuses?.(...given)
+  }
+  setHandler(order, handler, { validator })
 }
 
 async function turn(

@@ -6,19 +6,46 @@
  * - [STORED-RESTART-1] The state of the execution is dropped as a whole, so that none of it reaches the store: what the store lacks
  *   is played and trained again, under the same identities.
  * - [STORED-RESTART-2] A run that restarts again and again for the same version waits for a person.
+ * - [STORED-RESTART-3] An order is in the trail from which the run continues, or it is refused and its sender gives it again: none is
+ *   accepted and then forgotten.
  */
 
-import { allHandlersFinished, condition, log } from '@temporalio/workflow'
+import { ApplicationFailure, allHandlersFinished, condition, log } from '@temporalio/workflow'
 import type { AuditEntry } from '../activities/audit.ts'
+import { endWork } from './child-watch.ts'
 import { continueAsNew } from './continuation.ts'
 import { auditActivities, runActivities } from './dispatch.ts'
 import { reasonOf } from './failure-reason.ts'
+import { runRestarts } from './messages.ts'
 import { relaunchedState, stateToRestartFrom, storedState } from './run-state.ts'
 import type { TrainingState } from './training-state.ts'
 
 /** More often within an hour, the cause is not one that passes. */
 const mostRestarts = 3
 const withinMs = 3_600_000
+
+/** States that are given up. */
+const givenUp = new WeakSet<TrainingState>()
+
+/** Whether the run is about to continue from the store: nothing that is done to its state now counts. */
+export function isGivenUp(state: TrainingState): boolean {
+  return givenUp.has(state)
+}
+
+/** Ends the work that follows from a state that the store contradicts. */
+export function giveUpState(state: TrainingState, error: unknown): void {
+  givenUp.add(state)
+  endWork(state, error)
+}
+
+/** @throws ApplicationFailure, after which the order is given again */
+export function refuseWhenGivenUp(state: TrainingState): void {
+  if (isGivenUp(state))
+    throw ApplicationFailure.nonRetryable(
+      `run ${state.run} is about to continue from what the store has; give the order again`,
+      runRestarts,
+    )
+}
 
 /** Whether restarts have not helped: the run has come no further since. @param now milliseconds since the epoch */
 export function hasRestartedTooOften(
@@ -30,7 +57,11 @@ export function hasRestartedTooOften(
 }
 
 /** Continues in a new execution; never returns. */
-export async function restartFromStore({ run }: TrainingState, error: unknown): Promise<never> {
+export async function restartFromStore(given: TrainingState, error: unknown): Promise<never> {
+  const { run } = given
+  givenUp.add(given)
+  // An order that is being recorded is in the trail before the trail is read, and no other follows.
+  await condition(allHandlersFinished)
   const { course, trail } = await runActivities.discardUnknownWork({ run })
   const stored = stateToRestartFrom(storedState(course), course.config, trail)
   const now = Date.now()

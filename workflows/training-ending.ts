@@ -72,5 +72,10 @@ export async function fail(state: TrainingState, error: unknown): Promise<void> 
 }
 
 async function recordEnd(state: TrainingState): Promise<void> {
-  await runActivities.recordEnd({ run: state.run, progress: progressOf(state), state: JSON.stringify(state) })
+  await runActivities.recordEnd({
+    run: state.run,
+    progress: progressOf(state),
+    state: JSON.stringify(state),
+    at: Date.now(),
+  })
 }

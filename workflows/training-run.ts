@@ -61,10 +61,13 @@ import { enterVersion } from './transitions/versions.ts'
 export async function trainingRun(carried: TrainingState): Promise<RunProgress> {
   const state = currentState(carried)
   listen(state)
+  const training = new CancellationScope()
   try {
-    await whileWatching(state, () => train(state))
+    await training.run(() => whileWatching(state, () => train(state)))
     return progressOf(state)
   } catch (error) {
+    // Nothing more follows from a state that the store contradicts.
+    if (differsFromStore(error)) training.cancel()
     await CancellationScope.nonCancellable(() =>
       differsFromStore(error) ? restartFromStore(state, error) : fail(state, error),
     )
@@ -179,6 +182,7 @@ async function publish(state: TrainingState, version: number): Promise<void> {
     inUse: [...versionsInUse(state)],
     kept: [...keptVersions(state)],
     state: JSON.stringify(state),
+    at: Date.now(),
   })
   upsertSearchAttributes([{ key: searchAttributes.version, value: version }])
   setCurrentDetails(describe(state))
