@@ -8,7 +8,8 @@
 import { Context } from '@temporalio/activity'
 import { CancelledFailure } from '@temporalio/common'
 import type { ExperimentStatement } from '../config/experiment.ts'
-import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { refuseRemovedInUse, storedConfig } from '../config/stored-config.ts'
 import type { ExperimentName, RunId } from '../identity/identity.ts'
 import type { RunStatus } from '../learning/run-phase.ts'
 import { StorageFault } from '../storage/fault.ts'
@@ -64,7 +65,8 @@ export function createExperimentActivities({ store }: { readonly store: Store })
           'missing',
           `experiment ${experiment} with arm ${wanted.arm} is not in the store`,
         )
-      const config = configSchema.parse({ ...arm.config, seed: wanted.seed })
+      refuseRemovedInUse(`arm ${arm.arm} of experiment ${experiment}`, arm.config)
+      const config = storedConfig({ ...arm.config, seed: wanted.seed })
       await store.runs.insert({ id: wanted.run, config, created: Date.now() })
       const record = await store.runs.get(wanted.run)
       if (record === undefined)

@@ -6,8 +6,9 @@
  * - A task is opened once per run and configuration, and closed with the worker.
  */
 import { inHome } from '../config/home-paths.ts'
-import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema.ts'
 import { withSecrets } from '../config/secrets.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../envs/environment.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { findEnvironment as registered } from '../envs/registry.ts'
@@ -55,7 +56,7 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
   const tasks: Promise<OpenTask>[] = []
 
   async function open(run: RunId, text: string): Promise<OpenRun> {
-    const config = inHome(configSchema.parse(JSON.parse(text)), home.dir)
+    const config = inHome(storedConfig(JSON.parse(text)), home.dir)
     const byKind = new Map<string, Promise<OpenTask>>()
     const openOnce = (index: number, demonstrations: boolean): Promise<OpenTask> => {
       const kind = `${index} ${demonstrations}`

@@ -1,7 +1,7 @@
 /**
  * What the store has of a run's course: from it the run's state is made again, in a session or in a workflow.
  */
-import { configSchema } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
@@ -20,7 +20,7 @@ export async function storedCourse(
   const next = await store.updates.get(run, (state?.step ?? 0) + 1)
   return {
     run,
-    config: configSchema.parse(record.config),
+    config: storedConfig(record.config),
     created: record.created,
     ...(state === undefined ? {} : { state }),
     made: next?.step ?? null,

@@ -7,6 +7,7 @@
  */
 import { Context } from '@temporalio/activity'
 import type { RunConfig } from '../config/schema.ts'
+import { refuseRemovedInUse } from '../config/stored-config.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import { checkOffer } from '../policy/trainer/losses.ts'
@@ -85,6 +86,7 @@ export function createTrainingActivities(dependencies: Dependencies) {
     async updatePolicy(request: UpdateRequest): Promise<UpdateResult> {
       const signal = Context.current().cancellationSignal
       createRunDirectory(home, request.run)
+      refuseRemovedInUse(`run ${request.run}`, (await store.runs.get(request.run))?.config)
       const tools = { store, trainerOf, onProgress: progressOf('update'), signal, log }
       return updatePolicy(request, await runs.get(request.run), tools)
     },

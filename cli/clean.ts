@@ -10,6 +10,7 @@ import { Command } from 'commander'
 import type { Cleaning } from '../client/cleaning.ts'
 import { parseOverride, withOverride } from '../config/overrides.ts'
 import { configSchema, type RunConfig } from '../config/schema.ts'
+import { withoutRemoved } from '../config/stored-config.ts'
 import type { Tree } from '../config/tree.ts'
 import { runId } from '../identity/identity.ts'
 import { homeAt } from '../storage/home.ts'
@@ -91,7 +92,7 @@ function unknownRun(run: string, home: string): CallFault {
 
 /** The run's configuration, with another retention where one is given. @throws CallFault, ConfigFault */
 function retaining({ config }: StoredRun, set: readonly string[]): RunConfig {
-  let tree = config as Tree
+  let tree = withoutRemoved(config) as Tree
   for (const override of set.map(parseOverride)) {
     const key = override.path.join('.')
     if (override.path[0] !== 'retention' && key !== 'training.keepCheckpoints')

@@ -18,7 +18,7 @@ import type {
   RunProgress,
 } from '../client/training-session.ts'
 import { meantInstead } from '../config/fault.ts'
-import { configSchema } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import { inSuiteOrder } from '../config/suite-order.ts'
 import { parseWorkflowId, runId } from '../identity/identity.ts'
 import { pageAddress } from '../identity/page-address.ts'
@@ -134,7 +134,7 @@ export async function requireMeasurable(
   wish: { readonly suite: string | undefined; readonly version?: number | undefined },
 ): Promise<void> {
   await lookUp(directory, name, async (store, home, { id, config }) => {
-    await requireSuiteAndVersion({ home, store }, { id, config: configSchema.parse(config) }, wish)
+    await requireSuiteAndVersion({ home, store }, { id, config: storedConfig(config) }, wish)
   })
 }
 
@@ -165,7 +165,7 @@ export async function changeOf(
  */
 export async function pageOf(directory: string, name: string): Promise<string | undefined> {
   return lookUp(directory, name, async (_store, _home, { id, config }) => {
-    const { dashboardUrl } = configSchema.parse(config).orchestration
+    const { dashboardUrl } = storedConfig(config).orchestration
     return dashboardUrl === '' ? undefined : `${dashboardUrl.replace(/\/$/, '')}/${pageAddress('runs', id)}`
   })
 }

@@ -11,6 +11,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ExperimentStatement } from '../config/experiment.ts'
 import { withoutHome } from '../config/home-paths.ts'
+import { removedInUse, withoutRemoved } from '../config/stored-config.ts'
 import { reasonOf } from '../faults/reason.ts'
 import {
   type ExperimentName,
@@ -195,7 +196,12 @@ export function statementChanges(before: ExperimentStatement, now: ExperimentSta
   if (isSameFile(before, now)) return []
   const keys = ['seeds', 'suites', 'version', 'hypotheses', 'test', 'level'] as const
   const changed = keys.filter((key) => !isDeepStrictEqual(plain(before[key]), plain(now[key])))
-  const armsBefore = new Map(before.arms.map(({ arm, config }) => [arm, plain(config)]))
+  const armsBefore = new Map(
+    before.arms.map(({ arm, config }) => {
+      const isKept = removedInUse(config).length > 0
+      return [arm, plain(isKept ? config : withoutRemoved(config))]
+    }),
+  )
   const arms = now.arms.filter(({ arm, config }) => !isDeepStrictEqual(armsBefore.get(arm), plain(config)))
   const gone = before.arms.filter(({ arm }) => now.arms.every((each) => each.arm !== arm))
   return [...changed, ...[...arms, ...gone].map(({ arm }) => `arm ${arm}`)]

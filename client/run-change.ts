@@ -15,7 +15,8 @@ import { type ConfigChange, changesBetween, refusedChanges } from '../config/cha
 import { ConfigFault } from '../config/fault.ts'
 import { inHome, withoutHome } from '../config/home-paths.ts'
 import { withOverrides } from '../config/loader.ts'
-import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
@@ -47,7 +48,7 @@ export async function runChangeOf(
 ): Promise<RunChange | undefined> {
   const record = await store.runs.get(run)
   if (record === undefined) return undefined
-  const before = inHome(configSchema.parse(record.config), home.dir)
+  const before = inHome(storedConfig(record.config), home.dir)
   const wanted = withOverrides(before, set)
   const state = (await store.runs.state(run)) as TrainingState | undefined
   const warm = state !== undefined && isWarm(state)

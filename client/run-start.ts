@@ -8,6 +8,7 @@
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../config/schema.ts'
+import { refuseRemovedInUse } from '../config/stored-config.ts'
 import { type RunId, runId, workflowIdOf } from '../identity/identity.ts'
 import { lookAround } from '../workflows/messages.ts'
 import {
@@ -103,6 +104,7 @@ export function createRunStart(parts: StartParts): RunStart {
 
     async resume(run, change) {
       const { id, record, config } = await known(run)
+      refuseRemovedInUse(`run ${run}`, record.config)
       await looked
       const hasExecution = await isRunning(run)
       const difference = hasExecution ? older.get(id) : undefined

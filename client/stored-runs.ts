@@ -2,7 +2,8 @@
  * Runs as the store of a session knows them; it asks no server.
  */
 import { storedCourse } from '../activities/stored-course.ts'
-import { configSchema, type RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import { inSuiteOrder } from '../config/suite-order.ts'
 import { type RunId, runId } from '../identity/identity.ts'
 import type { StoredRun } from '../storage/runs.ts'
@@ -37,7 +38,7 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
     const id = runId(run)
     const record = await store.runs.get(id)
     if (record === undefined) throw unknownRun(run)
-    return { id, record, config: configSchema.parse(record.config) }
+    return { id, record, config: storedConfig(record.config) }
   }
 
   return {
@@ -51,7 +52,7 @@ export function createStoredRuns({ home, store }: Pick<SessionHome, 'home' | 'st
       const runs = await store.runs.list()
       return runs
         .filter(({ status }) => status === 'running')
-        .map(({ id, config }) => ({ run: id, config: configSchema.parse(config) }))
+        .map(({ id, config }) => ({ run: id, config: storedConfig(config) }))
     },
   }
 }

@@ -19,6 +19,7 @@ import { withAbsolutePaths } from './paths.ts'
 import { type ConfigInput, configSchema, type RunConfig } from './schema.ts'
 import { plainSecrets } from './secrets.ts'
 import { oversize } from './state-size.ts'
+import { whyRemoved } from './stored-config.ts'
 import { endlessness, type Tree } from './tree.ts'
 import { isPlacedIn, placeIn, readYamlFile, type YamlFile } from './yaml-file.ts'
 
@@ -265,7 +266,12 @@ function unknownKey(
   const near = nearest(name, siblings)
   const allowed = `one of ${siblings.join(', ')}`
   const where = whereIs(path)
-  const message = `${prefix(where)}unknown key \`${key}\`; the nearest known key is \`${[...section.map(String), near].join('.')}\` (known here: ${siblings.join(', ')})`
+  const removal = whyRemoved(key)
+  const wrong =
+    removal === undefined
+      ? `unknown key \`${key}\`; the nearest known key is \`${[...section.map(String), near].join('.')}\` (known here: ${siblings.join(', ')})`
+      : `\`${key}\` ${removal}: leave it out`
+  const message = prefix(where) + wrong
   return { key, value: undefined, allowed, where, message }
 }
 

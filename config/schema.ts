@@ -106,11 +106,6 @@ const rolloutSchema = z.strictObject({
     .describe(
       'Where all episodes of a group were lost with the same reward, so many more play on from a turn of one of them, and are compared with how that one went on. 0: none do.',
     ),
-  wonAgain: probability
-    .default(1)
-    .describe(
-      'Probability that an instance whose last group was won by all of its episodes is played again when its turn comes; 1: each time. Splits without an end repeat no instance.',
-    ),
   groupsInFlight: live('rollout.groupsInFlight')
     .optional()
     .describe(

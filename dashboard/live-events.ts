@@ -9,7 +9,7 @@
  * - [LIVE-3] A run that has ended is read once, and again when its record or its evaluations differ.
  * - A look that fails is reported to no page: the next one is tried.
  */
-import { configSchema } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import { actionSummary } from '../messages/action-summary.ts'
 import type { AssistantMessage } from '../messages/message.ts'
 import type { EvaluationCounts } from '../storage/evaluations.ts'
@@ -138,7 +138,7 @@ async function tellRun(
     status,
     phase: phaseOf({ record, state, trail }),
     step,
-    updates: configSchema.parse(record.config).training.updates,
+    updates: storedConfig(record.config).training.updates,
     version: version ?? null,
   }
   tell(`run ${id}`, { event: 'run', data })

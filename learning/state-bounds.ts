@@ -6,7 +6,6 @@
  * - What a configuration may lead to is reckoned from above: with long numbers, and every list full.
  */
 import { mostSkipped } from './refill.ts'
-import { mostFollowed, noneWon } from './won-instances.ts'
 
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
 export const mostStateBytes = 65_536
@@ -67,7 +66,6 @@ export interface StateSize {
     readonly maxStaleness: number
     readonly groupsInFlight?: number | null | undefined
     readonly refill?: number | undefined
-    readonly wonAgain?: number | undefined
   }
   readonly crossPolicy: { readonly poolSize: number }
   readonly training: { readonly updates: number }
@@ -89,8 +87,6 @@ export interface StateShares {
 // What stands around the numbers and names.
 const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":},'.length
 const readyFields = '{"number":,"version":},'.length
-const courseFields = '{"size":,"passed":,"won":""},'.length
-const judgedFields = '{"number":,"taskIndex":12,"position":,"won":false},'.length
 const skippedFields = '{"step":,"numbers":[]},'.length
 const summaryFields = '{"suite":,"version":,"success":,"n":123456,"planned":123456},'.length
 const runningFields = '{"suite":,"version":,"lost":2,"waits":"to_be_given_up"},'.length
@@ -117,7 +113,7 @@ export function stateShares(config: StateSize): StateShares {
   const longest = Math.max(0, ...suites)
   const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 4 * (figure + 1))
   return {
-    tasks: jsonBytes(tasks) + sum(perTask) + followedBytes(config),
+    tasks: jsonBytes(tasks) + sum(perTask),
     suites:
       jsonBytes(evaluation) +
       (evaluation.gates?.length ?? 0) * gateFields +
@@ -159,17 +155,8 @@ function groupBytes(config: StateSize): number {
   return (
     inFlight * groupInFlightBytes(config) +
     (outstanding - inFlight) * (readyFields + group + version) +
-    skippedBytes(config, groupsPerUpdate) +
-    judgedBytes(config, outstanding)
+    skippedBytes(config, groupsPerUpdate)
   )
-}
-
-/** What is remembered of instances that were won, where they are played less often. */
-function followedBytes({ tasks, rollout }: StateSize): number {
-  const { wonAgain = 1 } = rollout
-  return wonAgain === 1
-    ? 0
-    : tasks.length * (courseFields + 2 * figure + noneWon(mostFollowed(tasks.length)).length)
 }
 
 /** Groups skipped for the update in progress, and for the next one. */
@@ -182,14 +169,6 @@ function skippedBytes(config: StateSize, groupsPerUpdate: number): number {
 function groupInFlightBytes(config: StateSize): number {
   const { group, version } = digitsOf(config)
   return groupFields + 2 * group + version + config.crossPolicy.poolSize * (version + 1)
-}
-
-/** Groups that have ended and that no update has consumed: of those ready, in training and skipped. */
-function judgedBytes(config: StateSize, outstanding: number): number {
-  const { refill = 0, wonAgain = 1, groupsPerUpdate } = config.rollout
-  if (wonAgain === 1) return 0
-  const { group } = digitsOf(config)
-  return (outstanding + 2 * mostSkipped({ groupsPerUpdate, refill })) * (judgedFields + group + figure)
 }
 
 /** Bytes of a state at most. */

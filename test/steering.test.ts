@@ -99,6 +99,23 @@ describe('a paused run', () => {
 })
 
 describe('a stopped run', () => {
+  // [STORED-CONFIG-1] [STORED-CONFIG-2]
+  it('is resumed with the configuration of an earlier commit, unless it used a setting that was removed', async () => {
+    const { rollout, ...others } = tinyConfig()
+    for (const [name, wonAgain] of [
+      ['idle', 1],
+      ['in-use', 0.25],
+    ] as const) {
+      const config = { ...others, rollout: { ...rollout, wonAgain } }
+      await store.runs.insert({ id: runId(name), config, created: 1 })
+      await store.runs.setStatus(runId(name), 'stopped')
+    }
+    await expect(session.resume('in-use')).rejects.toThrow('run in-use uses `rollout.wonAgain`')
+    expect((await store.runs.get(runId('in-use')))?.status).toBe('stopped')
+    await session.resume('idle')
+    expect(await session.result('idle')).toMatchObject({ phase: 'done', step: 3 })
+  })
+
   // [RUN-3]
   it('ends; groups and evaluations that end meanwhile are found by resume, and nothing is played twice', async () => {
     const before = sessions.length

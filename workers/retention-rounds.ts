@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
-import { configSchema } from '../config/schema.ts'
+import { storedConfig } from '../config/stored-config.ts'
 import type { HomeName } from '../identity/identity.ts'
 import type { Home } from '../storage/home.ts'
 import { longLogs, shortenLog } from '../storage/logs.ts'
@@ -73,7 +73,7 @@ async function applyRetention(
   const limits: number[] = []
   for (const { id: run, status, created, config: given } of await store.runs.list()) {
     if (signal.aborted) return
-    const config = configSchema.parse(given)
+    const config = storedConfig(given)
     limits.push(config.retention.logMegabytes * megabyte)
     if (status !== 'running') {
       const place = { run, store, directory: home.run(run) }

@@ -5,7 +5,6 @@ import { resolveConfig } from '../config/loader.ts'
 import type { ConfigInput, RunConfig } from '../config/schema.ts'
 import { groupId, runId } from '../identity/identity.ts'
 import { clipped, jsonBytes, largestState, mostStateBytes } from '../learning/state-bounds.ts'
-import { mostFollowed } from '../learning/won-instances.ts'
 import { applySettings, objectionTo } from './live-settings.ts'
 import { evaluationsLag, mayUpdate } from './pipeline.ts'
 import { progressOf } from './training-progress.ts'
@@ -17,7 +16,7 @@ import {
   receiveEvaluation,
 } from './transitions/evaluations.ts'
 import { enterGroups, receiveGroup } from './transitions/groups.ts'
-import { followInstances } from './transitions/instances.ts'
+import { followInstances } from './transitions/left-out.ts'
 import { awaitEffect } from './transitions/orders.ts'
 import { continueRun, pauseRun } from './transitions/phase.ts'
 import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
@@ -87,7 +86,6 @@ const configs: fc.Arbitrary<RunConfig | undefined> = fc
   .record({
     groupsPerUpdate: fc.integer({ min: 1, max: 600 }),
     refill: fc.constantFrom(0, 0.5, 2, 16),
-    wonAgain: fc.constantFrom(0.2, 1),
     maxStaleness: fc.integer({ min: 0, max: 8 }),
     poolSize: fc.integer({ min: 0, max: 16 }),
     suites: fc.integer({ min: 0, max: 64 }),
@@ -95,10 +93,10 @@ const configs: fc.Arbitrary<RunConfig | undefined> = fc
     tasks: fc.integer({ min: 1, max: 64 }),
     settings: fc.string({ maxLength: 1_500 }),
   })
-  .map(({ groupsPerUpdate, refill, wonAgain, maxStaleness, poolSize, suites, gates, tasks, settings }) => {
+  .map(({ groupsPerUpdate, refill, maxStaleness, poolSize, suites, gates, tasks, settings }) => {
     try {
       return resolveConfig({
-        rollout: { groupsPerUpdate, maxStaleness, refill, wonAgain },
+        rollout: { groupsPerUpdate, maxStaleness, refill },
         crossPolicy: { poolSize, refreshEvery: 1 },
         tasks: Array.from({ length: tasks }, (_, index) => ({
           task: `task-${index}`,
@@ -129,7 +127,7 @@ describe('the state of a run', () => {
           const state = initialState(run, config, 1_700_000_000_000)
           followInstances(
             state,
-            config.tasks.map(() => mostFollowed(config.tasks.length)),
+            config.tasks.map(() => 1_000_000),
           )
           Object.assign(state, { version: 9_000_000, step: 900_000, nextGroup: 9_000_000 })
           for (const [event, text] of events) play(state, event, text)

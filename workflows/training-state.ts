@@ -67,25 +67,6 @@ export interface GroupReady {
   readonly version: number
 }
 
-/** How far a task has come with a split that has an end, where won instances are played less often. */
-export interface InstanceCourse {
-  /** Instances of the split. */
-  readonly size: number
-  /** Positions passed over. */
-  readonly passed: number
-  /** By instance, in the order of positions: `learning/won-instances.ts`. */
-  readonly won: string
-}
-
-/** What came of the instance of a group that no update has consumed yet. */
-export interface JudgedGroup {
-  readonly number: number
-  readonly taskIndex: number
-  readonly position: number
-  /** Whether all of its episodes were won. */
-  readonly won: boolean
-}
-
 /** Finished groups that teach nothing and fill no batch; an update consumes them with its own. */
 export interface SkippedGroups {
   /** Of the update. */
@@ -128,9 +109,6 @@ export interface TrainingState {
   readonly training: readonly GroupReady[]
   /** For the update in progress and the next one. */
   readonly skipped: readonly SkippedGroups[]
-  /** By task; null where instances are not followed, empty where none are. */
-  readonly courses: readonly (InstanceCourse | null)[]
-  readonly judged: readonly JudgedGroup[]
   /** Instances of the split that each task trains on, null without an end; absent in runs of an earlier release. */
   readonly sizes?: readonly (number | null)[]
   /** Absent while none is. */
@@ -198,8 +176,6 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
     ready: [],
     training: [],
     skipped: [],
-    courses: [],
-    judged: [],
     episodes: 0,
     tokens: 0,
     staleness: 0,

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { hasAllMetrics, restoreMetrics } from '../../activities/run-metrics.ts'
 import { inHome } from '../../config/home-paths.ts'
-import { configSchema } from '../../config/schema.ts'
+import { storedConfig } from '../../config/stored-config.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { isRunName, type RunId } from '../../identity/identity.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
@@ -151,7 +151,7 @@ async function checkMetrics(
   if (!mayRepair(examination))
     return [unrepaired(check.warning(name, detail, 'It can be made again from the store.'), examination)]
   await restoreMetrics(store, id, metricsFile)
-  const { sent } = await writeTrackers(store, id, inHome(configSchema.parse(config), home.dir).trackers)
+  const { sent } = await writeTrackers(store, id, inHome(storedConfig(config), home.dir).trackers)
   const untold = await sent.then(
     () => '',
     (error: unknown) => `; ${reasonOf(error)}`,

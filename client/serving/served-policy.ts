@@ -6,7 +6,7 @@
  *   version at the time of the request.
  * - Versions are loaded when they are first asked for, and a few of them are kept (`loaded-versions.ts`).
  */
-import { configSchema } from '../../config/schema.ts'
+import { storedConfig } from '../../config/stored-config.ts'
 import { runId } from '../../identity/identity.ts'
 import { checkpointDir, latestGoodCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { createEmbeddedEngine } from '../../policy/engines/embedded.ts'
@@ -77,7 +77,7 @@ export async function openServedPolicy(served: ServedRun): Promise<ServedPolicy>
   await using store = await openStore(storeFile, { create: false, access: 'read' })
   const text = await store.runs.configText(runId(run))
   if (text === undefined) throw new SessionFault('unknown_run', `${home} has no run ${run}`)
-  const { threads, contextLength } = configSchema.parse(JSON.parse(text)).policy
+  const { threads, contextLength } = storedConfig(JSON.parse(text)).policy
   const versions = await publishedVersions(checkpointsDir)
   if (versions.length === 0 || (version !== undefined && !versions.includes(version)))
     throw new SessionFault(

@@ -14,12 +14,11 @@ import { roomForGroups } from '../pipeline.ts'
 import { rolloutSettings } from '../rollout-settings.ts'
 import type { GroupInFlight } from '../training-state.ts'
 import type { Changing } from './changing.ts'
-import { enterPosition, judgeInstance } from './instances.ts'
-import { endFailuresInARow, leaveOut } from './left-out.ts'
+import { endFailuresInARow, enterPosition, leaveOut } from './left-out.ts'
 
 /**
  * Admits as many groups as there is room for, each for the current version. The task of each follows the mix, its
- * instance the task's own cursor, which may pass over what was won.
+ * instance the task's own cursor, which passes over what is left out.
  * @returns those that are in flight now and were not before
  */
 export function enterGroups(state: Changing): readonly GroupInFlight[] {
@@ -54,7 +53,6 @@ export function receiveGroup(state: Changing, { number, version, episodes, loss 
     return
   }
   endFailuresInARow(state)
-  judgeInstance(state, group, episodes)
   const rewards = episodes.map(({ reward }) => reward ?? 0)
   if (!teaches(rewards, state.config.learning) && mayBeSkipped(state)) skip(state, number)
   else state.ready = [...state.ready, { number, version }]

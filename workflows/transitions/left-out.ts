@@ -1,5 +1,6 @@
 /**
- * Instances that are left out: those whose groups ended without a result by the environment's own doing.
+ * Instances of a run: which position each group plays, and which instances are left out because their groups ended without a result
+ * by the environment's own doing.
  *
  * Invariants
  * - [UNPLAYABLE-1] A group of a left-out instance is not started again; the first result ends the count of failures in a row.
@@ -9,6 +10,20 @@ import { carriedLeftOut } from '../../learning/state-bounds.ts'
 import type { EpisodeLoss } from '../episode-loss.ts'
 import type { GroupInFlight } from '../training-state.ts'
 import type { Changing } from './changing.ts'
+
+/** Notes the sizes of the splits that the tasks train on. @param sizes by task; null without an end */
+export function followInstances(state: Changing, sizes: readonly (number | null)[]): void {
+  state.sizes = sizes
+}
+
+/** The position that a task plays next. @param admitted groups of the task so far */
+export function enterPosition(state: Changing, taskIndex: number, admitted: number): number {
+  const from = admitted + passedOver(state, taskIndex)
+  let position = from
+  while (position - from < carriedLeftOut && isLeftOut(state, taskIndex, position)) position += 1
+  passOver(state, taskIndex, position - from)
+  return position
+}
 
 /** Leaves the instance of a group out. */
 export function leaveOut(
@@ -31,17 +46,17 @@ export function endFailuresInARow(state: Changing): void {
   if (state.leftOut !== undefined && state.leftOut.inARow > 0) state.leftOut = { ...state.leftOut, inARow: 0 }
 }
 
-export function isLeftOut(state: Changing, taskIndex: number, position: number): boolean {
+function isLeftOut(state: Changing, taskIndex: number, position: number): boolean {
   const place = placeOf(state, taskIndex, position)
   return state.leftOut?.places.some((each) => each.taskIndex === taskIndex && each.place === place) === true
 }
 
 /** Positions of a task that were passed over because their instances are left out. */
-export function passedOver(state: Changing, taskIndex: number): number {
+function passedOver(state: Changing, taskIndex: number): number {
   return state.leftOut?.passed[taskIndex] ?? 0
 }
 
-export function passOver(state: Changing, taskIndex: number, positions: number): void {
+function passOver(state: Changing, taskIndex: number, positions: number): void {
   if (positions === 0) return
   const leftOut = leftOutOf(state)
   const passed = state.config.tasks.map((_, index) => passedOver(state, index))

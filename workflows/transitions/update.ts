@@ -11,7 +11,6 @@ import { type LearningSignal, standstillAfter } from '../../learning/learning-si
 import { nextBatchOf } from '../pipeline.ts'
 import type { GroupReady } from '../training-state.ts'
 import type { Changing } from './changing.ts'
-import { rememberInstances } from './instances.ts'
 
 /** Moves the groups of the next update into training, in the order of their numbers. */
 export function takeBatch(state: Changing): readonly GroupReady[] {
@@ -32,15 +31,12 @@ export function settleUpdate(
   { groups, success, reward, samples, staleness, signal, memberWeights = [] }: Omit<UpdateResult, 'version'>,
 ): void {
   const taken = new Set<string>(groups)
-  const isTaken = (number: number) => taken.has(groupId(state.run, number))
-  const isLeft = ({ number }: GroupReady) => !isTaken(number)
-  const consumed = new Set(state.judged.map(({ number }) => number).filter(isTaken))
+  const isLeft = ({ number }: GroupReady) => !taken.has(groupId(state.run, number))
   state.step += 1
   state.ready = [...state.training, ...state.ready].filter(isLeft)
   state.training = []
   // What an update was to skip and left out is spent all the same: it teaches nothing.
   state.skipped = state.skipped.filter(({ step }) => step > state.step)
-  rememberInstances(state, consumed)
   state.success = success
   state.reward = reward
   state.samples = samples

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { ConfigFault } from './fault.ts'
+import { loadConfig, resolveConfig } from './loader.ts'
+import { refuseRemovedInUse, removedInUse, storedConfig } from './stored-config.ts'
+
+const config = resolveConfig({ rollout: { groupSize: 4 } })
+/** As the commit before the removal stored it. */
+const stored = (wonAgain: number) => ({ ...config, rollout: { ...config.rollout, wonAgain } })
+
+it('a stored configuration that names a removed setting is read without it, used or not [STORED-CONFIG-1]', () => {
+  for (const value of [1, 0.25]) expect(storedConfig(stored(value))).toEqual(config)
+  expect(storedConfig(config)).toEqual(config)
+  expect(() => storedConfig({ rollout: { groupSizes: 4 } })).toThrow('groupSizes')
+})
+
+it('a run that used a removed setting is refused by its name, and no other [STORED-CONFIG-2]', () => {
+  expect([config, stored(1), stored(0.25)].map(removedInUse)).toEqual([[], [], ['rollout.wonAgain']])
+  expect(() => refuseRemovedInUse('run maze', stored(1))).not.toThrow()
+  const refusal = () => refuseRemovedInUse('run maze', stored(0.25))
+  expect(refusal).toThrow(ConfigFault)
+  expect(refusal).toThrow(
+    /^run maze uses `rollout\.wonAgain`, which was removed, because no gain was measured with it: continue it with/,
+  )
+})
+
+it('a configuration that is given may not name a removed setting, whatever its value', () => {
+  expect(() => loadConfig({ set: ['rollout.wonAgain=1'] })).toThrow(
+    /^--set rollout\.wonAgain=1: `rollout\.wonAgain` was removed, because no gain was measured with it: leave it out$/,
+  )
+})
