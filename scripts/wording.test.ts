@@ -1,63 +1,67 @@
-/** Words that are not used in code, documents and messages, because a plainer one says the same. */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+/** The wording check: which sentences it reports, and how the allowed counts fall. */
 import { expect, test } from 'vitest'
+import { compareCounts, countByRoom, lowerCounts, wordingFaults } from './wording.ts'
 
-const root = resolve(import.meta.dirname, '..')
+const avoided = (text: string) => wordingFaults('envs/file.ts', text).avoided.length
+// A label in this file would be taken for a citation of an invariant.
+const label = 'SEAL'
+const unclear = (text: string) => wordingFaults('envs/file.ts', text).unclear.length
 
-/** Each with the words to use in its place. */
-const words: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:un)?mend(?:s|ed|ing|able)?\b/i, 'repair, fix'],
-  [/\bwhom?ever\b/i, 'the caller, the process that, any'],
-  [/\bnobody\b/i, 'no one, unused, without'],
-  [/\bsomebody\b/i, 'a person, another process'],
-  [/\bin vain\b/i, 'without effect'],
-  [/\bbears? out\b/i, 'support'],
-  [/\bbur(?:y|ies|ied)\b/i, 'mark, end'],
-  [/\bbehind the back\b/i, 'without the knowledge'],
-  [/\bin hand\b/i, 'in progress'],
-  [/\btold apart\b/i, 'distinguished'],
-  [/\b(?:is|are) told of\b/i, 'is reported, reads about'],
-]
+// [WORDING-1]
+test.each(['Mended it', 'whoever asks', 'Nobody waits', 'it is told of it', 'waited in vain', 'is in hand'])(
+  '"%s" is avoided',
+  (text) => expect(avoided(text)).toBe(1),
+)
 
-/** Recorded histories are what a release wrote; the others quote what is not theirs to word. */
-const excluded = [
-  /^test\/histories\//,
-  /^package-lock\.json$/,
-  /^scripts\/wording\.test\.ts$/,
-  /\.(?:png|svg|gz|zip|safetensors)$/,
-]
+test.each(['recommended', 'amend', 'told offline', 'sudo -u nobody id'])('"%s" is not avoided', (text) =>
+  expect(avoided(text)).toBe(0),
+)
 
-/** Lines in which a listed word is a name: the Linux user `nobody`, and a prompt whose text is fixed. */
-const quoted = /-u nobody\b|There is nobody to ask\./
+// [WORDING-2]
+test.each([
+  '/** What is kept. */',
+  ` * - [${label}-1] What is kept.`,
+  ' * @param kept What is kept.',
+  '// Of each its length.',
+  '# Those that ended.',
+  '"""What the model says."""',
+  'x() // It ends. One that ended is removed.',
+  "throw new Fault('What is no task')",
+  '<p>What is kept</p>',
+  '| `key` | What is kept. |',
+  ' * a list, but\n   * for its end',
+  '// One\n// that ended',
+  'The agent is told.',
+  'a module of one’s own',
+  'it stands in the way',
+  'built anew',
+])('"%s" is unclear', (text) => expect(unclear(text)).toBe(1))
 
-const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
-  .split('\n')
-  .filter((file) => file !== '' && !excluded.some((pattern) => pattern.test(file)))
-  .filter((file) => existsSync(join(root, file)))
+test.each([
+  '# What can be configured?',
+  '/** Says what is kept. */',
+  'question: `What is the name of it.id?`',
+  'untold',
+  'but forbidden',
+  'it stood',
+  '(stands ?r ?l)',
+])('"%s" is clear', (text) => expect(unclear(text)).toBe(0))
 
-test.each(words)('%s is used nowhere; say: %s', (word) => {
-  const hits = files.flatMap((file) =>
-    readFileSync(join(root, file), 'utf8')
-      .split('\n')
-      .flatMap((line, index) =>
-        word.test(line) && !quoted.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
-      ),
-  )
-  expect(hits).toEqual([])
+test('a report names the place and the room', () => {
+  expect(wordingFaults('envs/db/file.ts', 'clear\n\n// What is kept.\n').unclear).toEqual([
+    { room: 'envs', line: 'envs/db/file.ts:3: // What is kept. (say: a subject that is named)' },
+  ])
+  expect(countByRoom([...wordingFaults('index.ts', 'told').unclear])).toEqual({ '.': 1 })
 })
 
-test('the patterns find the words, and not others', () => {
-  const found = (text: string): boolean => words.some(([word]) => word.test(text))
-  for (const text of [
-    'Mended it',
-    'whoever asks',
-    'Nobody waits',
-    'it is told of it',
-    'waited in vain',
-    'is in hand',
+test('a count that grew and a count that fell below the allowed one are reported', () => {
+  expect(compareCounts({ a: 2, b: 1, c: 3 }, { a: 2, b: 2, d: 1 })).toEqual([
+    'b: 1 unclear sentences, fewer than the 2 allowed; run: node scripts/wording.ts --write',
+    'c: 3 unclear sentences, 0 allowed; list them: node scripts/wording.ts c',
+    'd: 0 unclear sentences, fewer than the 1 allowed; run: node scripts/wording.ts --write',
   ])
-    expect(found(text), text).toBe(true)
-  for (const text of ['recommended', 'amend', 'told offline']) expect(found(text), text).toBe(false)
+})
+
+test('written counts only fall', () => {
+  expect(lowerCounts({ a: 1, b: 5 }, { a: 2, b: 3, c: 4 })).toEqual({ a: 1, b: 3 })
 })
