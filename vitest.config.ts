@@ -2,6 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const long = ['**/*.long.test.ts']
+const nightly = ['**/*.nightly.test.ts']
+/** Those that `npm test -- --long` has chosen; else all. */
+const chosen = process.env.PERDURE_NIGHTLY_TESTS?.split(',')
 const processes = ['test/**/*.test.ts']
 const elsewhere = ['node_modules', 'dist', 'examples']
 
@@ -20,13 +23,17 @@ export default defineConfig({
     // They run in the order of their names: no long file is left alone at the end.
     projects: [
       { extends: true, test: { name: 'long', include: long, exclude: elsewhere } },
-      { extends: true, test: { name: 'processes', include: processes, exclude: [...elsewhere, ...long] } },
+      { extends: true, test: { name: 'nightly', include: chosen ?? nightly, exclude: elsewhere } },
+      {
+        extends: true,
+        test: { name: 'processes', include: processes, exclude: [...elsewhere, ...long, ...nightly] },
+      },
       {
         extends: true,
         test: {
           name: 'rooms',
           include: ['**/*.test.ts'],
-          exclude: [...elsewhere, ...long, ...processes],
+          exclude: [...elsewhere, ...long, ...nightly, ...processes],
           // What these files import is most of it the same, and is read once for all of them.
           isolate: false,
         },

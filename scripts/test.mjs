@@ -8,9 +8,11 @@
  * - A run that ends without a report counts as a failure.
  * - A process of the tests that crashes in native code is told with the stacks of its threads.
  *
- * With arguments (`npm test -- learning`) only those tests run. `npm test -- --chaos` is what CI runs: the long
- * tests too (`*.long.test.ts`), and a fault of each kind after all the rest. `npm test -- --vllm` installs vLLM and
- * SGLang where they are missing (3.7 GB) and runs the tests that need them, or those that are named.
+ * There are three tiers (`scripts/test-tiers.ts`). `npm test` runs the quick tests. `npm test -- --long` is what CI runs: the
+ * long tests too, the nightly tests of folders that changed, and a fault of each kind after all the rest.
+ * `npm test -- --nightly` runs everything. With arguments (`npm test -- learning`) only those tests run, of whatever tier.
+ * `npm test -- --vllm` installs vLLM and SGLang where they are missing (3.7 GB) and runs the tests that need them, or
+ * those that are named.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -19,14 +21,17 @@ import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leavingCores, tellCrashes } from './crash-trace.ts'
 import { sglangPython } from './sglang-environment.mjs'
+import { changedPaths, nightlyTestsOf } from './test-tiers.ts'
 import { vllmPython } from './vllm-environment.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const shownSlowest = 25
 const bin = join(root, 'node_modules', '.bin')
-const [isChaotic, withVllm] = ['--chaos', '--vllm'].map((flag) => process.argv.includes(flag))
-const named = process.argv.slice(2).filter((argument) => argument !== '--chaos' && argument !== '--vllm')
-const filters = withVllm && !isChaotic && named.length === 0 ? ['vllm-', 'sglang-'] : named
+const flags = ['--long', '--nightly', '--vllm']
+const [isLong, isNightly, withVllm] = flags.map((flag) => process.argv.includes(flag))
+const tier = isNightly ? 'nightly' : isLong ? 'long' : 'quick'
+const named = process.argv.slice(2).filter((argument) => !flags.includes(argument))
+const filters = withVllm && tier === 'quick' && named.length === 0 ? ['vllm-', 'sglang-'] : named
 const env = {
   ...process.env,
   PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
@@ -63,7 +68,7 @@ function runTests() {
       `--reporter=${join(root, 'scripts', 'file-times.ts')}`,
       // A server of vLLM or SGLang keeps two cores busy by itself.
       ...(withVllm ? ['--no-file-parallelism'] : []),
-      ...leftOut(),
+      ...projects(),
       ...filters,
     ])
     return { ...readReport(report, status), slowest: slowestOf(times) }
@@ -73,9 +78,17 @@ function runTests() {
   }
 }
 
-/** A test that is named runs, however long it is. */
-function leftOut() {
-  return isChaotic || filters.length > 0 ? [] : ['--project=!long']
+/** A test that is named runs, whatever its tier. */
+function projects() {
+  if (tier === 'nightly' || filters.length > 0) return []
+  if (tier === 'quick') return ['--project=processes', '--project=rooms']
+  const changed = changedPaths(root)
+  if (changed === undefined) console.log('Git does not know what changed since main: no nightly test runs.')
+  const chosen = nightlyTestsOf(changed ?? [])
+  if (chosen.length === 0) return ['--project=!nightly']
+  console.log(`Nightly tests of folders that changed since main:\n  ${chosen.join('\n  ')}`)
+  env.PERDURE_NIGHTLY_TESTS = chosen.join()
+  return []
 }
 
 function readReport(report, status) {
@@ -131,7 +144,7 @@ function runChecks() {
     ['the arrows of the house', 'depcruise', ['--config', '.dependency-cruiser.mjs', '.']],
     ['unused code', 'knip', []],
     ['numbered invariants and their tests', 'node', ['scripts/invariants.ts']],
-    ...(isChaotic
+    ...(tier !== 'quick'
       ? [['a fault of each kind', 'node', ['bench/chaos/run.ts', '--each', '1', '--deployments', '4']]]
       : []),
   ]

@@ -28,7 +28,7 @@ const run = runId('demo')
 const folder = temporaryHome()
 const disk = mountSmallDisk(join(folder, 'disk'), 24)
 const noDisk = typeof disk === 'string'
-if (noDisk) console.warn(`part of damaged-home.test.ts is skipped: ${disk}`)
+if (noDisk) console.warn(`part of damaged-home.long.test.ts is skipped: ${disk}`)
 
 /** Runs a command to its end. */
 function perdure(home: string, words: readonly string[]): Promise<Ending> {

@@ -18,7 +18,7 @@ const megabyte = 1e6
 
 const mounted = mountSmallDisk(folder, 96)
 if (typeof mounted === 'string') {
-  console.warn(`disk-short.test.ts is skipped: ${mounted}`)
+  console.warn(`disk-short.long.test.ts is skipped: ${mounted}`)
   removeHome(folder)
 }
 
