@@ -6,7 +6,7 @@
  */
 import swcVisitor from '@swc/core/Visitor.js'
 
-/** What each room may import of the others, types included; docs/design.md says why. A package is no room. */
+/** What each room may import of the others, types included; docs/architecture.md says why. A package is no room. */
 const arrows = {
   identity: [],
   faults: [],

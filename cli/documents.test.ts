@@ -18,6 +18,8 @@ import { parse } from 'yaml'
 import { loadExperiment } from '../config/experiment.ts'
 import { loadConfig, parseConfig } from '../config/loader.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { OwnAdvantage } from '../learning/own-advantage.ts'
+import type { OwnLoss } from '../learning/own-loss.ts'
 import type { JsonObject } from '../messages/message.ts'
 import { documents } from '../test/documents.ts'
 import { createProgram } from './program.ts'
@@ -83,6 +85,15 @@ test('every command in documents and examples runs as printed, in a clone too: i
   expect(bare).toEqual([])
 })
 
+test('the package is installed from a packed file, never by its name, which a stranger may have in a registry', () => {
+  const byName =
+    /\bnpm (?:install|i|add|exec)\b[^\n`]*\sperdure(?![\w./-])|\bnpx (?:-y|--yes|-p|--package)\b[^\n`]*perdure/g
+  const found = shownFiles.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(byName)].map(([call]) => `${file}: ${call}`),
+  )
+  expect(found).toEqual([])
+})
+
 test('the page shows commands as they are typed where it is served', () => {
   const folder = join(root, 'dashboard/page')
   const views = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -136,6 +147,36 @@ test.each(documents)('%s: the npm scripts that it names exist', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
   const named = [...text.matchAll(/npm (?:run )?(start|test|check|format|docs|bench|build)\b/g)]
   for (const [, script = ''] of named) expect(scripts).toHaveProperty(script)
+})
+
+test('the custom advantage and loss that the documents show are right: the derivative is that of the loss', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-document-'))
+  try {
+    const [advantageSource = '', lossSource = ''] = blocksOf('docs/algorithms.md', 'ts')
+    writeFileSync(join(folder, 'advantage.ts'), advantageSource)
+    writeFileSync(join(folder, 'loss.ts'), lossSource)
+    const { advantage } = (await import(pathToFileURL(join(folder, 'advantage.ts')).href)) as {
+      advantage: OwnAdvantage
+    }
+    const { loss } = (await import(pathToFileURL(join(folder, 'loss.ts')).href)) as { loss: OwnLoss }
+    const turn = { reward: 0, actionTokens: 1 }
+    const episode = (reward: number, turns: number) => ({
+      ...{ reward, completed: true, actionTokens: turns },
+      turns: Array.from({ length: turns }, () => turn),
+    })
+    // The median of 0, 1 and 3 is 1, and four turns divide by two.
+    const episodes = [episode(0, 1), episode(1, 1), episode(3, 4)]
+    expect(advantage.advantagesOf({ task: 'db', episodes })).toEqual([-1, 0, 1])
+    const lossAt = (logprob: number) =>
+      loss.lossOf(
+        { logprob, behaviourLogprob: -1, proximalLogprob: -1, advantage: 2, stale: false },
+        { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 },
+      )
+    const slope = (lossAt(-0.5 + 1e-6).loss - lossAt(-0.5 - 1e-6).loss) / 2e-6
+    expect(lossAt(-0.5).derivative).toBeCloseTo(slope, 6)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 test('the environment that the documents show keeps the contract', async () => {

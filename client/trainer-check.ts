@@ -1,5 +1,5 @@
 /**
- * Checks a trainer, a program or a module, against the contract of docs/trainers.md: `perdure trainer check COMMAND…`.
+ * Checks a trainer, a program or a module, against the contract of trainers/contract.md: `perdure trainer check COMMAND…`.
  *
  * Invariants
  * - What is expected comes from the embedded trainer, on the same files.

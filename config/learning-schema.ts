@@ -61,7 +61,7 @@ const replaySchema = z.strictObject({
     .gt(0)
     .max(1)
     .default(0.5)
-    .describe('What a token of a replayed group counts in the loss, beside 1 for a token of the others.'),
+    .describe('Weight in the loss of a token of a replayed group; others have weight 1.'),
 })
 
 const imitationSchema = z.strictObject({
@@ -93,18 +93,18 @@ export const learningSchema = z.strictObject({
   advantage: text
     .default('grpo')
     .describe(
-      'Group advantage: `grpo` (R − mean)/std, `dr_grpo` without std, `rloo` leave-one-out mean, `reinforce_pp` R − mean, normalized over the whole batch; one of your own is a module by path (`./my-advantage`), or an installed package by name. See [own-learning.md](own-learning.md).',
+      'Group advantage: `grpo`, `dr_grpo`, `rloo` or `reinforce_pp` ([equations](algorithms.md#advantage)); a custom one is a module by path (`./my-advantage`), or an installed package by name.',
     ),
   negativeWeight: probability
     .default(1)
     .describe(
-      'What negative advantages count beside positive ones, after normalization; less than 1 learns more from what won than from what lost.',
+      'Factor of negative advantages, after normalization; less than 1 learns more from won episodes than from lost ones.',
     ),
   taskNormalization: z
     .enum(['none', 'per_task', 'per_task_published'])
     .default('per_task')
     .describe(
-      'Task advantage normalization over all action tokens of a task; `per_task_published` reproduces the published arithmetic, in which groups of equal rewards get advantages too. After `grpo`, with episodes of equal length, `per_task` is the identity but for one factor common to all tasks.',
+      'Task advantage normalization over all action tokens of a task; `per_task_published` is the published arithmetic, in which groups of equal rewards get advantages too.',
     ),
   taskWeighting: z
     .enum(['none', 'equal'])
@@ -115,17 +115,19 @@ export const learningSchema = z.strictObject({
   lossAggregation: z
     .enum(['token', 'episode', 'task'])
     .default('token')
-    .describe('What counts alike in the loss: all action tokens of the batch, all episodes, or all tasks.'),
+    .describe(
+      'Units of equal weight in the loss: all action tokens of the batch, all episodes, or all tasks.',
+    ),
   objective: text
     .default('clipped')
     .describe(
-      'Policy loss of the tasks that name none: `clipped` clips the ratio of each token (PPO, with `dualClip`), `cispo` weighs each token by its clipped ratio and cuts off no gradient, `gspo` clips one ratio for a whole episode, the geometric mean of its tokens, beside the advantage of each token; `lossAggregation: episode` belongs to it. `imitation` has no policy loss: only the action tokens of won episodes are learnt, by their negative log-likelihood. A loss of your own is a module by path (`./my-loss`), or an installed package by name. See [own-learning.md](own-learning.md).',
+      'Policy loss of the tasks that name none: `clipped`, `cispo`, `gspo` (with `lossAggregation: episode`), or `imitation`, which has no policy loss and learns the action tokens of won episodes alone ([equations](algorithms.md#loss)). A custom loss is a module by path (`./my-loss`), or an installed package by name.',
     ),
   proximal: z
     .enum(['behaviour', 'start'])
     .default('behaviour')
     .describe(
-      'Policy that the ratios are to: `behaviour`, the one that sampled a token (as published), or `start`, the one that the update starts from; then a token counts by its ratio to the one that sampled it, up to `importanceLimit` (decoupled PPO; with one optimizer step the truncated importance weight alone).',
+      'Policy that the ratios are to: `behaviour`, the one that sampled a token (as published), or `start`, the one that the update starts from (decoupled PPO, with a weight up to `importanceLimit`).',
     ),
   importanceLimit: positive(1000).default(5).describe('Largest weight of a token with `proximal: start`.'),
   stepGroups: stepGroupsSchema

@@ -39,7 +39,7 @@ export function referencePage(fields: readonly Field[]): string {
     '# Configuration',
     'Written from `config/schema.ts` by `npm run docs`; a test keeps both equal.',
     'A configuration is a YAML file, single values from `--set key=value`, and these defaults; an empty one is valid. ' +
-      '`N` stands for the index of a list entry: `--set tasks.0.weight=2`. A key without a value takes its default. ' +
+      '`N` is the index of a list entry: `--set tasks.0.weight=2`. A key without a value takes its default. ' +
       'Unknown keys are errors. `npx perdure train --dry-run` prints what a configuration comes to.',
     tableOf(own(undefined)),
     ...sections

@@ -35,7 +35,7 @@ const taskSchema = z.strictObject({
   objective: text
     .optional()
     .describe(
-      'Policy loss of this task, as in `learning.objective`, but for `imitation`; that of the run by default.',
+      'Policy loss of this task, as in `learning.objective`, except `imitation`; that of the run by default.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
@@ -80,7 +80,7 @@ const gateSchema = z.strictObject({
   against: z
     .enum(['best', 'last'])
     .default('best')
-    .describe('What a version is compared with: the best version before it, or the one evaluated last.'),
+    .describe('Compare a version with the best version before it, or with the one evaluated last.'),
   action: z
     .enum(['pause', 'rollback'])
     .default('pause')
@@ -129,7 +129,7 @@ const serverAddress = z.string().regex(/^https?:\/\/[^\s/]+\S*$/)
 
 const loraSchema = z.strictObject({
   rank: count(1024).default(16).describe('Rank of the adapter; servers have a limit of their own.'),
-  alpha: positive(65_536).default(32).describe('What the adapter is scaled by, divided by its rank.'),
+  alpha: positive(65_536).default(32).describe('Scale of the adapter, divided by its rank.'),
   targets: z
     .array(z.enum(adapterTargets))
     .min(1)
@@ -142,7 +142,7 @@ const policySchema = z.strictObject({
   engine: text
     .default('embedded')
     .describe(
-      'Where actions are sampled: `embedded` is the engine in the policy worker; `llama.cpp`, `vllm` and `sglang` are servers of these kinds; an engine of your own is a module by path (`./my-engine`), or an installed package by name. See [engines.md](engines.md).',
+      'Where actions are sampled: `embedded` is the engine in the policy worker; `llama.cpp`, `vllm` and `sglang` are servers of these kinds; a custom engine is a module by path (`./my-engine`), or an installed package by name ([engines.md](engines.md)).',
     ),
   engineUrl: z
     .union([serverAddress, z.array(serverAddress).min(1).max(64)])
@@ -151,7 +151,7 @@ const policySchema = z.strictObject({
   engineApiKey: text
     .optional()
     .describe(
-      'What the servers ask for as a bearer token, as a reference to a secret ([keep-secrets.md](keep-secrets.md)).',
+      'Bearer token for the servers, as a reference to a secret ([keep-secrets.md](keep-secrets.md)).',
     ),
   engineTimeoutSeconds: positive(86_400)
     .default(300)
@@ -160,7 +160,7 @@ const policySchema = z.strictObject({
     .union([text, z.array(text).min(1).max(64)])
     .default('embedded')
     .describe(
-      'What learns: `embedded` is the trainer in the trainer worker, a path or package a [module](trainers.md#a-module) of your own, a list a command with its arguments that trains in its place, e.g. `[python3, -m, perdure_trainer]`. Words that begin with `./` or `../` are paths.',
+      'Trainer: `embedded`, a [module](trainers.md#a-module) by path or package, or a command with its arguments, e.g. `[python3, -m, perdure_trainer]`. Words that begin with `./` or `../` are paths.',
     ),
   trainerStallSeconds: positive(86_400)
     .default(900)
@@ -170,7 +170,7 @@ const policySchema = z.strictObject({
   from: text
     .optional()
     .describe(
-      'Folder to start from: a checkpoint of a run, or a [Hugging Face folder](published-models.md) of a Llama, Mistral, SmolLM2, Qwen2 or Qwen3, which talks by its own chat template. Its shape and tokenizer replace the settings below.',
+      'Folder to start from: a checkpoint of a run, or a [Hugging Face folder](train-a-real-model.md#which-models-load). Its shape and tokenizer replace the settings below.',
     ),
   lora: loraSchema
     .optional()
@@ -237,7 +237,7 @@ const evaluationSchema = z.strictObject({
   every: amount(1_000_000)
     .default(20)
     .describe('Updates between two evaluations; 0: only before the first update and after the last.'),
-  suites: z.array(suiteSchema).max(64).prefault([{}]).describe('What is evaluated.'),
+  suites: z.array(suiteSchema).max(64).prefault([{}]).describe('Suites to evaluate.'),
   blocking: z
     .boolean()
     .default(false)
@@ -341,7 +341,7 @@ export const configSchema = z
     evaluation: evaluationSchema.prefault({}).describe('Measurements on held-out instances.'),
     retention: retentionSchema
       .prefault({})
-      .describe('What is kept for how long, and what happens when the disk is almost full.'),
+      .describe('How long data is kept, and when a run pauses because the disk is almost full.'),
     trackers: trackersSchema
       .prefault({})
       .describe(

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { documents } from '../test/documents.ts'
+import { documentation, documents } from '../test/documents.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const folders = readdirSync(root, { withFileTypes: true })
@@ -21,6 +21,20 @@ function anchorOf(heading: string): string {
     .replace(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 }
+
+test('the documentation is at most 24 pages with 30,000 words', () => {
+  expect(documentation.length).toBeLessThanOrEqual(24)
+  const words = documentation.flatMap((page) =>
+    textOf(page)
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  )
+  expect(words.length).toBeLessThanOrEqual(30_000)
+})
+
+test('the architecture fits on 200 lines', () => {
+  expect(textOf('docs/architecture.md').trimEnd().split('\n').length).toBeLessThanOrEqual(200)
+})
 
 test('results are five tables on 120 lines', () => {
   const results = textOf('docs/results.md')
@@ -93,7 +107,9 @@ test('the header of the training run has the same map', () => {
 
 /** The last cell of each row of the table of rooms, by room. */
 function tableOfRooms(): ReadonlyMap<string, string> {
-  const rows = [...textOf('docs/design.md').matchAll(/^\| ((?:`[a-z]+\/`(?:, )?)+) \|.*\| ([^|]*) \|$/gm)]
+  const rows = [
+    ...textOf('docs/architecture.md').matchAll(/^\| ((?:`[a-z]+\/`(?:, )?)+) \|.*\| ([^|]*) \|$/gm),
+  ]
   return new Map(
     rows.flatMap(([, cell = '', last = '']) => roomsIn(cell).map((room) => [room, last] as const)),
   )

@@ -1,4 +1,4 @@
-/** The documents whose commands, links and named files the tests check: README, CONTRIBUTING, the documentation and the research diary. */
+/** The documents whose commands, links and named files the tests check. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../machine/package-root.ts'
@@ -9,9 +9,15 @@ function pagesOf(folder: string): string[] {
     .map((name) => `${folder}/${name}`)
 }
 
+/** The pages of `docs/`, by their path from the repository's root. */
+export const documentation: readonly string[] = pagesOf('docs')
+
 export const documents: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
-  ...pagesOf('docs'),
+  ...documentation,
+  ...pagesOf('bench'),
   ...pagesOf('research'),
+  ...pagesOf('trainers'),
+  ...pagesOf('trainers/pytorch'),
 ]

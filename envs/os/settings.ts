@@ -51,7 +51,7 @@ const settingsSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Image for official items; by default one for each item is built, see docs/tasks-os.md.'),
+    .describe('Image for official items; by default one for each item is built, see docs/containers.md.'),
   needs: z
     .array(z.enum(needs))
     .default([])

@@ -6,7 +6,7 @@
  *                                                           → {"id": 1, "result": UpdateStatistics}
  *                                                             or {"id": 1, "error": {"kind", "message"}}
  *
- * One request at a time. docs/trainers.md is the whole contract, that of the files included.
+ * One request at a time. trainers/contract.md is the whole contract, that of the files included.
  *
  * Invariants
  * - Whatever the process writes is checked against these schemas before it is used.

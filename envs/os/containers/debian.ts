@@ -58,7 +58,7 @@ export async function debianTar(): Promise<Readable> {
 function noBase(reason: string, cause?: unknown): EnvironmentFault {
   return new EnvironmentFault(
     'backend',
-    `official items of os need an image, and none can be made from this machine's packages (${reason}). Build AgentBench's own, \`docker build -t local-os/default -f res/dockerfiles/default res/dockerfiles\` in its folder, or set \`image\`; see docs/tasks-os.md`,
+    `official items of os need an image, and none can be made from this machine's packages (${reason}). Build AgentBench's own, \`docker build -t local-os/default -f res/dockerfiles/default res/dockerfiles\` in its folder, or set \`image\`; see docs/containers.md`,
     { cause },
   )
 }

@@ -25,7 +25,7 @@ const dir = sharedData('os')
 const missing = engineMissing()
 if (missing !== undefined) console.warn(`official items of os are not tested: ${missing}`)
 
-/** Items of the training file that are tried where PERDURE_OS_SAMPLE is set; the figure is in docs/tasks-os.md. */
+/** Items of the training file that are tried where PERDURE_OS_SAMPLE is set; the figure is in docs/containers.md. */
 const sampleSize = 200
 
 describe.skipIf(missing !== undefined)('official items in containers', () => {

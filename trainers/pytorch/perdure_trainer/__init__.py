@@ -1,1 +1,1 @@
-"""The trainer of Perdure in PyTorch. docs/trainers.md is the contract that it keeps."""
+"""The trainer of Perdure in PyTorch. trainers/contract.md is the contract that it keeps."""
