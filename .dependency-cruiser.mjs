@@ -6,7 +6,7 @@
  */
 import swcVisitor from '@swc/core/Visitor.js'
 
-/** What each room may import of the others, types included; docs/architecture.md says why. A package is no room. */
+/** The other rooms that each room may import, types included; docs/architecture.md says why. A package is no room. */
 const arrows = {
   identity: [],
   faults: [],
@@ -36,7 +36,7 @@ const arrows = {
 }
 const upper = ['workers', 'client', 'dashboard', 'cli']
 const house = `^((${[...Object.keys(arrows), ...upper].join('|')})/|index\\.ts$)`
-/** What only tests use, beside what it is for; it is not built. */
+/** Files that only tests use, each beside its subject; they are not built. */
 const testing = '\\.testing\\.ts$'
 const tests = '\\.(test|bench)\\.ts$'
 
@@ -91,7 +91,7 @@ export default {
       to: { path: '^workflows/transitions/changing\\.ts$' },
     },
     ...Object.entries(arrows).map((arrow) => only(arrow)),
-    // What workflows run is bundled and replayed: only pure code. Activities come as `import type`, and so do workflows
+    // Code that workflows run is bundled and replayed, so it must be pure. Activities come as `import type`, and so do workflows
     // where activities name them.
     only(['workflows', ['learning', 'identity']], runTime),
     only(['activities', arrows.activities.filter((room) => room !== 'workflows')], runTime),
@@ -152,7 +152,8 @@ export default {
     },
     {
       name: 'no-development-packages',
-      comment: 'What is published imports only what is installed with it, or asked for by name (npm-peer).',
+      comment:
+        'Published code imports only packages that are installed with it, or asked for by name (npm-peer).',
       severity: 'error',
       from: { path: house, pathNot: [tests, testing, '^dashboard/page/'] },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },

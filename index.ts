@@ -1,5 +1,5 @@
 /**
- * Perdure for programs: environments, engines, trainers, advantages and losses of one's own, and runs to start, watch and steer.
+ * Perdure for programs: custom environments, engines, trainers, advantages and losses, and runs to start, watch and steer.
  *
  * Invariants
  * - Importing it is cheap: workers, engines and the server's client are loaded by what starts them.

@@ -3,19 +3,19 @@ import { defineConfig } from 'vitest/config'
 
 const long = ['**/*.long.test.ts']
 const nightly = ['**/*.nightly.test.ts']
-/** Those that `npm test -- --long` has chosen; else all. */
+/** The tests that `npm test -- --long` has chosen; else all. */
 const chosen = process.env.PERDURE_NIGHTLY_TESTS?.split(',')
 const processes = ['test/**/*.test.ts']
 const elsewhere = ['node_modules', 'dist', 'examples']
 
 export default defineConfig({
-  // What environments outside of this package import is the code under test, as it is for the command line.
+  // Environments outside of this package import the code under test, as they do in the command line.
   resolve: { alias: { perdure: fileURLToPath(new URL('index.ts', import.meta.url)) } },
   test: {
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,
-    // What a test trains it trains itself, whatever was trained before on this machine.
+    // Tests do their own training and take no result of an earlier one from this machine.
     env: { PERDURE_NO_CACHE: '1' },
     setupFiles: ['test/own-ports.ts', 'test/cpu-time.ts'],
     testTimeout: 60_000,
@@ -34,7 +34,7 @@ export default defineConfig({
           name: 'rooms',
           include: ['**/*.test.ts'],
           exclude: [...elsewhere, ...long, ...nightly, ...processes],
-          // What these files import is most of it the same, and is read once for all of them.
+          // Most imports of these files are the same, and are read once for all of them.
           isolate: false,
         },
       },

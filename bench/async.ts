@@ -1,5 +1,5 @@
 /**
- * What asynchronous training gains where environments answer late: turns per second beside those of synchronous training, and
+ * The gain of asynchronous training where environments answer late: turns per second beside those of synchronous training, and
  * beside the bound that the slower of sampler and environments sets.
  *
  * Invariants

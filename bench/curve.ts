@@ -1,11 +1,11 @@
 /**
- * What a run learns, in one process without Temporal and without a store: the success of the household games over updates, for
+ * The learning of a run, in one process without Temporal and without a store: the success of the household games over updates, for
  * settings that are only tried.
  *
  * Invariants
  * - Engine, environment, update and the rules of overlapping are those of a run. Figures are of one seed: two tries differ by some
  *   three points where nothing else does.
- * - What is measured is played greedily, and is not learnt from.
+ * - Evaluated games are played greedily, and are not learnt from.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ export interface Options {
   readonly updates?: number
   /** Updates between two measurements. */
   readonly every?: number
-  /** Of each suite. */
+  /** The number of games of each suite. */
   readonly games?: number
 }
 

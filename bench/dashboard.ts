@@ -1,5 +1,5 @@
 /**
- * What `perdure ui` costs: how long questions take and how much memory its server has at 100,000 episodes, and what a
+ * The cost of `perdure ui`: how long questions take and how much memory its server has at 100,000 episodes, and what a
  * run loses while three of its pages are open in a browser of the same machine.
  *
  * Invariants
@@ -7,7 +7,7 @@
  * - Stretches with pages and without take turns in one run, so that both meet the same weather; each loss compares a stretch
  *   with pages with the mean of the two beside it, and the interval of their mean says what it is worth.
  * - A stretch begins and ends with an update: otherwise where it falls in them counts more than pages do.
- * - What is counted are turns as the store has them.
+ * - Turns are counted as the store has them.
  * - The browser has what the rest leaves, as if it were on another machine; what it takes on this one is a figure of its own.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs'
@@ -80,7 +80,7 @@ function limited(name: string, value: number, unit: string, reference: number): 
   return { name, value, unit, reference, ratio: value / reference }
 }
 
-/** What a person may leave open: the run's curves, what it plays, its episodes. */
+/** The pages that a person may leave open: the run's curves, its episodes in progress, its finished episodes. */
 function pagesOf(run: string): readonly (readonly [PageView, string])[] {
   return [
     [{ view: 'run', run }, ''],

@@ -174,7 +174,7 @@ export async function bench(): Promise<Figure[]> {
   const reference = await measureTurns(d128, { ...load, exact: false })
   const value = await measureTurns(d128, { ...load, exact: true })
   figures.push({ name: 'turns d128', value: reference, unit: 'turns/s' })
-  // What a synchronous run pays for being the same to the byte.
+  // A synchronous run pays this for being the same to the byte.
   figures.push({ name: 'exact turns d128', value, unit: 'turns/s', reference, ratio: value / reference })
   return figures
 }

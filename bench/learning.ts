@@ -1,5 +1,5 @@
 /**
- * What durability costs: an update of the default run as it is trained, beside the same work in one process without
+ * The cost of durability: an update of the default run as it is trained, beside the same work in one process without
  * Temporal and without a store.
  *
  * Invariants
@@ -125,7 +125,7 @@ async function measureDurable(
     ended.catch(() => undefined)
     await Promise.race([watch.reached(skip + updates), ended])
     const taken = watch.taken({ skip, updates })
-    // Of updates after those that are counted: taking samples costs time too.
+    // Samples are of updates after the counted ones: taking samples costs time too.
     const shares = profiled
       ? await sharesOfMainThread(() => Promise.race([watch.reached(skip + 2 * updates), ended]))
       : new Map<string, number>()

@@ -1,11 +1,11 @@
 /**
- * What durable orchestration costs: turns per second, and CPU per turn, for both dispatch modes.
+ * The cost of durable orchestration: turns per second, and CPU per turn, for both dispatch modes.
  *
  * Invariants
  * - Episodes are the project's own workflow with its own activities, store, environment, tokenizer and
  *   server on a SQLite file; only the policy answers at once, so that nothing else is waited for.
  * - Every episode must end at its turn limit, else the benchmark fails.
- * - What durability costs beyond the commits is a figure of its own: the wait for the disk before an activity reports, beside the
+ * - The cost of durability beyond the commits is a figure of its own: the wait for the disk before an activity reports, beside the
  *   commit that it follows. Activities that end together share it.
  * - The reference of a rate is what its own CPU time per turn would allow on all cores; the ratio tells
  *   how much of the machine the rate had.

@@ -1,5 +1,5 @@
 /**
- * What another process uses, from `/proc`; not a number where the system has none.
+ * The memory and CPU time of another process, from `/proc`; not a number where the system has none.
  */
 import { readFile } from 'node:fs/promises'
 

@@ -34,7 +34,7 @@ const known = names.filter((name) => existsSync(fileOf(name)))
 
 type OptionKind = 'count' | 'text' | 'texts'
 
-/** What benchmarks take: counts and texts by name, `texts` as often as one likes; those that are not here take nothing. */
+/** The options of benchmarks: counts and texts by name, `texts` as often as one likes; benchmarks that are not here take none. */
 const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text' },
   'long-run': { episodes: 'count', readings: 'text' },
@@ -52,7 +52,7 @@ const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = 
 }
 type Given = Readonly<Record<string, number | string | readonly string[]>>
 
-// What is measured is done, whatever was done before on this machine.
+// Measured work is always done, whatever was done before on this machine.
 process.env.PERDURE_NO_CACHE = '1'
 
 const [name = '', ...rest] = process.argv.slice(2)
@@ -133,7 +133,7 @@ function describeMachine() {
     platform: platform(),
     arch: arch(),
     node: process.versions.node,
-    /** Of other programs, over the last minute; a busy machine measures itself. */
+    /** The load of other programs, over the last minute; a busy machine measures itself. */
     load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
   }
 }

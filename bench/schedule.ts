@@ -1,5 +1,5 @@
 /**
- * What an evaluation by the clock takes from training: whether it fires on time, and how much slower training is meanwhile.
+ * The cost of a scheduled evaluation for training: whether it fires on time, and how much slower training is meanwhile.
  *
  * Invariants
  * - Nothing is replaced: the embedded policy samples for both; turns are counted where they are asked for.

@@ -18,8 +18,8 @@ export async function bench(): Promise<Figure[]> {
   for (const of of allCases) {
     const outcome = await playCase(of)
     outcomes.push(outcome)
-    const { output, ...told } = outcome
-    console.error(`${of.phase}, ${of.signal} ${of.times}×: ${JSON.stringify(told)}`)
+    const { output, ...figures } = outcome
+    console.error(`${of.phase}, ${of.signal} ${of.times}×: ${JSON.stringify(figures)}`)
     if (!isGood(outcome)) console.error(output)
   }
   const sum = (of: (outcome: SignalOutcome) => number): number =>

@@ -1,5 +1,5 @@
 /**
- * What grows as a run grows: resident memory of the process and of the server, and the length of histories.
+ * The growth of a long run: resident memory of the process and of the server, and the length of histories.
  *
  * Invariants
  * - The run is the tests' whole pipeline with nothing replaced, but longer: 50 updates.

@@ -6,7 +6,7 @@
  * - Works under any Node from 20 on: a Node that cannot run TypeScript hands over to the project's own,
  *   with the same terminal, signals and exit code.
  * - In a checkout the sources run; the published package runs what was built from them.
- * - What Node has compiled it finds again in the user's cache, where that can be written.
+ * - Node's compiled code is cached in the user's cache, where that can be written.
  * - Before the command listens to signals, SIGINT, SIGTERM and SIGHUP end everything at once with 130.
  * - A command does not outlive the launcher or the package runner that started it, however that one ends.
  */
@@ -37,7 +37,7 @@ if (isRecentEnough(process.versions.node)) {
   module.enableCompileCache(
     join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure', 'compiled'),
   )
-  // It stands beside a run that needs the memory, and most of what it reads is soon garbage: a heap that grows with it would
+  // It works beside a run that needs the memory, and most of what it reads is soon garbage: a heap that grows with it would
   // hold 150 MB for nothing. The flags only work before the heap has grown.
   if (process.argv[2] === 'ui') setFlagsFromString('--semi-space-growth-factor=1 --heap-growing-percent=30')
   await import(pathToFileURL(isCheckout ? source : join(root, 'dist', 'cli', 'main.js')).href)
@@ -52,7 +52,7 @@ function isRecentEnough(version) {
 async function setUp() {
   const child = spawn(process.execPath, [join(root, 'scripts', 'setup.mjs')], {
     stdio: ['inherit', 2, 'inherit'],
-    // Of its own group, so that a signal ends the package manager with it.
+    // A group of its own, so that a signal ends the package manager with it.
     detached: true,
   })
   const end = () => {

@@ -2,7 +2,7 @@
  * Fields that several sections of the configuration have in common: numbers within bounds.
  *
  * Invariants
- * - What may change while a run trains has its bounds from the one table of them.
+ * - A field that may change while a run trains has its bounds from the one table of them.
  */
 import { z } from 'zod'
 import { type Bounds, liveBounds } from '../learning/bounds.ts'

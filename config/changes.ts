@@ -3,7 +3,7 @@
  *
  * Invariants
  * - One table has the rule of every key; a key that it does not name may change whenever the run is stopped.
- * - What a run has done already is not changed afterwards.
+ * - Changes never concern work that a run has already done.
  * - A change is good as a whole or refused as a whole, with each key and why.
  */
 import type { RunConfig } from './schema.ts'
@@ -33,7 +33,7 @@ export interface RefusedChange extends ConfigChange {
 /** Until when a key may change. */
 type Until = 'never' | 'warm'
 
-/** Keys that do not just change; the longest that begins a key counts, and `N` stands for an index. */
+/** Keys that do not just change; the longest that begins a key counts, and `N` means an index. */
 const rules: Readonly<Record<string, { readonly until: Until; readonly because: string }>> = {
   seed: { until: 'never', because: 'all draws of the run derive from it' },
   'tasks.N': {
@@ -60,7 +60,7 @@ const free: ReadonlySet<string> = new Set([
   'policy.engineTimeoutSeconds',
 ])
 
-/** What differs between two configurations, by key. */
+/** The differences of two configurations, by key. */
 export function changesBetween(before: RunConfig, after: RunConfig): readonly ConfigChange[] {
   const found: ConfigChange[] = []
   walk('', before, after, found)

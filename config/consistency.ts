@@ -1,9 +1,9 @@
 /**
- * What the fields of a configuration demand of each other.
+ * Rules between the fields of a configuration.
  *
  * Invariants
  * - Pure: the same configuration gives the same complaints, in the order of the fields.
- * - Each complaint stands at the key that a user would change, and says what would be allowed.
+ * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
 import { isAdvantageEstimator } from '../learning/advantage.ts'
 import { imitates, imitatesAlone } from '../learning/imitation.ts'
@@ -14,10 +14,10 @@ import type { RunConfig } from './schema.ts'
 
 /** Two fields that do not fit each other. */
 export interface Contradiction {
-  /** Where the complaint stands, as keys and list indices. */
+  /** The place of the complaint, as keys and list indices. */
   readonly path: readonly (string | number)[]
   readonly value: string | number
-  /** What is allowed there, ready to follow "expected". */
+  /** The allowed values, worded to follow "expected". */
   readonly message: string
 }
 

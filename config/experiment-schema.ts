@@ -55,7 +55,7 @@ const measureSchema = z.strictObject({
 /** The schema of an experiment's file. */
 export const experimentSchema = z.strictObject({
   name: name(31).describe('Name of the experiment; its runs are called NAME.ARM.SEED.'),
-  question: text.max(500).optional().describe('What is asked, in words.'),
+  question: text.max(500).optional().describe('The question of the experiment, in words.'),
   base: text.optional().describe('Configuration that all arms begin with: a path from the file.'),
   set: setSchema
     .default({})
@@ -65,14 +65,14 @@ export const experimentSchema = z.strictObject({
     .refine((arms) => Object.keys(arms).length > 0 && Object.keys(arms).length <= 32, {
       error: '1 to 32 arms',
     })
-    .describe('What each arm sets beside that, by its name.'),
+    .describe('The values that each arm sets beside that, by its name.'),
   seeds: z
     .array(amount(4_294_967_295))
     .min(1)
     .max(64)
     .refine((seeds) => new Set(seeds).size === seeds.length, { error: 'each seed once' })
     .describe('Seeds; each arm has a run of each, and runs of a seed are compared with one another.'),
-  measure: measureSchema.prefault({}).describe('What is measured of each run.'),
+  measure: measureSchema.prefault({}).describe('The measure of each run.'),
   hypotheses: z
     .array(hypothesisSchema)
     .max(64)

@@ -2,7 +2,7 @@
  * Experiments as files state them: arms, seeds, what is measured, and claims, before any of it runs.
  *
  * Invariants
- * - What comes back has passed the schema; every arm is a valid configuration, and every claim can be measured.
+ * - A returned experiment has passed the schema; every arm is a valid configuration, and every claim can be measured.
  * - A problem names the file and the line, and of an arm's configuration the arm.
  * - [STATED-1] Arms are compared only on suites that are the same in both: task, split, episodes, samples, temperature.
  * - Paths in the file start at its folder.
@@ -147,7 +147,7 @@ function withEmptyArms(value: unknown): unknown {
 
 interface Wrong {
   readonly path: readonly PropertyKey[]
-  /** What is wrong there, ready to follow the key. */
+  /** The error at this place, worded to follow the key. */
   readonly words: string
 }
 
@@ -283,7 +283,7 @@ function unmeasurable(
   })
 }
 
-/** What is the same in two suites that can be compared, as one text; undefined where the arm has none of that name. */
+/** The fields that two comparable suites share, as one text; undefined where the arm has no suite of that name. */
 function suiteOf({ arms }: ExperimentStatement, arm: string, name: string): string | undefined {
   const suites = arms.find((each) => each.arm === arm)?.config.evaluation.suites
   const suite = suites?.find((each) => each.name === name)

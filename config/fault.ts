@@ -1,5 +1,5 @@
 /**
- * What is wrong with a configuration, in words that name the key, the value and what is allowed.
+ * The errors of a configuration, in words that name the key, the value and the allowed values.
  *
  * Invariants
  * - Every problem of a configuration is reported at once, each with its key.
@@ -11,9 +11,9 @@ import { Fault, type FaultOptions } from '../faults/fault.ts'
 export interface ConfigProblem {
   /** `rollout.groupSize`; empty for the configuration as a whole. */
   readonly key: string
-  /** What was given, as JSON. */
+  /** The given value, as JSON. */
   readonly value: string | undefined
-  /** What would be right, in words. */
+  /** The allowed values, in words. */
   readonly allowed: string
   /** `run.yaml:12`, `--set rollout.groupSize=1`, or empty. */
   readonly where: string
@@ -71,7 +71,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate
 }
 
-/** What a person probably meant by a name that there is not, as the end of a sentence; empty where nothing is near. */
+/** Suggests the name that a person probably meant, as the end of a sentence; empty where none is near. */
 export function meantInstead(word: string, candidates: readonly string[]): string {
   const near = nearest(word, candidates)
   const isNear = near !== undefined && editDistance(word.toLowerCase(), near.toLowerCase()) <= slipsIn(word)

@@ -2,14 +2,14 @@
  * Paths of a configuration that lie in the home directory: stored so that they hold wherever the home is copied to.
  *
  * Invariants
- * - What lies outside of the home stays as it is.
+ * - Paths outside of the home stay as they are.
  * - Reading back in the same home gives what was stored; in a copy the same place of the copy.
  */
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { mapTrackers } from './paths.ts'
 import type { RunConfig } from './schema.ts'
 
-/** Stands for the home directory, whatever it is called. */
+/** Marks the home directory, whatever it is called. */
 const mark = 'home:'
 
 /** A configuration as it is stored. @param home absolute path */

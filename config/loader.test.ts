@@ -188,7 +188,7 @@ describe('a problem names its key, its value, what is allowed, and where it came
     expect(problem?.allowed).toContain(allowed)
   })
 
-  test("a checkpoint's own shape stands in for the fields of the policy", () => {
+  test("a checkpoint's own shape replaces the fields of the policy", () => {
     expect(loadConfig({ set: ['policy.from=/model', 'policy.heads=3'] }).policy.from).toBe('/model')
   })
 })

@@ -2,7 +2,7 @@
  * Loads a configuration: a YAML file, then single values from the command line, then defaults.
  *
  * Invariants
- * - What comes back has passed the schema and the checks between fields; nothing half-checked leaves.
+ * - A returned configuration has passed the schema and the checks between fields; nothing half-checked leaves.
  * - A problem names its key, its value, what is allowed, and the line of the file or the `--set` it came from.
  * - A key without a value takes its default.
  * - Secrets are refused: a configuration is kept with its run.
@@ -108,12 +108,12 @@ function refuseUnknownTasks(
   if (problems.length > 0) throw new ConfigFault('bad_value', problems)
 }
 
-/** What the name of a task may be, in words. */
+/** The allowed names of a task, in words. */
 export function taskWords(index: number, task: string, known: readonly string[]): string {
   return `one of ${known.join(', ')}; for a task of your own say in \`tasks.${index}.from\` where it is${meantInstead(task, known)}`
 }
 
-// A run's configuration is kept and shown. One that was stored before is taken as it is.
+// A run's configuration is kept and shown. A configuration that was stored before is taken as it is.
 function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
   const { engineUrl, engineApiKey } = config.policy
   const ofTasks = config.tasks.flatMap(({ settings, demonstrationSettings }, index) => [
@@ -134,7 +134,7 @@ function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]
   )
 }
 
-// One that was stored before is taken as it is here too.
+// A configuration that was stored before is taken as it is here too.
 function refuseOversize(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
   const found = oversize(config)
   if (found === undefined) return
@@ -185,8 +185,8 @@ function readSource(file: string): YamlSource {
   return { ...source, tree: withoutEmpty(read.value as { [key: string]: unknown }) }
 }
 
-// A section whose lines are all commented out is null in YAML and means its defaults. What a task's own
-// `settings` hold is the task's business and stays as it is.
+// A section whose lines are all commented out is null in YAML and means its defaults. A task's own
+// `settings` are the task's business and stay as they are.
 function withoutEmpty(tree: { [key: string]: unknown }): { [key: string]: unknown } {
   return Object.fromEntries(
     Object.entries(tree)
@@ -235,7 +235,7 @@ function problemsOf(
   return [problem(issue.path, issue.input, allowed, whereIs)]
 }
 
-/** Of a value that no field declares: one of a task's own settings. */
+/** The allowed values where no field declares the value: one of a task's own settings. */
 function allowedInside({ code, message }: z.core.$ZodIssue): string {
   return code === 'invalid_union'
     ? 'a text, a finite number, true, false, null, or a list or keys of these'

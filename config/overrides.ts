@@ -20,7 +20,7 @@ export interface Override {
   readonly text: string
 }
 
-/** Where an override stands, in words. */
+/** The place of an override, in words. */
 export function overridePlace(text: string): string {
   return `--set ${excerpt(text)}`
 }
@@ -63,7 +63,7 @@ function childOf(tree: Tree, part: string | number): unknown {
 
 /**
  * The tree with one value replaced.
- * @throws ConfigFault an index that leaves a gap, or a key where a list stands
+ * @throws ConfigFault an index that leaves a gap, or a key where there is a list
  */
 export function withOverride(tree: Tree, override: Override): Tree {
   const copy: Tree = structuredClone(tree)

@@ -51,7 +51,7 @@ test("the name of a package is looked up from the file's folder, by what it expo
   expect(loadConfig({ file }).tasks[0]?.from).toBe(join(folder, 'node_modules/dice/dice.js'))
 })
 
-test('advantages and losses of one’s own are modules, beside the names of those that there are', () => {
+test('custom advantages and losses are modules, beside the built-in names', () => {
   const file = fileWith(
     'tasks: [{ task: a, objective: ./loss }, { task: b, objective: dice }, { task: c, objective: gspo }]\n' +
       'learning: { advantage: ../mine.ts, objective: cispo }\nevaluation: { suites: [] }\n',
@@ -116,7 +116,7 @@ test.each([
   ['policy.trainer', (path: string) => `policy: { trainer: [python, "${path}"] }`],
   ['learning.objective', (path: string) => `learning: { objective: "${path}" }`],
   ['trackers.wandb', (path: string) => `trackers: { wandb: "${path}" }`],
-])('a ~ in %s, which no shell replaced, is refused with the path that it stands for', (key, text) => {
+])('a ~ in %s, which no shell replaced, is refused with the expanded path', (key, text) => {
   const suites = 'evaluation: { suites: [] }\n'
   for (const [path, meant] of [
     ['~/mine', join(homedir(), 'mine')],

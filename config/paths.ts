@@ -22,7 +22,7 @@ import type { RunConfig } from './schema.ts'
 export interface BadAddress {
   readonly path: readonly (string | number)[]
   readonly value: string
-  /** What is allowed there, ready to follow "expected". */
+  /** The allowed values, worded to follow "expected". */
   readonly message: string
 }
 
@@ -40,7 +40,7 @@ export function withAbsolutePaths(
     if (meant !== undefined) missing.push({ path, value, message: `${meant}: only a shell replaces "~"` })
     return resolve(folderOf(path), value)
   }
-  /** What names a part that comes with Perdure, or a module. */
+  /** Resolves the name of a part that comes with Perdure, or of a module. */
   const partAt = (value: string, path: readonly (string | number)[], names: readonly string[]): string =>
     names.includes(value)
       ? value
@@ -91,7 +91,7 @@ export function withAbsolutePaths(
   return { config: { ...config, tasks, learning, policy, trackers }, missing }
 }
 
-/** @param onMissing told what is allowed where there is no such package */
+/** @param onMissing called with the allowed values where there is no such package */
 function trainerAt(
   trainer: RunConfig['policy']['trainer'],
   folder: string,
@@ -122,8 +122,8 @@ export function isPath(address: string): boolean {
 }
 
 /**
- * The module or folder that an address stands for: a path from the folder, or a package installed for it.
- * @param onMissing told what is allowed where there is no such package
+ * The module or folder of an address: a path from the folder, or a package installed for it.
+ * @param onMissing called with the allowed values where there is no such package
  */
 export function moduleAt(address: string, folder: string, onMissing: (allowed: string) => void): string {
   const meant = withoutTilde(address)

@@ -3,13 +3,13 @@
  *
  * Invariants
  * - Pure arithmetic; each figure is a bound or an exact count, and says which in its comment.
- * - Every figure of memory follows from the shapes, 4 bytes a number; 2 where the trainer is told to compute in bfloat16.
+ * - Every figure of memory follows from the shapes, 4 bytes a number; 2 where the trainer computes in bfloat16.
  */
 import { admissible } from '../learning/admission.ts'
 import { mostSkipped } from '../learning/refill.ts'
 import type { RunConfig } from './schema.ts'
 
-/** What a plan needs to know beyond the configuration. */
+/** The facts that a plan needs beyond the configuration. */
 export interface PlanFacts {
   readonly parameters: number
   /** Numbers of an adapter; 0 where all weights are trained. */
@@ -26,13 +26,13 @@ export interface PlanFacts {
   turnLimit(task: string): number
 }
 
-/** What someone knows of their machines. */
+/** The rates of a user's machines. */
 export interface PlanRates {
   /** Useful operations a second of all that trains. */
   readonly operationsPerSecond?: number | undefined
   /** Tokens a second that all servers sample together. */
   readonly tokensPerSecond?: number | undefined
-  /** Of all machines together, in any currency. */
+  /** The price of all machines together, in any currency. */
   readonly pricePerHour?: number | undefined
 }
 
@@ -47,9 +47,9 @@ interface MemoryPlan {
   /** Activations of one micro-batch: an estimate. */
   readonly activations: number
   readonly total: number
-  /** What engine servers hold of it, together: the policy, keys and values; 0 with the embedded engine. */
+  /** The share of engine servers, together: the policy, keys and values; 0 with the embedded engine. */
   readonly servers: number
-  /** What a trainer in another process holds of it, over all its ranks; 0 with the embedded one. */
+  /** The share of a trainer in another process, over all its ranks; 0 with the embedded one. */
   readonly trainer: number
 }
 
@@ -78,15 +78,15 @@ export interface RunPlan {
   readonly operations: { readonly sampling: number; readonly training: number }
   readonly checkpoints: { readonly kept: number; readonly bytes: number }
   readonly memory: MemoryPlan
-  /** At the given rates, evaluations included: upper bounds, but for what rates leave out. */
+  /** At the given rates, evaluations included: upper bounds, except for work that has no rate. */
   readonly hours: { readonly sampling?: number; readonly training?: number }
-  /** Of all hours one after the other: an upper bound. Undefined where a rate is not given. */
+  /** The cost of all hours one after the other: an upper bound. Undefined where a rate is not given. */
   readonly cost?: number
 }
 
 const bytesPerNumber = 4
 
-/** What the arguments of Perdure's trainer in PyTorch ask for; of other programs nothing is known. */
+/** The settings of Perdure's trainer in PyTorch, read from its arguments; other programs' are unknown. */
 interface TrainerHabits {
   /** Bytes of a number that the model computes with; weights and moments have 4. */
   readonly computedBytes: number
@@ -214,7 +214,7 @@ function memoryOf(config: RunConfig, facts: PlanFacts, episodesInFlight: number)
 }
 
 /**
- * Of a token, kept for the backward pass: per layer about 12 rows of the width and 4 of the feed-forward part, and once logits with
+ * Bytes of a token that are kept for the backward pass: per layer about 12 rows of the width and 4 of the feed-forward part, and once logits with
  * their gradient, which are long numbers always. Where they are computed again it is a row of each layer, and one whole layer.
  */
 function activationBytes(settings: RunConfig['policy'], facts: PlanFacts): number {

@@ -13,7 +13,7 @@ test('docs/configuration.md is what the schema gives; `npm run docs` writes it',
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(referencePage(configFields()))
 })
 
-test('every field stands on the page once', () => {
+test('every field is on the page once', () => {
   const page = referencePage(configFields())
   for (const { key, section } of configFields())
     if (!section) expect(page.split(`| \`${key}\` |`).length, key).toBe(2)

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Pure: the same schema gives the same page, byte by byte.
- * - Every field stands on it once, with type, bounds, default and description.
+ * - Every field is on it once, with type, bounds, default and description.
  */
 import type { Field } from './fields.ts'
 

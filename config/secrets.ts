@@ -6,7 +6,7 @@
  *
  * Invariants
  * - A configuration that is given with a secret in it is refused by its key; the message does not repeat it.
- * - What was filled in is known to this process, and `redact` takes it out of every text that is to be kept.
+ * - A secret that was filled in is known to this process, and `redact` removes it from every text that is to be kept.
  */
 import { readTextSync } from '../machine/text-file.ts'
 import { ConfigFault } from './fault.ts'
@@ -36,7 +36,7 @@ const secretVariables = [
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
 ] as const
 
-/** What redacted texts show. */
+/** The replacement of a secret in redacted texts. */
 const mask = '***'
 /** A shorter text is found in too many places by chance. */
 const shortestRedacted = 6
@@ -45,11 +45,11 @@ const known = new Set<string>()
 /** A place in a configuration that holds a secret. */
 export interface PlainSecret {
   readonly path: readonly (string | number)[]
-  /** What is wrong with it and what to write. */
+  /** The error, and the correct form. */
   readonly advice: string
 }
 
-/** Finds secrets that are written out. @param path where the value stands */
+/** Finds secrets that are written out. @param path the place of the value */
 export function plainSecrets(
   value: unknown,
   path: readonly (string | number)[] = [],
@@ -128,7 +128,7 @@ function missing(key: string, value: string, allowed: string, cause?: unknown): 
 export function remembered(secret: string): string {
   if (secret.length >= shortestRedacted) {
     known.add(secret)
-    // In a URL the password stands in its escaped form, in JSON with quotes escaped.
+    // A URL holds the password in its escaped form, JSON with quotes escaped.
     known.add(encodeURIComponent(secret))
     known.add(JSON.stringify(secret).slice(1, -1))
   }

@@ -1,8 +1,8 @@
 /**
- * What a configuration asks a run to carry, which has a bound: its state goes through Temporal with every publication.
+ * The size of the state that a run carries, which has a bound: the state goes through Temporal with every publication.
  *
  * Invariants
- * - The complaint stands at the key that asks for most, and says how much it may be.
+ * - The complaint names the key that takes up most, and its largest allowed value.
  */
 import { largestState, mostOutstanding, mostStateBytes, stateShares } from '../learning/state-bounds.ts'
 import type { Contradiction } from './consistency.ts'

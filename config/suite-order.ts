@@ -1,5 +1,5 @@
 /**
- * The order in which suites are told: that of the configuration, not that in which their evaluations happened to begin.
+ * The order in which suites are reported: that of the configuration, not that in which their evaluations happened to begin.
  *
  * Invariants
  * - [SUITE-ORDER-1] Suites that the configuration does not name come last; what is of one suite stays as it was.

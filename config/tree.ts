@@ -2,9 +2,9 @@
  * Trees of plain data, as a configuration is given: by YAML, by the command line or by a program.
  *
  * Invariants
- * - [TREE-1] What passes has an end: nothing in it contains itself, and its depth and its number of values are
+ * - [TREE-1] A tree that passes is finite: nothing in it contains itself, and its depth and its number of values are
  *   bounded. So whatever walks over it afterwards ends too.
- * - [TREE-2] What is refused is named by the place at which it was met first.
+ * - [TREE-2] A refusal names the place at which the refused value was met first.
  */
 
 /** A tree of plain data. */
@@ -13,9 +13,9 @@ export type Tree = { [key: string]: unknown } | unknown[]
 /** Why a tree cannot be used, and where. */
 export interface TreeProblem {
   readonly path: readonly (string | number)[]
-  /** What is wrong there, ready to follow the key. */
+  /** The error at this place, worded to follow the key. */
   readonly wrong: string
-  /** What is allowed there, ready to follow "expected". */
+  /** The allowed values, worded to follow "expected". */
   readonly allowed: string
 }
 

@@ -22,7 +22,7 @@ import { Fault, type FaultOptions } from '../faults/fault.ts'
 export class YamlProblem extends Fault<'bad_yaml'> {
   override readonly name = 'YamlProblem'
   protected static override readonly permanentKinds = 'all'
-  /** The key at which it stands; empty where it stands at none. */
+  /** The key of the value; empty where it has none. */
   readonly key: string
   readonly line: number
   readonly column: number
@@ -57,7 +57,7 @@ export function readYaml(text: string): YamlText {
     Alias(_, alias, path) {
       if (alias.resolve(document) === undefined)
         throw problem(
-          `*${alias.source} names nothing: no &${alias.source} stands before it`,
+          `*${alias.source} names nothing: no &${alias.source} comes before it`,
           ...at(alias, path),
         )
     },

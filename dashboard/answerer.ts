@@ -2,7 +2,7 @@
  * The answerer: an answer to each question of the page, from a home alone. The server asks it, and so does a report.
  *
  * Invariants
- * - What it keeps between questions is bounded, and follows from the home.
+ * - Its memory between questions is bounded, and follows from the home.
  */
 
 import { createLearntGroups } from '../client/learnt-groups.ts'

@@ -52,9 +52,9 @@ export interface PlayedEpisode {
   readonly won?: boolean
   readonly version?: number
   readonly created?: number
-  /** What the environment says. */
+  /** The text of the environment. */
   readonly text?: string
-  /** What the agent does, turn by turn. */
+  /** The agent's actions, turn by turn. */
   readonly words?: readonly string[]
   /** Whether it has ended. */
   readonly isSealed?: boolean

@@ -1,4 +1,4 @@
-/** What an environment or an agent says shows as text: in every view of the page, and in a report that is opened as a file. */
+/** Text of an environment or an agent is shown as text: in every view of the page, and in a report that is opened as a file. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ import { phaseOf } from './answers/known-run.ts'
 import type { EpisodeInFlight, LiveEvents, LiveRun } from './contract/live.ts'
 import type { ShownHome } from './shown-home.ts'
 
-/** What a look costs, here and in each page that shows what it found, is felt by a run on the same machine. */
+/** A look has a cost, here and in each page that shows its news, which a run on the same machine feels. */
 const lookEveryMs = 3000
 const mostInFlight = 200
 const mostEnded = 50
@@ -42,8 +42,8 @@ interface Listener {
 export function createLiveFeed(shown: ShownHome, log: (line: string) => void): LiveFeed {
   const listeners = new Set<Listener>()
   const said = new Map<string, LiveEvent>()
-  /** Of runs that have ended, what was told last. */
-  const told = new Map<string, string>()
+  /** The last event of each run that has ended. */
+  const finalEvents = new Map<string, string>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
   let mark: number | undefined
@@ -70,10 +70,10 @@ export function createLiveFeed(shown: ShownHome, log: (line: string) => void): L
       const evaluations = counts.get(record.id) ?? { begun: 0, ended: 0, failed: 0 }
       const { id, status, ended, version } = record
       const now = JSON.stringify([status, ended, version, evaluations])
-      if (told.get(id) === now) continue
+      if (finalEvents.get(id) === now) continue
       await tellRun(shown, { record, evaluations }, tell)
-      if (status === 'running') told.delete(id)
-      else told.set(id, now)
+      if (status === 'running') finalEvents.delete(id)
+      else finalEvents.set(id, now)
     }
     for (const { id } of stored.filter(({ status }) => status === 'running'))
       tell(`flight ${id}`, { event: 'flight', data: await inFlight(shown, id) })
@@ -97,7 +97,7 @@ export function createLiveFeed(shown: ShownHome, log: (line: string) => void): L
     clearInterval(timer)
     timer = undefined
     said.clear()
-    told.clear()
+    finalEvents.clear()
   }
 
   return {
@@ -162,7 +162,7 @@ async function inFlight({ index, store }: ShownHome, run: string): Promise<LiveE
   return { run, episodes, count }
 }
 
-/** @returns up to when it was told */
+/** @returns the number up to which ended episodes were reported */
 async function tellEnded(shown: ShownHome, since: number, listeners: ReadonlySet<Listener>): Promise<number> {
   const ended = shown.index.endedSince(since, 10 * mostEnded)
   for (const [run, own] of Map.groupBy(ended, (row) => row.run)) {

@@ -82,12 +82,12 @@ export async function startShowing(dir: string): Promise<ShowingProcess> {
   }
 }
 
-/** What one question has cost. */
+/** The cost of one question. */
 interface Asked {
   readonly route: string
   /** Until the answer was there. */
   readonly ms: number
-  /** Of the server's processor time: where nothing else runs one waits no longer than that. */
+  /** The server's processor time: where nothing else runs, one waits no longer than that. */
   readonly cpuMs: number
 }
 

@@ -11,7 +11,7 @@ import { extname, join } from 'node:path'
 export interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly type: string
-  /** Of its content. */
+  /** The tag of its content. */
   readonly tag: string
 }
 

@@ -68,7 +68,7 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-/** Of the warm start and of version 2, beside an expert. */
+/** Adds evaluations of the warm start and of version 2, beside an expert. */
 async function addEvaluation(run: RunId, isBetter: boolean): Promise<void> {
   await home.store.experts.insert(run, { suite: 'few', success: 0.9, n: 20 })
   const warmStart = evaluationId(run, 'few', 0, 1)
@@ -108,7 +108,7 @@ async function addEvaluation(run: RunId, isBetter: boolean): Promise<void> {
   })
 }
 
-/** Of two arms and two seeds: three runs are done, one waits. */
+/** Adds an experiment of two arms and two seeds: three runs are done, one waits. */
 async function addExperiment(): Promise<void> {
   const name = experimentName('tiny')
   const statement = tinyExperiment(name, { question: 'Are two updates better than one?', test: 'sign_flip' })

@@ -2,7 +2,7 @@
  * The figures of a report as pictures, for papers and slides.
  *
  * Invariants
- * - [REPORT-FIGURES-1] What they show is in the answers of the report: nothing is computed from episodes here.
+ * - [REPORT-FIGURES-1] Their data are in the answers of the report: nothing is computed from episodes here.
  */
 import type { CurvePoint, ReportedCurve } from '../client/experiment-report.ts'
 import { expertName } from '../client/experiment-report.ts'

@@ -5,7 +5,7 @@
  * - [RUN-REPORT-1] Nothing that was said in an episode ends the element that holds it: it is JSON without `<`.
  * - [RUN-REPORT-2] The answers are those of the server, under its routes; what is not in it is said by the page to be missing.
  * - [RUN-REPORT-3] Folders of this machine are no part of it: the home's is written `home:`, the user's `~:`.
- * - The folder appears whole: it is written beside its place and renamed. What is there already is not replaced.
+ * - The folder appears whole: it is written beside its place and renamed. An existing folder is not replaced.
  */
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -44,7 +44,7 @@ export interface ReportWish {
 }
 
 export interface ReportFacts {
-  /** What a browser opens. */
+  /** The file that a browser opens. */
   readonly file: string
   readonly groups: number
   readonly episodes: number
@@ -115,7 +115,7 @@ async function reportOf(
   }
   const answered = Object.entries(found).map(([route, answer]) => [
     route,
-    // What was said in an episode stays as it was: there `/root` may be a folder of its environment.
+    // Text of an episode stays as it was: there `/root` may be a folder of its environment.
     withoutFolders(answer, isSaid(route) ? [resolve(wish.home)] : [resolve(wish.home), homedir()]),
   ])
   return { made: Date.now(), run, answers: Object.fromEntries(answered) }

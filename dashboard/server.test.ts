@@ -228,7 +228,7 @@ describe('the answers', () => {
     const { suites, differences } = await ask(
       comparisonRoute([{ run: 'first' }, { run: 'second', version: 2 }]),
     )
-    // Of two instances the second policy wins one more: +50 points, better on one.
+    // The second policy wins one of the two instances more: +50 points, better on one.
     expect(suites).toMatchObject([
       {
         suite: 'few',

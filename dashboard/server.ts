@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [SERVER-1] It only looks: nothing in the home changes, unless the page may steer and does.
- * - [SERVER-2] What cannot be answered is a refusal with a message; the cause of a failure is logged and not shown.
+ * - [SERVER-2] A request that cannot be answered is a refusal with a message; the cause of a failure is logged and not shown.
  * - Every question is bounded: in size, in rows, in the number of streams.
  * - When it is closed nothing of it is left: no connection, stream, session or process.
  */
@@ -55,7 +55,7 @@ export interface DashboardOptions extends ListeningPlace {
 }
 
 export interface Dashboard {
-  /** What a person opens; it holds the token where one is needed. */
+  /** The address that a person opens; it holds the token where one is needed. */
   readonly url: string
   close(): Promise<void>
 }

@@ -13,7 +13,7 @@ import { type EpisodeIndex, openEpisodeIndex } from './episode-index/episode-ind
 
 /** Where the Temporal UI has the work of the home. */
 export interface TemporalPlace {
-  /** Of the UI. */
+  /** The address of the UI. */
   readonly url: string
   readonly namespace: string
   /** Whether its server serves this home alone. */

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [STEERING-1] An order goes the way of the command line: through the run's workflow, whose validator answers, into the
- *   audit trail. What it refuses is refused here in its words.
+ *   audit trail. A refused order is refused here in its words.
  * - A session is opened for the first order and left when none came for a while: looking needs none.
  * - A branch is played by `perdure branch` in a process of its own: engines never load into the process that serves pages,
  *   and at most `mostBranches` play at once.
@@ -24,7 +24,7 @@ const idleMs = 60_000
 const mostBranches = 4
 /** Refusals come before anything is played, within about a second. */
 const refusalMs = 3000
-/** What a process says of its end is short; a longer text is cut. */
+/** The most characters of a process's last words; a longer text is cut. */
 const longestWords = 4000
 
 export interface Steering extends AsyncDisposable {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Nothing is written outside of the folder: absolute paths, `..`, links and devices are refused.
- * - What unpacks to more than a bound, or to more than the disk has, is refused before or while it is written.
+ * - An archive that unpacks to more than a bound, or to more than the disk has, is refused before or while it is written.
  * - A file whose checksum is not the archive's is refused.
  */
 import { createWriteStream } from 'node:fs'

@@ -52,7 +52,7 @@ export interface Dataset {
   readonly task: string
   readonly version: string
   readonly licence: string
-  /** What of the folder `--data` names; the folder itself where it is empty. */
+  /** The folders of the data that `--data` may name; the folder itself where it is empty. */
   readonly folders: readonly string[]
   readonly sources: readonly Source[]
 }

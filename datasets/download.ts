@@ -1,9 +1,9 @@
 /**
- * Downloading one file over HTTP, so that a broken attempt costs nothing but what was missing.
+ * Downloading one file over HTTP, so that after a broken attempt only the missing part is fetched.
  *
  * Invariants
  * - The file at its place is whole: bytes arrive in `<file>.part`, are checked, and then renamed.
- * - A part is gone on with where the server has the same bytes still (`If-Range`); otherwise it is begun anew.
+ * - A part is continued where the server still has the same bytes (`If-Range`); otherwise the download starts over.
  * - No more is written than the source may have, whatever the server says or sends.
  * - A file with another hash than expected is never put in place; a part that led to it is thrown away.
  * - A connection that is silent for long, breaks off or is overloaded is tried again, a bounded number of times.
@@ -16,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { makeFolder } from '../machine/folder.ts'
 import { DataFault, writingFault } from './fault.ts'
 
-/** What is to be downloaded. */
+/** A download. */
 export interface Download {
   /** The first that has the file is taken. */
   readonly addresses: readonly string[]
@@ -51,7 +51,7 @@ export interface DownloadOptions {
   onProgress?(received: number, total: number | undefined): void
 }
 
-/** What came. */
+/** The result of a download. */
 export interface Downloaded {
   readonly address: string
   readonly bytes: number
@@ -149,7 +149,7 @@ async function fetchInto(
   }
 }
 
-/** What is beyond the bound of its source is not what was published, and might fill the disk. */
+/** A file beyond the bound of its source is not the published one, and might fill the disk. */
 export function tooLarge(from: string, largest: number): DataFault {
   return new DataFault(
     'too_large',
@@ -157,7 +157,7 @@ export function tooLarge(from: string, largest: number): DataFault {
   )
 }
 
-/** Asks for the rest of a part, where the server told by what to know the same bytes again. */
+/** Asks for the rest of a part, where the server has named the version of its bytes. */
 async function resumption(part: string, address: string): Promise<{ headers: Record<string, string> }> {
   const size = await sizeOf(part)
   const noted = size === 0 ? '' : await readFile(`${part}.version`, 'utf8').catch(() => '')

@@ -54,7 +54,7 @@ function questions(options: { pinned?: boolean; at?: readonly string[] } = {}): 
 function pullHere(dataset: Dataset, options: PullOptions = {}): Promise<Pulled> {
   return pull(dataset, path.join(folder, 'quiz'), {
     retries,
-    // What is told here is in the part already: it is no matter of speed what a break leaves.
+    // Reported bytes are in the part already: how much a break leaves does not depend on speed.
     onProgress: ({ received }) => {
       if (received > 0) server.breakOff()
     },
@@ -131,7 +131,7 @@ describe('a file', () => {
     expect(await pulledBytes()).toEqual(body)
   })
 
-  test('is begun anew where the publisher has changed it', async () => {
+  test('starts over where the publisher has changed it', async () => {
     const before = Buffer.from(body.toString().replaceAll('1', '2'))
     server.files.set(address, before)
     trick(holdAfter(70_000), (request, response) => serve(request, response, body))
@@ -139,7 +139,7 @@ describe('a file', () => {
     expect(await pulledBytes()).toEqual(body)
   })
 
-  test('is begun anew where a server knows no ranges, or a part is longer than the file', async () => {
+  test('starts over where a server knows no ranges, or a part is longer than the file', async () => {
     trick(holdAfter(70_000), (_, response, bytes) => void response.writeHead(200).end(bytes))
     await pullHere(datasetOf(questions()))
     expect(await pulledBytes()).toEqual(body)
@@ -232,7 +232,7 @@ describe('a file', () => {
     expect(await pulledBytes()).toEqual(body)
   })
 
-  test('that a server compresses unasked, and breaks off, is begun anew', async () => {
+  test('that a server compresses unasked, and breaks off, starts over', async () => {
     trick((_, response, bytes) => {
       const packed = gzipSync(bytes)
       response.writeHead(200, { etag: '"packed"', 'content-encoding': 'gzip' })

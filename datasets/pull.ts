@@ -2,8 +2,8 @@
  * Pulling a task's official data into a folder.
  *
  * Invariants
- * - What is in place is whole and checked; a pull that was cut off continues where it was.
- * - What is there already, and is what was pulled, is not pulled again.
+ * - A file in place is whole and checked; a pull that was cut off continues where it was.
+ * - A file that was pulled and is unchanged is not pulled again.
  * - A file without a pinned hash must have, from the second pull on, the hash of the first.
  * - An archive that cannot be unpacked leaves nothing, its hash included: a good one is taken afterwards.
  * - Two pulls never work in the same folder.
@@ -49,7 +49,7 @@ export interface PullOptions extends Origin {
   onProgress?(progress: PullProgress): void
 }
 
-/** What a pull has left in the folder. */
+/** The result of a pull in a folder. */
 export interface Pulled {
   readonly task: string
   readonly folder: string
@@ -133,7 +133,7 @@ async function pullInto(dataset: Dataset, folder: string, options: PullOptions):
   }
 }
 
-/** What proved unusable is no measure for what comes next. */
+/** Forgets an unusable source: its hash is no measure for the next pull. */
 async function forget(record: DataRecord, source: Source, folder: string): Promise<void> {
   const { [source.path]: _, ...sources } = record.sources
   await rm(path.join(folder, source.path), { force: true })

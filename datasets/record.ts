@@ -1,5 +1,5 @@
 /**
- * What was pulled into a folder, written down there.
+ * The record of the files that were pulled into a folder.
  *
  * Invariants
  * - The record is replaced as a whole, and only after what it tells of is in place.

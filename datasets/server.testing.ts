@@ -1,5 +1,5 @@
 /**
- * A file server for tests, which answers like a publisher's or misbehaves as told.
+ * A file server for tests, which answers like a publisher's or misbehaves as the test says.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

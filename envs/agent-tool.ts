@@ -2,7 +2,7 @@
  * A tool that an environment offers: what the agent reads of it, and what a call of it does.
  *
  * Invariants
- * - What runs has typed arguments; arguments that do not fit are answered in words and change nothing.
+ * - A tool runs with typed arguments; arguments that do not fit are answered in words and change nothing.
  * - Whatever a call holds, reading it never throws; of a name or value that the agent made up, no more than the limit comes back.
  */
 import type { AssistantMessage, JsonObject, ToolSpec } from '../messages/message.ts'
@@ -39,7 +39,7 @@ export function calling(name: string, given: JsonObject): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: given }] }
 }
 
-/** What comes of a call or of a message without one. */
+/** The result of a call, or of a message without one. */
 export interface Answer {
   readonly reply: string
   /** 0 by default. */
@@ -87,14 +87,14 @@ export function toolSpec(
   }
 }
 
-/** What a tool is made of whose arguments are texts, each of them required. */
+/** A tool whose arguments are all texts and all required. */
 export interface TextTool<Argument extends string, Play> {
   readonly name: string
   readonly description: string
   /** The arguments, each with what it means; an empty meaning is left out. */
   readonly takes: Readonly<Record<Argument, string>>
   readonly run: (given: Readonly<Record<Argument, string>>, play: Play) => Answer | Promise<Answer>
-  /** What to answer where an argument is no text; names the argument by default. */
+  /** The answer where an argument is no text; names the argument by default. */
   readonly misfit?: (argument: Argument, value: unknown) => string
 }
 

@@ -1,5 +1,5 @@
 /**
- * What can be had without solving anything, in the built-in problems of each task.
+ * The reward of play that solves nothing, in the built-in problems of each task.
  */
 import { expect, test, vi } from 'vitest'
 import type { AssistantMessage } from '../messages/message.ts'
@@ -17,7 +17,7 @@ const seen = 150
 const tasks = ['db', 'os', 'kg', 'webshop', 'alfworld'] as const
 const cases = tasks.flatMap((task) => difficulties.map((difficulty) => ({ task, difficulty })))
 
-/** What experts say most often as their last words. */
+/** The experts' most frequent last actions. */
 function commonest(demonstrations: readonly Demonstration[], count: number): readonly AssistantMessage[] {
   const last = demonstrations.flatMap(({ actions }) => actions.slice(-1))
   const same = Map.groupBy(last, (action) => JSON.stringify(action))

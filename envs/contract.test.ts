@@ -45,7 +45,7 @@ function misuses(environment: Environment): AssistantMessage[] {
   })
 }
 
-/** What this machine lacks to play each task, in words; undefined where it lacks nothing. */
+/** The reason why this machine cannot play each task; undefined where it can. */
 const lacks = await Promise.all(
   environments.map(async (definition) => {
     const task = await definition.open({})
@@ -59,7 +59,7 @@ const lacks = await Promise.all(
     }
   }),
 )
-// The example stands for what users write with the short form.
+// The example covers environments that users write with the short form.
 const cases = [...environments, guessNumber].map((definition, index) => ({
   definition,
   lack: lacks[index],

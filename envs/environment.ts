@@ -4,7 +4,7 @@
  * Invariants
  * - [ENVIRONMENT-1] The same instance and the same actions give the same messages, rewards, endings and states.
  * - [ENVIRONMENT-2] A tool call that names no tool or lacks arguments is answered as a message, never thrown.
- * - [ENVIRONMENT-3] What the environment cannot do (lost container, missing data) is thrown as an EnvironmentFault.
+ * - [ENVIRONMENT-3] A failure of the environment (lost container, missing data) is thrown as an EnvironmentFault.
  */
 import { Fault } from '../faults/fault.ts'
 import type { Outcome } from '../learning/outcome.ts'
@@ -26,7 +26,7 @@ export interface Observation {
   readonly state?: string
 }
 
-/** What one action did. */
+/** The result of one action. */
 export interface StepResult extends Observation {
   readonly reward: number
   readonly done: boolean
@@ -86,7 +86,7 @@ export interface ServedPage {
 /** A task with its data opened; many sessions may be created from it. */
 export interface Task {
   readonly splits: readonly Split[]
-  /** What of the data could not be used and is left out, each with its file. */
+  /** Parts of the data that could not be used and are left out, each with its file. */
   readonly warnings?: readonly string[]
   /** Sets up on this machine what sessions need, as `create` does where it was not done before. @throws EnvironmentFault */
   prepare?(): Promise<void>
@@ -94,8 +94,8 @@ export interface Task {
   instanceAt(split: string, index: number): InstanceId
   create(): Promise<Environment>
   /**
-   * What an expert does that knows only what the agent has seen; undefined where there is none.
-   * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws, draws anew in each
+   * Plays an instance with an expert that knows only what the agent has seen; undefined where there is none.
+   * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws makes new draws for each
    */
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
   /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
@@ -115,7 +115,7 @@ export interface Task {
   close(): Promise<void>
 }
 
-/** What a task is opened with. */
+/** Options for opening a task. */
 export interface TaskOptions {
   /** Folder with official data; without it the built-in generator is used. */
   readonly dataDir?: string | undefined

@@ -12,7 +12,7 @@ import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
 /** Instances, each with what a session is made of. */
 export interface Library<Content> {
   readonly splits: readonly Split[]
-  /** What was left out of a folder, each with its file. */
+  /** Parts of a folder that were left out, each with its file. */
   readonly warnings: readonly string[]
   /** The index-th id of a split, modulo its size. @throws EnvironmentFault unknown_split */
   instanceAt(split: string, index: number): InstanceId

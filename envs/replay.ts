@@ -21,7 +21,7 @@ import {
 
 const lineSchema = z.object({
   instance: z.string(),
-  // What a message holds is the agent's: an environment answers the impossible in words.
+  // The agent decides what a message holds: an environment answers the impossible in words.
   actions: z.array(z.looseObject({})),
 })
 
@@ -86,7 +86,7 @@ export type ReplayedLine =
 /**
  * Replays lines of JSON.
  * @param lines   texts without their line ends
- * @param resolve the id that a line's instance stands for
+ * @param resolve the id of a line's instance
  */
 export async function* replayLines(
   task: Task,
@@ -106,7 +106,7 @@ export async function* replayLines(
         yield await replayEpisode(environment, instance, resolve(instance), actions)
       } catch (cause) {
         yield { instance, error: reasonOf(cause) }
-        // What failed once is not trusted with the next line.
+        // An environment that failed once is not trusted with the next line.
         await environment?.close().catch(() => {})
         environment = undefined
       }

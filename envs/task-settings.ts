@@ -2,7 +2,7 @@
  * Settings of a task, as a user gives them.
  *
  * Invariants
- * - What a task does not know or allow is refused, with its key and the values that are allowed.
+ * - A setting that a task does not know or allow is refused, with its key and the values that are allowed.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../messages/message.ts'

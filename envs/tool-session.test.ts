@@ -37,7 +37,7 @@ const rules: SessionRules<Play> = {
   idle: 'nothing is said here',
   callsPerMessage: 4,
   open: (instance) => ({ play: { words: [], closed: 0 }, system: 'S', prompt: instance }),
-  facts: (_, told) => ({ told: [...told] }),
+  facts: (_, facts) => ({ facts: [...facts] }),
   close: (play) => void play.closed++,
 }
 
@@ -59,7 +59,7 @@ test('a reset gives the first messages, and the facts before any answer', async 
       { role: 'system', content: 'S' },
       { role: 'user', content: 'second' },
     ],
-    info: { told: [] },
+    info: { facts: [] },
   })
 })
 
@@ -74,7 +74,7 @@ describe('a step', () => {
       ],
       reward: 1,
       done: false,
-      info: { told: [{ last: 'pay' }, { last: 'pay' }] },
+      info: { facts: [{ last: 'pay' }, { last: 'pay' }] },
     })
   })
 

@@ -6,7 +6,7 @@
  *   message holds, nothing of it is thrown.
  * - A message of which nothing could be used is marked invalid; after the end none is.
  * - After the end nothing runs, and nothing is paid.
- * - What an instance opened is given back once, at the next reset or at the close.
+ * - Resources that an instance opened are given back once, at the next reset or at the close.
  * - [TOOL-SESSION-1] States by calls have equal names exactly after equal usable calls; what could not be used changes no name.
  */
 import { createHash } from 'node:crypto'
@@ -34,11 +34,11 @@ export interface SessionRules<Play> {
   readonly unnamed: string
   /** Letters of a made-up name that come back to the agent; 40 by default. */
   readonly nameLimit?: number
-  /** What to answer to a call of a tool that is not there. */
+  /** The answer to a call of an unknown tool. */
   readonly noSuchTool: (name: unknown) => string
-  /** Answers a message without a call; a text alone is what all of them are told. */
+  /** Answers a message without a call; a plain text is the answer to all of them. */
   readonly noCall: string | ((content: unknown, play: Play) => Answer | Promise<Answer>)
-  /** What is answered after the end. */
+  /** The answer after the end. */
   readonly over: string
   /** Says of a session without a reset that nothing is played, e.g. `no game is being played here`. */
   readonly idle: string
@@ -46,8 +46,8 @@ export interface SessionRules<Play> {
   readonly callsPerMessage?: number
   /** @throws EnvironmentFault unknown_instance */
   readonly open: (instance: InstanceId) => Opening<Play> | Promise<Opening<Play>>
-  /** The facts of a step. @param told those that its answers had, in order; none at the reset */
-  readonly facts: (play: Play, told: readonly JsonObject[]) => JsonObject
+  /** The facts of a step. @param facts of its answers, in order; none at the reset */
+  readonly facts: (play: Play, facts: readonly JsonObject[]) => JsonObject
   /**
    * Names the state of the episode; see `Observation`. `calls`: by the usable calls so far, in their order, which lead to one state
    * wherever the same actions do the same. Absent: it is not named.

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [WATCHED-1] Each call ends: with its answer, with what it threw, or when its time is up.
- * - [WATCHED-2] A failure is an EnvironmentFault that names task, call and instance. What is not thrown as one is of kind `failed`.
+ * - [WATCHED-2] A failure is an EnvironmentFault that names task, call and instance. Any other error becomes one of kind `failed`.
  * - [WATCHED-3] A call that takes unusually long is reported while it lasts, and a session that cannot be closed is reported, not thrown:
  *   its episode is over.
  */

@@ -1,12 +1,12 @@
 /**
- * What an error of the system says: of the file system, or of SQLite, which asks the file system in turn.
+ * Reading errors of the system: of the file system, or of SQLite, which asks the file system in turn.
  *
  * Invariants
  * - Codes of the file system and of SQLite are read here and nowhere else.
  * - Whatever was thrown, there is an answer; what says nothing that is known is `unknown`.
  */
 
-/** What kept the system from doing what it was asked. */
+/** The reason why the system failed a call. */
 export type SystemFailure =
   | 'disk_full'
   | 'no_permission'
@@ -18,7 +18,7 @@ export type SystemFailure =
   | 'locked'
   /** Bytes are not those that were written. */
   | 'corrupt'
-  /** What was used has been closed. */
+  /** The file or database has been closed. */
   | 'closed'
   /** The system refused, for a reason that may pass. */
   | 'io'
@@ -59,7 +59,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** What an error of `node:fs`, `node:sqlite` or `node:child_process` says. */
+/** The reason in an error of `node:fs`, `node:sqlite` or `node:child_process`. */
 export function systemFailureOf(error: unknown): SystemFailure {
   const sqliteCode = fieldOf(error, 'errcode')
   if (typeof sqliteCode === 'number') return bySqliteCode.get(sqliteCode & 0xff) ?? 'unknown'

@@ -24,7 +24,7 @@ export type GroupId = Branded<'GroupId'>
 export type EvaluationId = Branded<'EvaluationId'>
 /** `<episode>/b<turn>-v<version>`: episodes that play on from a turn of a recorded episode with one version. */
 export type BranchId = Branded<'BranchId'>
-/** What episodes are samples of. */
+/** The work that episodes are samples of. */
 export type ParentId = GroupId | EvaluationId | BranchId
 /** `<group, evaluation or branch>/s<sample>/a<attempt>`: one multi-turn episode. */
 export type EpisodeId = Branded<'EpisodeId'>
@@ -37,7 +37,7 @@ export type ExperimentId = Branded<'ExperimentId'>
 /** Every name that begins with a run's. */
 export type WorkId = RunId | ParentId | EpisodeId | ScheduleId
 
-/** What tells a home's work from that of others on a server that they share; empty on a server of the home's own. */
+/** Distinguishes a home's work from that of others on a server that they share; empty on a server of the home's own. */
 export type HomeName = Branded<'HomeName'>
 
 /** On a server that serves one home alone, work needs no name of its home. */
@@ -188,7 +188,7 @@ export function branchPlace(
   return turn === undefined ? undefined : { turn: Number(turn), version: Number(version) }
 }
 
-/** What an episode's id tells of its ancestors. */
+/** The ancestors in an episode's id. */
 export interface EpisodeAncestry {
   readonly run: RunId
   readonly parent: ParentId
@@ -215,7 +215,7 @@ export function parseEpisodeId(id: string): EpisodeAncestry {
 }
 
 /**
- * What an id says within its run; nothing for the run itself.
+ * The part of an id after its run; empty for the run itself.
  * @example withinRun(groupId(runId('demo'), 3)) // 'g3'
  */
 export function withinRun(id: WorkId): string {

@@ -7,7 +7,7 @@
  * - This module is pure and safe inside workflows.
  */
 
-/** What has a place of its own on the page: runs, what episodes are samples of, episodes, experiments. */
+/** The kinds of work with a place on the page: runs, the parents of episodes, episodes, experiments. */
 export type PagePlace = 'runs' | 'groups' | 'episodes' | 'experiments'
 
 /** @example pageAddress('episodes', 'first/g1/s0/a0') // '#/episodes/first/g1/s0/a0' */

@@ -9,10 +9,10 @@
  */
 import type { CrossPolicyRule } from './cross-policy.ts'
 
-/** What the turns of one origin were worth in an update. */
+/** The turns of one origin in an update, and how many of them won. */
 export interface TurnWorth {
   readonly turns: number
-  /** Of them, those of episodes that were won. */
+  /** Turns among them whose episodes were won. */
   readonly won: number
 }
 

@@ -8,7 +8,7 @@
  * - [ADMISSION-4] With η = 0 all groups of an update belong to the version that it improves.
  */
 
-/** What bounds a run. */
+/** The settings that bound the staleness of a run. */
 export interface StalenessBound {
   /** B, groups of one update. */
   readonly groupsPerUpdate: number

@@ -55,7 +55,7 @@ export function groupAdvantages(rewards: readonly number[], estimator: Advantage
 }
 
 /**
- * What is negative counts less: pushing away from an action spreads its probability over all others, most of which are worse in a
+ * Reduces negative advantages: pushing away from an action spreads its probability over all others, most of which are worse in a
  * policy that knows little, while pushing towards one says what to do.
  * Source: the two parts of the policy gradient of arXiv 2506.01347, weighed apart.
  * @param weight of negative advantages beside 1 for positive ones; 1: as they are

@@ -125,7 +125,7 @@ describe('planBatch', () => {
   })
 
   it('where steps are compared each turn has its own advantage, and tasks are weighed over the tokens of turns', () => {
-    // Both episodes begin in state a: returns 0 and γ·1 = 0.5, so −0.25 and 0.25; what follows stands alone.
+    // Both episodes begin in state a: returns 0 and γ·1 = 0.5, so −0.25 and 0.25; later states occur once.
     const episodes = [
       {
         completed: true,

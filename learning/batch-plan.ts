@@ -4,8 +4,8 @@
  * Invariants
  * - A group with equal rewards contributes nothing to the policy loss (except in the published arithmetic).
  * - The order of groups and episodes is kept; the plan depends on nothing else than its input.
- * - A unit has one advantage: an episode, or each of its turns where steps are compared. What holds of advantages over tokens
- *   (moments, masses, weights) holds over the tokens of units.
+ * - A unit has one advantage: an episode, or each of its turns where steps are compared. Rules for advantages over tokens
+ *   (moments, masses, weights) apply to the tokens of units.
  */
 import { type AdvantageEstimator, groupAdvantages, hasPreference, weighNegative } from './advantage.ts'
 import {
@@ -35,9 +35,9 @@ export interface BatchGroup {
   readonly rewards: readonly number[]
   /** [group] action tokens of each episode. */
   readonly actionTokens: readonly number[]
-  /** What it counts beside a group that was played for the update; absent: it is one. */
+  /** Its weight beside a group that was played for the update; absent: it is one. */
   readonly replayWeight?: number
-  /** [group] the steps of each episode, with the action tokens of each turn; needed where steps are compared, and by an advantage of one's own. */
+  /** [group] the steps of each episode, with the action tokens of each turn; needed where steps are compared, and by a custom advantage. */
   readonly episodes?: readonly (SteppedEpisode & { readonly turnTokens: readonly number[] })[]
 }
 
@@ -45,7 +45,7 @@ export interface BatchGroup {
 export interface BatchRules extends ImitationRules {
   /** An estimator by name, or one's own. */
   readonly advantage: AdvantageEstimator | CheckedAdvantage
-  /** What a negative advantage counts, beside 1 for a positive one. */
+  /** The weight of a negative advantage, beside 1 for a positive one. */
   readonly negativeWeight: number
   readonly taskNormalization: TaskNormalization
   readonly taskWeighting: TaskWeighting
@@ -65,11 +65,11 @@ export interface PlannedGroup {
   readonly inBatch: readonly boolean[]
 }
 
-/** What a task brings to a batch. */
+/** The figures of a task in a batch. */
 export interface PlannedTask {
-  /** Of the group advantages over the action tokens of groups with preference: what `per_task` subtracts and divides by. */
+  /** Moments of the group advantages over the action tokens of groups with preference, by which `per_task` normalizes. */
   readonly moments: TaskMoments
-  /** Of Σ w·|A| over all action tokens, w being what a token counts in the loss. */
+  /** The share of Σ w·|A| over all action tokens, where w is the weight of a token in the loss. */
   readonly gradientShare: number
 }
 

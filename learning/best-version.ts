@@ -7,7 +7,7 @@
  */
 import { type EpisodeCounts, isComplete } from './evaluation-completeness.ts'
 
-/** What an evaluation found, as far as versions are compared by it. */
+/** The result of an evaluation, as far as versions are compared by it. */
 interface Evaluated extends EpisodeCounts {
   readonly version: number
   readonly success: number

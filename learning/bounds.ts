@@ -4,10 +4,10 @@
  *
  * Invariants
  * - A value that a configuration may have may be ordered, and no other.
- * - What is expected is said in one way, whether a file, the command line or an order is refused.
+ * - The expected values are worded in one way, whether a file, the command line or an order is refused.
  */
 
-/** What a number may be. */
+/** The allowed values of a number. */
 export interface Bounds {
   /** Whole numbers only. */
   readonly whole?: true

@@ -91,7 +91,7 @@ describe('refreshPool', () => {
           const before = version
           if (isChanged) version += 1
           pool = refreshPool(pool, { before, current: version }, schedule)
-          // Told again, as after a crash, nothing changes.
+          // Repeating the refresh, as after a crash, changes nothing.
           expect(refreshPool(pool, { before: version, current: version }, schedule)).toEqual(pool)
           expect(pool).toHaveLength(Math.min(poolSize, pool.length))
           expect(pool).toEqual([...new Set(pool)].sort((a, b) => a - b))

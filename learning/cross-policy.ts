@@ -5,7 +5,7 @@
  *
  * Invariants
  * - Each draw uses exactly two uniforms, whatever comes of it.
- * - [CROSS-POLICY-1] The current version is never drawn as a stale one, but for version 0 before the first update, when
+ * - [CROSS-POLICY-1] The current version is never drawn as a stale one, except version 0 before the first update, when
  *   there is no other.
  * - [CROSS-POLICY-2] The pool is ascending and never larger than its size; it begins with version 0, and is empty only
  *   where its size is 0.
@@ -89,7 +89,7 @@ export function refreshPool(
 }
 
 /**
- * What the turns of a group are drawn from, from its admission on: versions older than the one that is current then, and
+ * The versions that the turns of a group are drawn from, from its admission on: those older than the one that is current then, and
  * so than any that is current later. Before the first update that is version 0 itself.
  */
 export function poolAt(version: number, pool: readonly number[]): number[] {
@@ -102,9 +102,9 @@ export function versionDraws(seed: number, drawing: EpisodeId): () => readonly [
   return () => [draw(), draw()]
 }
 
-/** What decides of a turn whether it was drawn from the pool. */
+/** The facts that decide whether a turn is drawn from the pool. */
 interface EpisodeDraws {
-  /** Of the run. */
+  /** The seed of the run. */
   readonly seed: number
   readonly episode: EpisodeId
   /** Whether all attempts at a sample draw alike. */

@@ -20,7 +20,7 @@ export function pointsBetween({ low, high }: Interval): string {
   return `${points(low)} to ${points(high)}`
 }
 
-/** Of chance, as tests give it. @example probability(0.03217) // '0.0322' */
+/** A p-value as tests report it. @example probability(0.03217) // '0.0322' */
 export function probability(p: number | undefined): string {
   if (p === undefined) return none
   return p < 0.0001 ? '< 0.0001' : p.toFixed(4)

@@ -16,7 +16,7 @@ import type { Interval } from './interval.ts'
 import { type SignFlipTest, signFlipTest } from './sign-flip.ts'
 import { meanInterval, meanTest } from './student-t.ts'
 
-/** What a claim is tested with; both p are reported. */
+/** The test of a claim; both p are reported. */
 export type TestKind = 't' | 'sign_flip'
 
 export interface PairedTest {
@@ -34,9 +34,9 @@ export interface PairedTest {
 export type Verdict = 'shown' | 'not shown' | 'contradicted'
 
 export interface Judgement {
-  /** Of the claim alone, two-sided. */
+  /** The p of the claim alone, two-sided. */
   readonly p: number
-  /** Of the family (Holm). */
+  /** The p adjusted for the family (Holm). */
   readonly adjusted: number
   readonly verdict: Verdict
 }

@@ -13,7 +13,7 @@
 import { type LossAggregation, tokenWeights } from './loss-aggregation.ts'
 import { fullReward, isFullReward } from './reward.ts'
 
-/** What of the rules of learning says what is imitated; names as in the configuration. */
+/** The rules of learning that decide about imitation; names as in the configuration. */
 export interface ImitationRules {
   /** `imitation`: no policy loss. */
   readonly objective: string
@@ -78,7 +78,7 @@ interface EarnedGroup {
 }
 
 /**
- * What the negative log-likelihood of each action token of an episode counts in the loss. Alone the coefficient is 1.
+ * The weight in the loss of the negative log-likelihood of each action token of an episode. Alone the coefficient is 1.
  * @returns [groups][group], same order; all 0 where nothing was won or nothing is imitated
  * @example imitationWeights([{ task: 'db', rewards: [1, 0], actionTokens: [4, 9] }],
  *   { objective: 'clipped', imitation: { coefficient: 0.2 }, lossAggregation: 'token' }) // [[0.05, 0]]

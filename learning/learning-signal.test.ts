@@ -1,4 +1,4 @@
-/** What an update had to teach, and a run that is taught nothing. */
+/** The learning signal of updates, and a run that learns nothing. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

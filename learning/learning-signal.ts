@@ -7,7 +7,7 @@
  */
 import { percent } from './percent.ts'
 
-/** What the groups of one update had to teach. */
+/** The learning signal of one update's groups. */
 export interface LearningSignal {
   readonly groups: number
   /** Groups whose rewards differ. */
@@ -33,7 +33,7 @@ export type StandstillCause =
 /** Updates in a row that had nothing to learn from. */
 export interface Standstill extends Omit<LearningSignal, 'withPreference' | 'examples'> {
   readonly updates: number
-  /** Of the latest update. */
+  /** The cause in the latest update. */
   readonly cause: StandstillCause
 }
 
@@ -57,7 +57,7 @@ function causeOf({ groups, won, lost, unusable, cutOff }: LearningSignal): Stand
   return cutOff >= unusable / 2 ? 'cut_off_actions' : 'unusable_actions'
 }
 
-/** What a run tells of its learning. */
+/** The learning of a run so far. */
 export interface LearningCourse {
   /** Updates done. */
   readonly step: number

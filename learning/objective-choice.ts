@@ -8,7 +8,7 @@
 import { imitatesAlone } from './imitation.ts'
 import { type PolicyLoss, policyLosses } from './objective.ts'
 
-/** What `learning.objective` may name beside a module of one's own. */
+/** The names for `learning.objective`, beside a custom module. */
 export const objectiveNames = [...policyLosses, 'imitation'] as const
 
 /** True for a loss that comes with Perdure; any other name is that of a module (`own-loss.ts`). */

@@ -30,12 +30,12 @@ export interface TokenObjective {
 /** One sampled token. */
 export interface SampledToken {
   readonly logprob: number
-  /** Of the version that sampled it, at its temperature. */
+  /** The logprob under the version that sampled it, at its temperature. */
   readonly behaviourLogprob: number
   readonly advantage: number
-  /** Of the reference policy; absent without one. */
+  /** The logprob under the reference policy; absent without one. */
   readonly referenceLogprob?: number
-  /** Of the whole distribution at the token's position; 0 where there is no entropy bonus. */
+  /** The entropy of the whole distribution at the token's position; 0 where there is no entropy bonus. */
   readonly entropy?: number
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - An infrastructure failure or a cancellation never carries a reward.
- * - What ends an episode after a turn is decided here alone, however its turns are dispatched.
+ * - The decision whether a turn ends its episode is made here alone, however its turns are dispatched.
  */
 
 /** All outcomes, in the order in which they are reported. */
@@ -28,9 +28,9 @@ export function isRewarded(outcome: Outcome): outcome is RewardedOutcome {
   return outcome !== 'infrastructure_error' && outcome !== 'cancelled'
 }
 
-/** What decides after a turn whether the episode is over. */
+/** The facts after a turn that decide whether the episode is over. */
 export interface AfterTurn {
-  /** What the environment said. */
+  /** The outcome that the environment reported. */
   readonly outcome: Outcome | null
   readonly invalidInARow: number
   readonly invalidActionLimit: number

@@ -50,7 +50,7 @@ describe('ownAdvantages', () => {
   })
 })
 
-/** What a batch is planned with. */
+/** The checked form with which a batch is planned. */
 function checked(advantagesOf: OwnAdvantage['advantagesOf']): CheckedAdvantage {
   return (group) => ownAdvantages({ name: 'own', advantagesOf }, group)
 }

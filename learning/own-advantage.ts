@@ -1,15 +1,15 @@
 /**
- * An advantage of someone's own, in the place of a group advantage that comes with Perdure.
+ * A custom advantage, in the place of a group advantage that comes with Perdure.
  *
  * Invariants
- * - [OWN-ADVANTAGE-1] What it returns has one entry for each episode, a finite number for all of its turns or one for each of
+ * - [OWN-ADVANTAGE-1] Its result has one entry for each episode, a finite number for all of its turns or one for each of
  *   them; anything else is refused by name, and never learnt from.
  * - [OWN-ADVANTAGE-2] It gets a copy: what it writes to it changes nothing.
  */
 
 /** A turn of an episode, as an own advantage sees it. */
 export interface AdvantageTurn {
-  /** What the environment paid for it. */
+  /** The environment's reward for it. */
   readonly reward: number
   /** Tokens that the policy sampled. */
   readonly actionTokens: number
@@ -19,7 +19,7 @@ export interface AdvantageTurn {
 
 /** An episode of a group. */
 export interface AdvantageEpisode {
-  /** What learning compares: what the environment paid, or the penalty for not completing. */
+  /** The reward that learning compares: the environment's, or the penalty for not completing. */
   readonly reward: number
   readonly completed: boolean
   readonly actionTokens: number
@@ -44,9 +44,9 @@ export interface OwnAdvantage {
 export type CheckedAdvantage = (group: AdvantageGroup) => readonly (readonly number[])[]
 
 /**
- * What an own advantage says of a group.
+ * The advantages that a custom module gives a group.
  * @returns [group] one number, or [turns]
- * @throws RangeError what it returns has other lengths, or is not finite
+ * @throws RangeError a result with other lengths, or a value that is not finite
  */
 export function ownAdvantages(own: OwnAdvantage, group: AdvantageGroup): readonly (readonly number[])[] {
   const found: unknown = own.advantagesOf(structuredClone(group))

@@ -13,16 +13,16 @@ import type { TokenLoss, TokenObjective } from './objective.ts'
 /** A sampled token, as an own loss sees it. Logarithms are natural, at the temperature of sampling. */
 export interface LossToken {
   readonly logprob: number
-  /** Of the version that sampled it. */
+  /** The logprob under the version that sampled it. */
   readonly behaviourLogprob: number
-  /** Of the policy that ratios are to: the one that the update starts from with `learning.proximal: start`, else the one that sampled. */
+  /** The logprob that ratios divide by: of the version that the update starts from with `learning.proximal: start`, else of the sampler. */
   readonly proximalLogprob: number
   readonly advantage: number
   /** Whether its turn was drawn from the pool of older versions. */
   readonly stale: boolean
 }
 
-/** What a loss may read of the settings, as they hold now. */
+/** The current settings that a loss may read. */
 export type LossSettings = Pick<TokenObjective, 'clipLow' | 'clipHigh' | 'dualClip'>
 
 /** A pure function of a token: no time, randomness or I/O, so that an update that is done again has the same bytes. */
@@ -36,7 +36,7 @@ export interface OwnLoss {
   ): { readonly loss: number; readonly derivative: number; readonly clipped?: boolean }
 }
 
-/** What an own loss says of a token. @throws RangeError what it returns is not finite */
+/** Result of a custom loss for one token. @throws RangeError a value that is not finite */
 export function ownTokenLoss(own: OwnLoss, token: LossToken, settings: LossSettings): TokenLoss {
   const found: { loss?: unknown; derivative?: unknown; clipped?: unknown } | undefined = own.lossOf(
     { ...token },

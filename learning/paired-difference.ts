@@ -1,7 +1,7 @@
 /**
  * The difference between the success of two policies, with its interval: the same wherever one difference is shown.
  *
- * It is paired where they played the same instances. What makes an instance easy or hard is the same for both, so it falls out of
+ * It is paired where they played the same instances. The difficulty of an instance is the same for both, so it falls out of
  * the difference: the interval is narrower than that of two independent rates.
  *
  * Invariants

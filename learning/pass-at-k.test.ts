@@ -8,7 +8,7 @@ const counts = fc
 
 describe('passAtK', () => {
   it('passAtK() counts the choices of k samples that hold a success', () => {
-    // Of the C(4, 2) = 6 pairs of {win, −, −, −} three hold the win.
+    // Three of the C(4, 2) = 6 pairs of {win, −, −, −} hold the win.
     expect(passAtK(4, 1, 2)).toBeCloseTo(3 / 6, 12)
     // C(10, 5) = 252 choices, C(7, 5) = 21 without any of the three wins.
     expect(passAtK(10, 3, 5)).toBeCloseTo(1 - 21 / 252, 12)

@@ -2,7 +2,7 @@
  * How a share is written for people, the same in the command line, the Temporal UI and messages.
  *
  * Invariants
- * - What is no finite number is no figure, and reads as a dash.
+ * - A number that is not finite is no figure, and reads as a dash.
  */
 
 /** @param digits after the point. @example percent(0.4137) // '41.4 %' */

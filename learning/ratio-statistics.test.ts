@@ -19,7 +19,7 @@ it('the effective share is (Σr)² by n Σr²', () => {
   expect(histogram).toEqual([0, 0, 0, 0, 0.5, 0, 0, 0.5, 0])
 })
 
-it('a ratio at an edge stands in the bin above it', () => {
+it('a ratio at an edge is in the bin above it', () => {
   const { histogram } = ratioSums(ratioEdges.map(Math.log))
   expect(histogram).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1])
 })

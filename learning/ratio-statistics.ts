@@ -2,7 +2,7 @@
  * Statistics of importance ratios: how far the policy that learns is from those that sampled its tokens.
  *
  * Invariants
- * - [RATIO-1] Sums of parts are the sums of the whole, so parts may be computed apart and in any order but for rounding.
+ * - [RATIO-1] Sums of parts are the sums of the whole, so parts may be computed apart and in any order, except for rounding.
  * - All figures are finite; a ratio beyond e^±20 counts as e^±20.
  */
 import { boundedK3 } from './objective.ts'
@@ -15,10 +15,10 @@ const logEdges = ratioEdges.map(Math.log)
 /** Largest |log ratio|, as in the objective's graph. */
 const logRatioLimit = 20
 
-/** What tokens add up to. */
+/** Sums over tokens. */
 export interface RatioSums {
   readonly tokens: number
-  /** Of `boundedK3`. */
+  /** The sum of `boundedK3`. */
   readonly divergence: number
   readonly ratios: number
   readonly squares: number
@@ -26,7 +26,7 @@ export interface RatioSums {
   readonly histogram: readonly number[]
 }
 
-/** What they say of the tokens together. */
+/** The statistics of the tokens together. */
 export interface RatioStatistics {
   readonly tokens: number
   /** Mean of `boundedK3`, an estimate of KL(behaviour ‖ policy) in nats. */

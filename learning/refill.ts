@@ -12,7 +12,7 @@ import { type ImitationRules, imitatesAlone } from './imitation.ts'
 import { isFullReward } from './reward.ts'
 import type { TaskNormalization } from './task-normalization.ts'
 
-/** What of the rules of learning says what a group teaches. */
+/** The rules of learning that decide whether a group teaches something. */
 interface LessonRules extends Pick<ImitationRules, 'objective'> {
   readonly taskNormalization: TaskNormalization
 }
@@ -27,7 +27,7 @@ export function teaches(rewards: readonly number[], rules: LessonRules): boolean
   return rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
 }
 
-/** What bounds the groups that are skipped. */
+/** The settings that bound the skipped groups. */
 export interface RefillBound {
   /** B, groups of one update. */
   readonly groupsPerUpdate: number

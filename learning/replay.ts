@@ -13,7 +13,7 @@ export interface ReplayRules {
   readonly share: number
   /** Updates that a replayed group's own update lies behind at most. */
   readonly maxAge: number
-  /** What a token of a replayed group counts in the loss, beside 1 for one that was played for the update. */
+  /** The weight of a token of a replayed group in the loss, beside 1 for one that was played for the update. */
   readonly weight: number
 }
 

@@ -23,7 +23,7 @@ test('the same uniforms give the same order; it takes one for each item but the 
     return 0.5
   })
   expect(taken).toBe(4)
-  // c and a change places, then b and c, which stands at 0: b, c, a.
+  // c and a change places, then b and c, which is at 0: b, c, a.
   expect(shuffled(['a', 'b', 'c'], () => 0)).toEqual(['b', 'c', 'a'])
 })
 

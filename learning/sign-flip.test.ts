@@ -6,7 +6,7 @@ const difference = fc.integer({ min: -20, max: 20 }).map((points) => points / 20
 
 describe('the sign-flip test', () => {
   it('counts the ways whose sum is at least as far from zero', () => {
-    // Of the sums ±1 ±2 ±3 only 6 and −6 reach 6; of ±1 ±1 ±3, 3 and more in size: ±5, ±3 twice, each with either sign.
+    // Among the sums ±1 ±2 ±3 only 6 and −6 reach 6; among ±1 ±1 ±3, 3 and more in size: ±5, ±3 twice, each with either sign.
     expect(signFlipTest([1, 2, 3], 1)).toEqual({ p: 2 / 8, smallest: 2 / 8, exact: true })
     expect(signFlipTest([1, -1, 3], 1).p).toBe(6 / 8)
   })

@@ -4,7 +4,7 @@
  * Source: R. A. Fisher, The Design of Experiments (1935), section 21.
  *
  * Invariants
- * - [SIGN-FLIP-1] Of few differences all ways to set their signs are tried: the p is exact.
+ * - [SIGN-FLIP-1] With few differences all ways to set their signs are tried: the p is exact.
  * - [SIGN-FLIP-2] A p is never below what the number of differences allows, and never 0; turning all signs round changes nothing.
  * - The same differences and seed give the same p.
  */
@@ -42,7 +42,7 @@ export function signFlipTest(differences: readonly number[], seed: number): Sign
     let reached = 0
     for (let i = 0; i < draws; i++)
       if (Math.abs(sumOf(differences, () => uniform() < 0.5)) >= measured) reached++
-    // What was measured is one of the ways.
+    // The measured signs are one of the ways.
     return { p: (reached + 1) / (draws + 1), smallest: 1 / (draws + 1), exact: false }
   }
   const ways = 2 ** n

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.
- * - What a configuration may lead to is reckoned from above: with long numbers, and every list full.
+ * - The size that a configuration may lead to is estimated from above: with long numbers, and every list full.
  */
 import { mostSkipped } from './refill.ts'
 
@@ -18,11 +18,11 @@ export const carriedFailures = 4
 export const carriedPins = 64
 /** Instances that are left out. */
 export const carriedLeftOut = 64
-/** Of a reason or a message, as JSON. */
+/** The most bytes of a reason or a message, as JSON. */
 export const textBytes = 1_000
-/** Of a reason of which there may be several. */
+/** The most bytes of a reason of which there may be several. */
 export const shortTextBytes = 200
-/** Of who gives an order. */
+/** The most bytes of the name of the sender of an order. */
 export const nameBytes = 100
 
 /** Evaluations in flight beyond which the run waits for some of them, so that no more than a few rounds pile up. */
@@ -58,7 +58,7 @@ export function clipped(text: string, bytes: number): string {
   return `${beginning}…`
 }
 
-/** What of a configuration bounds the state of its run. */
+/** The parts of a configuration that bound the state of its run. */
 export interface StateSize {
   readonly tasks: readonly { readonly task: string }[]
   readonly rollout: {
@@ -84,7 +84,7 @@ export interface StateShares {
   readonly rest: number
 }
 
-// What stands around the numbers and names.
+// The JSON around the numbers and names.
 const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":},'.length
 const readyFields = '{"number":,"version":},'.length
 const skippedFields = '{"step":,"numbers":[]},'.length
@@ -94,7 +94,7 @@ const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
 /** A number with all its digits. */
 const figure = 24
-/** What was ordered of a gate. */
+/** The JSON of an order for a gate. */
 const gateFields = '"12":,'.length + figure
 const leftOutFields = '{"count":,"inARow":,"reason":,"places":[],"passed":[]},"sizes":[]'.length
 const placeFields = '{"taskIndex":12,"place":},'.length
@@ -102,7 +102,7 @@ const orderBytes = 250 + nameBytes + shortTextBytes
 /** Learning settings and a roll-back: of each the latest order may wait. */
 const waitingOrders = 9
 const phaseAndCounters = 1_500
-/** Of a suite with another number of episodes than its own. */
+/** The most bytes of a suite whose number of episodes differs from its own. */
 const otherSuiteBytes = 60
 
 /** The largest state of a run. @param config the whole configuration, which is carried too */

@@ -22,7 +22,7 @@ export interface StepGroupRules {
 export interface Step {
   /** Names the state that it was taken in; undefined where the environment does not know it. */
   readonly state: string | undefined
-  /** What the environment paid for it. */
+  /** The environment's reward for it. */
   readonly paid: number
 }
 
@@ -33,7 +33,7 @@ export interface SteppedEpisode {
 }
 
 /**
- * What is paid from each step on: G_t = r_t + γ·G_{t+1}.
+ * The return from each step on: G_t = r_t + γ·G_{t+1}.
  * @example discountedReturns([0, 0, 1], 0.5) // [0.25, 0.5, 1]
  */
 export function discountedReturns(paid: readonly number[], discount: number): number[] {

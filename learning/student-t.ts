@@ -54,10 +54,10 @@ export function studentQuantile(p: number, df: number): number {
   return (low + high) / 2
 }
 
-/** What a mean of few values says of the mean of all. */
+/** The estimate of a mean from few values. */
 export interface MeanEstimate extends Interval {
   readonly mean: number
-  /** Of a single value; 0 where all are equal. */
+  /** The standard error of a single value; 0 where all are equal. */
   readonly standardError: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a suite's episodes say of a policy: success, pass@k, and how far both may be off.
+ * Estimates of a policy from a suite's episodes: success, pass@k, and how far both may be off.
  *
  * Invariants
  * - An interval lies within [0, 1] and contains what was measured.

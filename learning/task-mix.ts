@@ -59,5 +59,5 @@ export function isPlayable(weights: readonly number[]): boolean {
   return weights.some((weight) => weight > 0)
 }
 
-/** What the weights of a task mix must have, ready to follow "expected". */
+/** The requirement of a task mix's weights, worded to follow "expected". */
 export const playableWords = 'a positive weight for at least one task'

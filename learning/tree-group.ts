@@ -84,7 +84,7 @@ export function comparedSamples(
 }
 
 /**
- * What an advantage of the compared turns is, turn by turn of the whole episode: nothing before the first of them.
+ * Spreads the advantages of the compared turns over all turns of the episode: 0 before the first of them.
  * @param advantages [1] of all of them, or [turns − from]
  * @returns [turns]
  * @example advantagesFrom([0.5], { turns: 3, from: 1 }) // [0, 0.5, 0.5]

@@ -13,7 +13,7 @@ export interface VersionSpan {
   readonly tokens: number
 }
 
-/** What has spans, or one version. */
+/** A sample with spans, or of one version. */
 interface Sampled {
   readonly version: number
   readonly spans?: readonly VersionSpan[] | undefined

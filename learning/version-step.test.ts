@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { stepOfVersion } from './version-step.ts'
 
 // [VERSION-STEP-1]
-test('a version stands at the update that made it, and one that a roll-back made at the last update before it', () => {
+test('a version belongs to the update that made it, and one that a roll-back made to the last update before it', () => {
   // After the second update the run is rolled back, as version 3; the fourth update is refused.
   const updates = [
     { step: 1, version: 1 },

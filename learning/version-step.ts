@@ -1,9 +1,9 @@
 /**
- * Steps of versions: the update at which a version stands among the updates of its run.
+ * Steps of versions: the update of its run that a version belongs to.
  *
  * Invariants
- * - [VERSION-STEP-1] A version stands at the update that made it; one that a roll-back made, at the last update before it;
- *   one from before all updates, at 0.
+ * - [VERSION-STEP-1] A version belongs to the update that made it; one that a roll-back made, to the last update before it;
+ *   one from before all updates, to 0.
  */
 
 /** An update and what it published: the version before where it was refused. */

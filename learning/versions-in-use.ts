@@ -6,7 +6,7 @@
  */
 import { bestVersions } from './best-version.ts'
 
-/** What a run knows of its versions. */
+/** The versions that a run needs. */
 export interface VersionUse {
   readonly version: number
   readonly pool: readonly number[]

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a value of a setting, in the words that a configuration, the command line and a running run share.
+ * The error of a setting's value, in the words that a configuration, the command line and a running run share.
  *
  * Invariants
  * - It names the key, shows the value and says what would be right.
@@ -17,7 +17,7 @@ export function excerpt(text: string): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text
 }
 
-/** What is wrong with a value. @param shown the value as text @param allowed what would be right, in words */
+/** The sentence about a wrong value. @param shown the value as text @param allowed the allowed values, in words */
 export function wrongValueWords(key: string, shown: string, allowed: string): string {
   return `\`${key}\` is ${shown}: expected ${allowed}`
 }

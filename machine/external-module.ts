@@ -1,10 +1,10 @@
 /**
- * Modules of someone's own, that a configuration names: a file, a folder or an installed package with an environment, an engine,
+ * Custom modules that a configuration names: a file, a folder or an installed package with an environment, an engine,
  * a trainer, an advantage or a loss.
  *
  * Invariants
  * - A module gets the running Perdure when it imports `perdure`, wherever it lies: faults keep their class.
- * - What is exported runs as code of the module (`module-code.ts`): it cannot end the process.
+ * - Exported functions run as code of the module (`module-code.ts`): they cannot end the process.
  * - A module that does not load, or does not export what it was named for, is named with what to do.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { reasonOf } from '../faults/reason.ts'
 import { ownedBy, reportingOwner, runAs } from './module-code.ts'
 import { shareThisPerdure } from './sharing.ts'
 
-/** What a module of one's own brings cannot be used as it is. */
+/** A custom module cannot be used as it is. */
 export class ExternalFault extends Fault<
   | 'not_loaded'
   | 'not_exported'
@@ -33,7 +33,7 @@ export class ExternalFault extends Fault<
   protected static override readonly permanentKinds = 'all'
 }
 
-/** What a module is to export, once. */
+/** The one export that a module must have. */
 export interface WantedExport {
   /** `engine`, `engines`. */
   readonly words: { readonly one: string; readonly several: string }
@@ -71,7 +71,7 @@ export async function importOnly(path: string, wanted: WantedExport): Promise<un
   )
 }
 
-/** What a module or a package's folder exports. @throws ExternalFault `not_loaded` */
+/** Imports a module or a package's folder. @throws ExternalFault `not_loaded` */
 export async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
   shareThisPerdure()
   try {
@@ -93,7 +93,7 @@ function adviceFor(cause: unknown): string {
   return ''
 }
 
-/** What to do where Node takes the module's TypeScript for CommonJS; undefined where it does not. */
+/** Advice where Node takes the module's TypeScript for CommonJS; undefined where it does not. */
 function commonJsAbove(path: string): string | undefined {
   for (let folder = statSync(path).isDirectory() ? path : dirname(path); ; folder = dirname(folder)) {
     const file = join(folder, 'package.json')
@@ -113,7 +113,7 @@ const manifestSchema = z.looseObject({
   exports: z.unknown().optional(),
 })
 
-/** The module that a path stands for: a file itself, a folder's entry as its package.json says. */
+/** The module at a path: a file itself, or a folder's entry as its package.json says. */
 function entryOf(path: string): string {
   if (!existsSync(path))
     throw new ExternalFault('not_loaded', `${path} does not exist: give a module or a package's folder`)

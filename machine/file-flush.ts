@@ -10,7 +10,7 @@ import { open } from 'node:fs/promises'
 import { codeOf } from '../faults/system-error.ts'
 
 /**
- * @returns flushes the file. One that does not exist has nothing to flush; another may have taken its place since the last
+ * @returns flushes the file. A missing file has nothing to flush; another may have taken its place since the last
  *   flush, as a log that begins again. Errors are those of the file system.
  */
 export function createFileFlush(file: string): () => Promise<void> {

@@ -6,7 +6,7 @@
  *   live lease owns may be removed by any process that shares the leases.
  * - A lease lives as long as its owner renews it; one that expired is ended once, and its owner learns so
  *   at the next renewal.
- * - What belongs to others, or to a process that cannot be asked, is left alone.
+ * - A lease of another owner, or of a process that cannot be asked, is left alone.
  */
 import { randomUUID } from 'node:crypto'
 import { processOfScopeAlive, processScope } from './process.ts'

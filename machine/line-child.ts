@@ -33,7 +33,7 @@ export interface LineListener {
 export interface Leaving {
   /** How long it may take, in milliseconds. */
   readonly withinMs: number
-  /** Sent to its group at once; by default the end of its standard input is all that it is told. */
+  /** A signal to its group at once; by default only its standard input ends. */
   readonly signal?: 'SIGTERM'
 }
 
@@ -41,7 +41,7 @@ export interface Leaving {
 const lineLimit = 16 * 1024 * 1024
 const lastWordsLimit = 4000
 
-/** What a process wrote last is read within this; longer only what it started holds its output, beyond its group perhaps. */
+/** The last output of a process is read within this time. Only a child that holds the output open takes longer. */
 const heldMs = 2000
 
 export class LineChild {
@@ -73,7 +73,7 @@ export class LineChild {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-lastWordsLimit)
     })
-    // What breaks a pipe is reported by the end of the process.
+    // The end of the process reports why the pipe broke.
     child.stdin?.on('error', () => undefined)
   }
 

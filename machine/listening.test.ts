@@ -13,7 +13,7 @@ import {
 const token = 'a token of twenty chars'
 
 describe('the one rule for what listens', () => {
-  it('is loopback unless told otherwise', () => {
+  it('is loopback by default', () => {
     expect(hostToListenOn({}, '--host', 'TOKEN')).toBe('127.0.0.1')
     expect(['127.0.0.1', '127.1.2.3', '::1', 'localhost'].every(isLoopback)).toBe(true)
     expect(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.org', ''].some(isLoopback)).toBe(false)

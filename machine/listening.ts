@@ -2,7 +2,7 @@
  * Listening: the one rule for everything that accepts connections.
  *
  * Invariants
- * - What listens does so on loopback unless it is told another host.
+ * - A server listens on loopback unless it is given another host.
  * - Another host without a token is refused, and the refusal names the flag.
  * - On loopback a request that names another host is refused: a page of another site cannot reach it by a name of
  *   its own that leads here.
@@ -20,11 +20,11 @@ export const loopback = '127.0.0.1'
 export interface ListeningPlace {
   /** Loopback by default. */
   readonly host?: string | undefined
-  /** What a caller must show; needed on other hosts than loopback. */
+  /** The token that a caller must show; needed on other hosts than loopback. */
   readonly token?: string | undefined
 }
 
-/** Something cannot listen where it is told to; `message` names the flag. */
+/** A server cannot listen on the requested host or port; `message` names the flag. */
 export class ListeningFault extends Fault<'open_to_all' | 'not_available'> {
   override readonly name = 'ListeningFault'
 }

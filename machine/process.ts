@@ -4,7 +4,7 @@
  * Invariants
  * - A process is known by its number, its start, its PID namespace and the boot of the machine: a number alone is given
  *   again to others, and each container numbers its processes from 1.
- * - What the system does not tell is left out of the comparison.
+ * - Fields that the system does not report are left out of the comparison.
  * - A process that has ended is dead, though its parent has not waited for it yet; one of another user is alive.
  * - [PROCESS-1] A process of another PID namespace is neither alive nor dead: from here it cannot be seen.
  * - Two processes never share a written identity; of a process on another machine, or of another boot, nothing is claimed.
@@ -21,7 +21,7 @@ export interface ProcessIdentity {
   readonly namespace?: string | undefined
 }
 
-/** What the system says of a process. */
+/** The system's status of a process. */
 export interface ProcessStatus {
   /** One letter, as in proc(5). */
   readonly state: string

@@ -7,7 +7,7 @@
  * Invariants
  * - [SHOWN-TEXT-1] No control character but a line feed and a tab is left, and none that reorders text; each is replaced by one
  *   visible character, so that nothing is hidden and widths stay as they are.
- * - [SHOWN-TEXT-2] JSON has them escaped and parses to the same value, except that U+FFFD replaces a surrogate that stands alone:
+ * - [SHOWN-TEXT-2] JSON has them escaped and parses to the same value, except that U+FFFD replaces a lone surrogate:
  *   orjson, serde and DuckDB refuse its escape.
  */
 

@@ -4,7 +4,7 @@
  * Invariants
  * - Messages are taken between turns of the event loop; it says when it is ready for them.
  * - Every call that awaits an answer gets one; what a handler throws is answered as a fault.
- * - A handler is told when its answer is not wanted any more, and may end early.
+ * - A handler receives a signal when its answer is not wanted any more, and may end early.
  */
 import { parentPort } from 'node:worker_threads'
 import {
@@ -25,7 +25,7 @@ export type Handlers<Thread extends Methods<Thread>> = {
   ) => Thread[Method]['reply'] | Promise<Thread[Method]['reply']>
 }
 
-/** What a thread hears, where its answers are not those of one handler after another. */
+/** The handlers of a thread's messages, for threads whose answers do not come from one handler after another. */
 export interface Hearing<Thread extends Methods<Thread>> {
   onCall(call: Call<Thread>): void
   onCancel(id: number): void

@@ -73,7 +73,7 @@ test('calls are answered in their order, with progress on the way, and arrays ar
     transfer: [numbers.buffer],
     onProgress: (done) => progress.push(done),
   })
-  // What was transferred is not here any more.
+  // A transferred array is empty here.
   expect(numbers.byteLength).toBe(0)
   expect(await sum).toBe(7)
   expect(progress).toEqual([0, 1, 2])

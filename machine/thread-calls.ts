@@ -4,7 +4,7 @@
  * Invariants
  * - A call is answered once: with its reply, with the fault that the thread threw as its class, or with the loss of the
  *   thread. After a loss every call fails in the same way.
- * - A call that is aborted fails at once with the reason, and the thread is told.
+ * - A call that is aborted fails at once with the reason, and the thread receives the cancellation.
  * - A thread with calls to answer keeps the process alive, an idle one does not.
  * - Arrays are transferred where the caller says so, never copied.
  * - A call without an id is never answered. Faults cross the border as plain fields.
@@ -42,7 +42,7 @@ export type Answer<Reply = unknown> =
   | { readonly id: number; readonly fault: FaultFields }
   | { readonly id: number; readonly progress: unknown }
 
-/** What a thread says; all answers of a moment are one message. */
+/** A message of a thread; all answers of a moment are one message. */
 export type FromThread = { readonly ready: true } | { readonly answers: readonly Answer[] }
 
 export interface FaultFields {
@@ -57,7 +57,7 @@ export function faultFields(thrown: unknown): FaultFields {
   return { name, kind, message: reasonOf(thrown) }
 }
 
-/** What the thread threw is no fault of a class that its caller knows. */
+/** The thread threw an error of a class that its caller does not know. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed'
 }

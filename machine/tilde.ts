@@ -2,7 +2,7 @@
  * Paths that begin with `~` and that no shell replaced: in quotes, in a file, in a variable of a service.
  *
  * Invariants
- * - Such a path is refused with the one it stands for: the file system would take it for a folder of that name.
+ * - Such a path is refused, and the message gives the expanded one: the file system would take it for a folder of that name.
  */
 import { homedir } from 'node:os'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@
  * Invariants
  * - [TYPED-1] Every command in a text for people passes here, so that it can be copied and works.
  * - [TYPED-2] A command in backticks acts on the home of this process. A command that takes no `--home`, or names one, stays as it is.
- * - What a package runner puts on the PATH is there for its own processes, not for the person's shell.
+ * - Programs that a package runner puts on the PATH are there for its own processes, not for the person's shell.
  */
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

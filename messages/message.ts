@@ -6,7 +6,7 @@
  * - The arguments of a call are the tool's own matter: nothing here promises that they fit.
  */
 
-/** What JSON can say. */
+/** A JSON value. */
 export type JsonValue =
   | string
   | number

@@ -2,7 +2,7 @@
  * Builds the page of `perdure ui`: `node scripts/build-page.ts [FOLDER]`.
  *
  * Invariants
- * - [PAGEBUILD-1] What is built is known by the content of its sources: the same content is built once, and other content
+ * - [PAGEBUILD-1] A build is named by the content of its sources: the same content is built once, and other content
  *   is never taken for it.
  * - A folder appears whole: it is written beside its place and renamed, so that two builds at once do no harm.
  * - The page is one script and one style sheet; it names no other host.

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { leavingCores, tellCrashes } from './crash-trace.ts'
+import { leavingCores, reportCrashes } from './crash-trace.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -14,16 +14,16 @@ const canTell =
   spawnSync('gdb', ['--version']).status === 0
 
 test.skipIf(!canTell)(
-  '[CRASH-TRACE-1] a native crash is told once, with what each thread was doing',
+  '[CRASH-TRACE-1] a native crash is reported once, with what each thread was doing',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-crash-'))
     const [command, args] = leavingCores(process.execPath, ['-e', "process.kill(process.pid, 'SIGSEGV')"])
     expect(spawnSync(command, args, { cwd: folder }).signal).toBe('SIGSEGV')
-    const told: string[] = []
-    tellCrashes(folder, (text: string) => told.push(text))
-    tellCrashes(folder, (text: string) => told.push(text))
-    expect(told).toHaveLength(1)
-    expect(told[0]).toContain('uv_kill')
+    const reports: string[] = []
+    reportCrashes(folder, (text: string) => reports.push(text))
+    reportCrashes(folder, (text: string) => reports.push(text))
+    expect(reports).toHaveLength(1)
+    expect(reports[0]).toContain('uv_kill')
     expect(await readdir(folder)).toEqual([])
     await rm(folder, { recursive: true })
   },
@@ -31,6 +31,6 @@ test.skipIf(!canTell)(
 
 test('a folder without a core tells nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-crash-'))
-  tellCrashes(folder, () => expect.unreachable())
+  reportCrashes(folder, () => expect.unreachable())
   await rm(folder, { recursive: true })
 })

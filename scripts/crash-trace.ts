@@ -1,9 +1,9 @@
 /**
- * What a process that crashed in native code was doing: the stacks of its threads, from the core that it left.
+ * Reports of native crashes: the stacks of its threads, from the core that it left.
  *
  * Invariants
- * - [CRASH-TRACE-1] A core is told once and removed.
- * - Where no core is written to the folder or no gdb is installed, nothing is told and nothing fails.
+ * - [CRASH-TRACE-1] A core is reported once and removed.
+ * - Where no core is written to the folder or no gdb is installed, nothing is reported and nothing fails.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function leavingCores(command: string, args: readonly string[]): [string,
 }
 
 /** Prints the stacks of every core of Node in the folder. */
-export function tellCrashes(folder: string, print: (text: string) => void = console.log): void {
+export function reportCrashes(folder: string, print: (text: string) => void = console.log): void {
   for (const name of readdirSync(folder).filter((name) => /^core(\.\d+)?$/.test(name))) {
     const core = join(folder, name)
     const command = 'thread apply all backtrace 24'

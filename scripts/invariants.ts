@@ -22,7 +22,7 @@ interface Declaration {
 const mark = /\[([A-Z][A-Z-]*)-(\d+)\]/g
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.startsWith('test/')
 
-/** What is wrong, a line each; empty where every number keeps the rules. */
+/** The faults, a line each; empty where every number keeps the rules. */
 export function invariantFaults(sources: Sources): readonly string[] {
   const declared = new Map<string, string>()
   const cited = new Map<string, string>()

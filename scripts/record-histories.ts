@@ -1,7 +1,7 @@
 /**
  * Records one history of each workflow for the release in `package.json`, into `test/histories/RELEASE/`, where the
  * tests replay them with the workflows as they are: `node scripts/record-histories.ts [HOME]`. They are those of a
- * home's server, or of a run in miniature that has met everything a run can be told.
+ * home's server, or of a run in miniature that has received every kind of message.
  *
  * Invariants
  * - Nothing in a history tells who recorded it, or where.

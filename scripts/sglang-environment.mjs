@@ -2,13 +2,13 @@
  * SGLang's server on the processor, in an environment of its own in the user's cache, for the optional tests of its adapter
  * (`npm test -- --vllm`): 0.3 GB over vLLM's, whose PyTorch it uses.
  *
- * SGLang is made for graphics processors, and its build for processors is on no index of packages. So a module of this file stands in for
- * what is missing; the server, the scheduler, the cache, the adapters and the sampler are SGLang's own.
+ * SGLang is made for graphics processors, and its build for processors is on no index of packages. So a module of this file replaces the
+ * missing parts; the server, the scheduler, the cache, the adapters and the sampler are SGLang's own.
  *
  * Invariants
  * - SGLang itself is installed last, so that an environment which has it has all that it needs.
  * - Nothing outside of that folder is changed; vLLM's environment is read.
- * - No result is made up: what stands in for a module fails when it is used, and the one kernel that is written here is a published hash.
+ * - No result is made up: a replacement of a module fails when it is used, and the one kernel that is written here is a published hash.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -18,7 +18,7 @@ import { done, tried, vllmPython } from './vllm-environment.mjs'
 const version = '0.5.23'
 const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure-sglang')
 const python = join(folder, 'bin', 'python')
-/** What its server imports and vLLM's environment has not. */
+/** Packages that its server imports and vLLM's environment lacks. */
 const needs = ['orjson', 'ipython', 'gguf', 'soundfile']
 
 /**

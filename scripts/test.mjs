@@ -2,11 +2,11 @@
  * `npm test`: all tests, then types, lint, imports between rooms, unused code and numbered invariants.
  *
  * Invariants
- * - The last line is `N passed, N failed`: every test, and every check as one. What failed is named before it, and
+ * - The last line is `N passed, N failed`: every test, and every check as one. Failures are named before it, and
  *   the files that took longest.
  * - The exit code is 0 exactly when nothing failed.
  * - A run that ends without a report counts as a failure.
- * - A process of the tests that crashes in native code is told with the stacks of its threads.
+ * - A process of the tests that crashes in native code is reported with the stacks of its threads.
  *
  * There are three tiers (`scripts/test-tiers.ts`). `npm test` runs the quick tests. `npm test -- --long` is what CI runs: the
  * long tests too, the nightly tests of folders that changed, and a fault of each kind after all the rest.
@@ -19,7 +19,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { leavingCores, tellCrashes } from './crash-trace.ts'
+import { leavingCores, reportCrashes } from './crash-trace.ts'
 import { sglangPython } from './sglang-environment.mjs'
 import { changedPaths, nightlyTestsOf } from './test-tiers.ts'
 import { vllmPython } from './vllm-environment.mjs'
@@ -73,7 +73,7 @@ function runTests() {
     ])
     return { ...readReport(report, status), slowest: slowestOf(times) }
   } finally {
-    tellCrashes(root)
+    reportCrashes(root)
     rmSync(folder, { recursive: true, force: true })
   }
 }

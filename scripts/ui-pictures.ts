@@ -17,7 +17,7 @@ import { startBrowser } from '../test/browser.ts'
 import { builtPage } from './build-page.ts'
 
 const viewport = { width: 1280, height: 800 }
-/** What a picture waits for after its text: the curves of a view are drawn within a frame or two. */
+/** The time after its text that a picture waits: the curves of a view are drawn within a frame or two. */
 const settleMs = 400
 
 interface Picture {

@@ -17,7 +17,7 @@ const torches = ['torch==2.13.0+cpu', 'torch==2.13.0']
 const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure-vllm')
 const python = join(folder, 'bin', 'python')
 
-/** What a wheel needs on this machine, but for PyTorch and its companions for pictures and sound. */
+/** The packages that a wheel needs on this machine, except PyTorch and its companions for pictures and sound. */
 const needs = `
 import sys, zipfile
 from email.parser import Parser
@@ -65,7 +65,7 @@ function pip(verb, ...words) {
   done(python, ['-m', 'pip', verb, '--quiet', ...words])
 }
 
-/** What a command writes. @throws Error it failed */
+/** The output of a command. @throws Error it failed */
 export function done(command, words) {
   const { status, stdout } = tried(command, words)
   if (status !== 0)

@@ -44,7 +44,7 @@ const unclear: readonly Pattern[] = [
   // A question may begin with "What" or "Of".
   {
     pattern: new RegExp(
-      `${start}(?:What|Of|One${space}that|Those${space}that)\\b(?!(?:[^.:;|\\n]|\\.(?=\\S))*\\?)`,
+      `${start}(?:What|Of|One${space}that|Those${space}that)\\b(?!(?:[^.:;\\n]|\\.(?=\\S))*\\?)`,
       'gm',
     ),
     instead: 'a subject that is named',

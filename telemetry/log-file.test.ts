@@ -68,12 +68,14 @@ describe('a log file', () => {
   })
 
   it('that cannot be written stops nothing and is reported once', () => {
-    const told: string[] = []
-    const log = createLogFile(join(folder, 'not', 'there', 'x.log'), { onSilence: (line) => told.push(line) })
+    const reports: string[] = []
+    const log = createLogFile(join(folder, 'not', 'there', 'x.log'), {
+      onSilence: (line) => reports.push(line),
+    })
     log.write(entry('a'))
     log.write(entry('b'))
-    expect(told).toHaveLength(1)
-    expect(told[0]).toContain('x.log')
+    expect(reports).toHaveLength(1)
+    expect(reports[0]).toContain('x.log')
   })
 })
 

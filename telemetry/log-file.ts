@@ -7,7 +7,7 @@
  * - [LOG-FILE-1] No line holds a control code that a terminal would obey: it is escaped.
  * - A log takes a bounded place on the disk: a full file is put aside, and the oldest of those is deleted.
  * - A log that cannot be written (a full disk, a deleted home) stops no work; it is reported once, in words.
- * - Several processes may write one file: each line is one write, and a file is opened anew for each.
+ * - Several processes may write one file: each line is one write, and the file is opened again for each.
  */
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

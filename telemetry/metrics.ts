@@ -49,7 +49,7 @@ type Prometheus = typeof import('prom-client')
 type Counters = ReturnType<typeof createCounters>
 type Gauges = ReturnType<typeof createGauges>
 
-/** What this process did. */
+/** Counters of this process's own work. */
 function createCounters({ Counter, Histogram }: Prometheus, registry: Registry) {
   function counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
     return new Counter<Label>({
@@ -87,7 +87,7 @@ function createCounters({ Counter, Histogram }: Prometheus, registry: Registry) 
   }
 }
 
-/** What the runs say of themselves. */
+/** Gauges that runs report. */
 function createGauges({ Gauge }: Prometheus, registry: Registry) {
   function gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
     return new Gauge<Label>({

@@ -39,7 +39,7 @@ export interface FinishedWork {
 export type Observer = (finished: FinishedWork) => void
 
 export interface Observation {
-  /** Goes around the calls that a block of turns consists of: each is told as an activity of its own. */
+  /** Wraps the calls that a block of turns consists of: each is observed as an activity of its own. */
   readonly part: <Argument, Result>(
     name: string,
     argument: Argument,
@@ -68,7 +68,7 @@ export function observe(observers: readonly Observer[], onFault: (error: unknown
   return {
     activity: (context) => ({ ...named(context), inbound: { execute: observed(context.info, tell) } }),
     part: (name, argument, call) =>
-      told(tell, { ...Context.current().info, activityType: name }, argument, () => call(argument)),
+      observedCall(tell, { ...Context.current().info, activityType: name }, argument, () => call(argument)),
     sinks: {
       endings: {
         ended: {
@@ -115,14 +115,14 @@ function observed(
   return async (input, next) => {
     const [argument] = input.args
     given.set(Context.current(), argument)
-    return info.activityType === block ? next(input) : told(tell, info, argument, () => next(input))
+    return info.activityType === block ? next(input) : observedCall(tell, info, argument, () => next(input))
   }
 }
 
-/** The type of the activity that is told by its parts: a block of turns. */
+/** The activity that is observed by its parts: a block of turns. */
 const block = 'playTurns'
 
-async function told<Result>(
+async function observedCall<Result>(
   tell: Observer,
   info: Pick<ActivityInfo, 'activityType' | 'attempt' | 'workflowExecution'>,
   argument: unknown,

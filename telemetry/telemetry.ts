@@ -1,10 +1,10 @@
 /**
- * Telemetry: what a process tells of its work while it works.
+ * Telemetry: traces, metrics and logs of a process while it works.
  *
  * Invariants
  * - Traces and metrics are off unless asked for; off, none of their packages is loaded and there are no observers.
  * - Closing sends what is left and stops what listens.
- * - The address at which Prometheus fetches metrics is on loopback unless told otherwise, and elsewhere asks for a token.
+ * - The address at which Prometheus fetches metrics is on loopback by default, and asks for a token on any other host.
  * - An SDK that does not answer leaves out its own figures, nothing else.
  */
 

@@ -95,9 +95,9 @@ export async function startTracing({ createdOf, roles }: TracingOptions): Promis
 /** A span before it has ids. */
 export interface SpanShape {
   readonly name: string
-  /** What the id of the span is made of. */
+  /** The text that the id of the span is derived from. */
   readonly own: string
-  /** Of its parent; undefined for the root. */
+  /** The same text of its parent; undefined for the root. */
   readonly parent: string | undefined
   readonly startedAt: number
   readonly endedAt: number

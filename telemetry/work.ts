@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import { parseWorkflowId } from '../identity/identity.ts'
 
-/** What a piece of work belongs to. */
+/** The run, group, episode and other work that a piece of work belongs to. */
 export interface Work {
   readonly run?: string
   readonly group?: string
@@ -26,7 +26,7 @@ const idPattern = new RegExp(
   `^(([^/]+)(?:/(?:(g\\d+)|(e-[^/]+)))?)(${sample}(?:${branch}${sample})*)?(?:${branch})?$`,
 )
 
-/** What a workflow of that id belongs to; empty for ids that are not ours. @param workflowId with its home or without */
+/** The work that a workflow of that id belongs to; empty for ids that are not ours. @param workflowId with its home or without */
 export function workOfWorkflow(workflowId: string): Work {
   const { id } = parseWorkflowId(workflowId)
   const match = idPattern.exec(id)
@@ -48,7 +48,7 @@ const argumentSchema = z.object({
   step: z.int().optional().catch(undefined),
 })
 
-/** What an activity of that workflow with that argument belongs to. */
+/** The work that an activity of that workflow with that argument belongs to. */
 export function workOfActivity(workflowId: string, argument: unknown): Work {
   const work = workOfWorkflow(workflowId)
   const { data } = argumentSchema.safeParse(argument)

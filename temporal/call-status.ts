@@ -1,5 +1,5 @@
 /**
- * What a failed call to the server means, by its gRPC status.
+ * The meaning of a failed call to the server, by its gRPC status.
  *
  * Invariants
  * - The whole chain of causes is looked at: the client wraps what the server said.

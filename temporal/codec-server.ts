@@ -32,7 +32,7 @@ export interface CodecServerOptions extends ListeningPlace {
 }
 
 export interface CodecServer {
-  /** What is entered in the UI as its codec server. */
+  /** The address to enter in the UI as its codec server. */
   readonly endpoint: string
   close(): Promise<void>
 }

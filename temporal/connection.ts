@@ -5,7 +5,7 @@
  * - `TEMPORAL_ADDRESS` and the profiles of Temporal's configuration file win; nothing is started then.
  * - The options serve clients and workers alike.
  * - When `connect` returns, the server answers and has the search attributes.
- * - What workers say to a server on this machine is not compressed.
+ * - Calls of workers to a server on this machine are not compressed.
  */
 import { Client, Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
@@ -39,7 +39,7 @@ export interface TemporalConnection {
   readonly embedded: boolean
   /** Whether it serves this home alone, named or not. */
   readonly isOwn: boolean
-  /** What is to be said of a server that does not answer now; undefined while it answers. */
+  /** The report about a server that does not answer now; undefined while it answers. */
   silence(): string | undefined
   /** Settles when what an embedded server has written is on the disk; a server of the user's own sees to that itself. */
   flushed(): Promise<void>
@@ -166,7 +166,7 @@ async function refuseUnknownNamespace(
   try {
     await workflowService.describeNamespace({ namespace })
   } catch (error) {
-    // One that may not be described may be used all the same.
+    // A namespace that may not be described may be used all the same.
     if (!isNotFound(error)) return
     throw new TemporalFault(
       'unknown_namespace',

@@ -16,7 +16,7 @@ import { isNotFound } from './call-status.ts'
 export interface EndedExecution {
   readonly workflowId: string
   readonly runId: string
-  /** Of its history. */
+  /** The size of its history. */
   readonly bytes: number
 }
 
@@ -30,7 +30,7 @@ export function historiesBefore({ retention }: RunConfig, now: number): number {
   return now - retention.historyDays * dayMs
 }
 
-/** What the server says of an execution; undefined where it has none. */
+/** The server's description of an execution; undefined where it has none. */
 export async function describedExecution(
   client: Client,
   workflowId: string,
@@ -43,7 +43,7 @@ export async function describedExecution(
   }
 }
 
-/** What an execution was started with; nothing where the server has none. */
+/** The payloads that an execution was started with; none where the server has no such execution. */
 export async function startPayloads(
   { workflowService, options: { namespace } }: Client,
   workflowId: string,

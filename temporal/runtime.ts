@@ -79,7 +79,7 @@ function logLevel(): LogLevel {
   return (['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const).find((level) => level === wanted) ?? 'INFO'
 }
 
-/** What workflows and activities say is about runs; the SDK's own words are for the log. */
+/** Shows lines of workflows and activities, which are about runs; the SDK's own lines go to the log alone. */
 function showLine(message: string, meta: Readonly<Record<string, unknown>> | undefined): void {
   if (meta?.sdkComponent !== 'workflow' && meta?.sdkComponent !== 'activity') return
   const now = Date.now()

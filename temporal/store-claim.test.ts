@@ -52,7 +52,7 @@ it('[CLAIM-1] a copy of a store is refused once its original has worked after it
   expect(again).toBeDefined()
 })
 
-it('a process whose name another store has claimed meanwhile is told so', async () => {
+it('a process learns that another store has claimed its name meanwhile', async () => {
   await using store = await openStore(join(folder, 'claimed.db'))
   await using held = await claim(store, 1)
   note = 'of another store'

@@ -25,12 +25,12 @@ import type { TrainingState } from '../../workflows/training-state.ts'
 import type { Again, Execution } from './history.ts'
 import type { Finished } from './observer.ts'
 
-/** What an audit found, each a sentence. */
+/** The findings of an audit, each a sentence. */
 export interface Findings {
   /** Work that is missing, or is not what it was. */
   readonly lost: string[]
   readonly doubled: string[]
-  /** What is unused and was not removed. */
+  /** Unused resources that were not removed. */
   readonly left: string[]
 }
 
@@ -116,7 +116,7 @@ async function auditGroups(
     const id = groupId(run, number)
     const group = groups.get(id)
     const times = played.get(id) ?? 0
-    // One that was ended by hand while the run was away is begun again under its identity.
+    // A group that was ended by hand while the run was away is begun again under its identity.
     if (times > 1 && !isEnded(id)) found.doubled.push(`group ${id} was played by ${times} executions`)
     if (group?.result === undefined || times === 0) {
       found.lost.push(
@@ -198,7 +198,7 @@ async function auditCheckpoints(run: RunId, home: string, found: Findings): Prom
     if (/\.partial(\/|$)/.test(name)) found.left.push(`unfinished: ${join(dir, name)}`)
 }
 
-/** What was finished at some moment and is not, or not the same, at the end. */
+/** Compares the finished work of some moment with the end: it must be there, and the same. */
 export function auditFinished(remembered: Finished, now: Finished): Findings {
   const findings = noFindings()
   for (const [key, digest] of remembered) {
@@ -211,13 +211,13 @@ export function auditFinished(remembered: Finished, now: Finished): Findings {
 
 const none: Again = { activities: 0, attempts: 0 }
 
-/** What was begun again. */
+/** Counts of work that was begun again. */
 export interface RedoneWork {
   /** Attempts at turns beyond the first. */
   readonly turns: number
   /** How many turns of an attempt were begun again, by episode. */
   readonly turnsOf: ReadonlyMap<string, number>
-  /** Turns of attempts that lost their container or were ended in the UI; the next attempt plays the episode anew. */
+  /** Turns of attempts that lost their container or were ended in the UI; the next attempt plays the episode again. */
   readonly turnsOfLostAttempts: number
   /** Attempts at updates beyond the first. */
   readonly updates: number

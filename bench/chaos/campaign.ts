@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A fault strikes when the one before is recovered from, so that each recovery is its own.
- * - What was finished at any fault is compared with what is there at the end.
+ * - Work that was finished at any fault is compared with the work at the end.
  * - A fault whose run has ended by itself is made in the next one. Runs that end before any fault end the campaign.
  * - No process of it outlives it.
  */
@@ -55,7 +55,7 @@ const startSeconds = 600
 const orderSeconds = 400
 
 export interface Played extends Made {
-  /** Of a deterministic run. */
+  /** The last checkpoint of a deterministic run. */
   readonly checkpoint?: LastCheckpoint | undefined
 }
 
@@ -185,7 +185,7 @@ function againWords(
   return `at most ${most} turns of one episode begun again, ${Number(perFault.toFixed(2))} per fault that it met; ${turnsOfLostAttempts} turns of attempts that were lost; ${updates} updates in all`
 }
 
-/** What is gathered over the faults of a campaign. */
+/** The observations over the faults of a campaign. */
 interface Gathered {
   /** All that was finished at one of them. */
   readonly remembered: Map<string, string>

@@ -9,7 +9,7 @@ import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface MovableClock {
-  /** What a process must be started with to go by it. */
+  /** The environment of a process that goes by this clock. */
   readonly environment: Readonly<Record<string, string>>
   /** Puts it so many seconds ahead of the machine's own; negative: behind. Seen within a second. */
   set(aheadSeconds: number): void

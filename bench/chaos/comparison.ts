@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The run is the same each time; only the faults differ, by the seed of their plan.
- * - What cannot be compared (a run that does not continue, or has no checkpoint) is not equal.
+ * - A run that cannot be compared (it does not continue, or has no checkpoint) is not equal.
  */
 import type { Played } from './campaign.ts'
 import { type FleetOptions, fleet } from './fleet.ts'

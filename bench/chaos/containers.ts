@@ -14,13 +14,13 @@ import { importImage } from '../../envs/sandbox/images.ts'
 import { busyboxTar, engineMissing, startEngine } from '../../test/container-engine.ts'
 
 export interface Containers extends AsyncDisposable {
-  /** What a process must be started with to find the engine. */
+  /** The environment of a process that finds this engine. */
   readonly environment: Readonly<Record<string, string>>
   /** The task, as a configuration has it. */
   readonly task: Readonly<Record<string, string>>
   /** Names of the containers that run under leases of a scope. */
   of(scope: string): Promise<readonly string[]>
-  /** One that has ended meanwhile is no error. */
+  /** Kills a container; if it has ended meanwhile, that is no error. */
   kill(name: string): Promise<void>
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Every process is of the released command line, in a process group of its own.
- * - A process that ends without being told to is started again and counted.
+ * - A process that ends without an order is started again and counted.
  * - After `close` no process of the deployment is left; after its disposal the server is not left either.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -39,7 +39,7 @@ export interface Places {
   readonly home: string
   /** Standard output and error of its processes. */
   readonly logs: string
-  /** Folder for temporary files, of its own so that what is left there can be told. */
+  /** Folder for temporary files, of its own so that leftovers are recognised. */
   readonly temporary: string
 }
 

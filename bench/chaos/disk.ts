@@ -16,7 +16,7 @@ export type FileSystem = (typeof fileSystems)[number]
 
 export interface SmallDisk {
   readonly folder: string
-  /** Takes all the room that is left, but for so many bytes. */
+  /** Takes all the room that is left except so many bytes. */
   fill(leaving?: number): void
   /** Gives back what was taken. */
   empty(): void

@@ -20,7 +20,7 @@ import type { Observer } from './observer.ts'
 import { powerCut } from './power-cut.ts'
 import { momentSeconds, polled, within } from './waiting.ts'
 
-/** What some faults need; where it is not to be had, why. */
+/** The means that some faults need; a text says why one is not to be had. */
 export interface Means {
   /** The disk of the home. */
   readonly disk: PoweredDisk | SmallDisk | string
@@ -41,7 +41,7 @@ export function rolesOf({ isSingle }: { readonly isSingle?: boolean | undefined 
   return isSingle === true ? 'the deployment is one process' : true
 }
 
-/** What a fault is made to. */
+/** The target of a fault. */
 export interface Victim extends Means {
   readonly deployment: Deployment
   /** Another one after each power cut. */

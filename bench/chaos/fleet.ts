@@ -20,9 +20,9 @@ export interface FleetOptions
   readonly deployments: number
   /** In all. */
   readonly faults: number
-  /** Of each kind that can be made here; then `faults` does not count. */
+  /** Faults of each kind that can be made here; then `faults` does not count. */
   readonly each?: number | undefined
-  /** Of the plan of faults, where it is not that of the runs. */
+  /** The seed of the plan of faults, where it is not that of the runs. */
   readonly planSeed?: number | undefined
   readonly kinds: readonly FaultKind[]
   /** File systems of the homes' disks, assigned in turn; all by default. */

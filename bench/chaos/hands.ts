@@ -2,7 +2,7 @@
  * Hands: what a person does to the work of a run in Temporal's UI, and how a run that was ended there is resumed.
  *
  * Invariants
- * - What was ended by hand is remembered by its id: the audit expects no more of it.
+ * - Work that was ended by hand is remembered by its id: the audit expects no more of it.
  * - No evaluation is ended so often that its run gives it up: each must have a result.
  */
 import type { Client } from '@temporalio/client'

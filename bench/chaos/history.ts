@@ -1,5 +1,5 @@
 /**
- * What the histories of a server tell: how each work ended, and which was begun again.
+ * Reading the histories of a server: how each work ended, and which was begun again.
  *
  * Invariants
  * - Every execution of every workflow is read, each link of a chain by itself.
@@ -12,7 +12,7 @@ export interface Execution {
   readonly workflowId: string
   readonly type: string
   readonly status: string
-  /** What of it was begun again, by the type of the activity. */
+  /** Activities of it that were begun again, by type. */
   readonly again: ReadonlyMap<string, Again>
 }
 

@@ -1,4 +1,4 @@
-/** What a run ended with, as one hash. */
+/** The last checkpoint of a run, as one hash. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'

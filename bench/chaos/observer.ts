@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 
-/** What has been finished at some moment, by identity. */
+/** The finished work of some moment, by identity. */
 export type Finished = ReadonlyMap<string, string>
 
 export class Observer implements Disposable {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It is a function of seed, number and kinds alone.
- * - Of any two kinds neither strikes more than once more often than the other.
+ * - All kinds strike equally often, up to a difference of one.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import { shuffled } from '../../learning/shuffled.ts'

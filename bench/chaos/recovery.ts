@@ -2,7 +2,7 @@
  * Recovery: how long after a fault was taken back until what it hurt continues.
  *
  * Invariants
- * - It is told by work of the part that was hurt, not by what others did meanwhile: every episode that was
+ * - Recovery shows in the work of the part that was hurt, not in that of others: every episode that was
  *   open continues, the run answers, the update in progress is done, the version is published.
  */
 import type { FaultKind, Struck, Victim } from './faults.ts'

@@ -16,7 +16,7 @@ export interface Report {
   readonly redone: { readonly turns: number; readonly updates: number }
   readonly recoverySeconds: { readonly p50: number; readonly p99: number }
   readonly left: number
-  /** What deterministic runs ended with: the same run undisturbed and with faults. */
+  /** The last checkpoints of deterministic runs: the same run undisturbed and with faults. */
   readonly checkpoints?: {
     readonly undisturbed: string | null
     readonly disturbed: readonly (string | null)[]
@@ -31,7 +31,7 @@ export interface Recovered {
   readonly seconds: number
 }
 
-/** What a campaign has seen. */
+/** The results of a campaign. */
 export interface Played {
   readonly records: readonly Recovered[]
   readonly findings: readonly Findings[]

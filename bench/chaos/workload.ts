@@ -14,7 +14,7 @@ import type { Containers } from './containers.ts'
 
 export interface Workload {
   readonly seed: number
-  /** Of the run in its deployment, from 1. */
+  /** The number of the run in its deployment, from 1. */
   readonly number: number
   readonly home: string
   /** With an engine part of the episodes live in containers. */
@@ -24,7 +24,7 @@ export interface Workload {
   readonly updates?: number | undefined
 }
 
-/** Of an episode, as in the whole pipeline. */
+/** Turns of an episode, as in the whole pipeline. */
 export const turnLimit = 10
 /** Updates of a deterministic run at least; a fault may strike in each. */
 const fewestUpdates = 3
@@ -33,7 +33,7 @@ export function nameOf(number: number): RunId {
   return runId(`chaos-${number}`)
 }
 
-/** What a run is started with. */
+/** The configuration of a run. */
 export function configuration(workload: Workload): RunConfig {
   const { seed, number, home, containers, deterministic, updates = 0 } = workload
   return loadConfig({
@@ -61,7 +61,7 @@ export function configuration(workload: Workload): RunConfig {
   })
 }
 
-/** What the first run learnt from demonstrations need not be learnt again. */
+/** Starts from the first run's checkpoint: it has learnt from demonstrations already. */
 function startedFrom(checkpoint: string): readonly string[] {
   return [`policy.from=${checkpoint}`, 'warmStart.demonstrations=0']
 }

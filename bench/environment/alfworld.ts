@@ -96,7 +96,7 @@ function randomPlay(source: GameSource): { actions: string[]; states: GameState[
   return { actions, states }
 }
 
-/** Steps and starts per second; each pass opens all games anew. */
+/** Steps and starts per second; each pass opens all games again. */
 function measure(plays: readonly Play[]): { steps: number; starts: number } {
   let passes = 0
   let startMs = 0

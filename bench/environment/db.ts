@@ -4,7 +4,7 @@
  * Invariants
  * - A session is created, reset (its database made and filled), runs a query, commits an answer that is
  *   judged, and is closed; its statements go through translation, limits and the databases' thread.
- * - What is counted is CPU time of all threads: a session costs its core whether or not others wait.
+ * - CPU time of all threads is counted: a session costs its core whether or not others wait.
  * - Every query must be answered, else the benchmark fails.
  * - The reference is SQLite as Node brings it, in the process: tables, rows, query, close, no rule of MySQL's.
  */

@@ -39,7 +39,7 @@ function combined(one: CpuTime, other: CpuTime, of: (one: number, other: number)
   return {
     process: of(one.process, other.process),
     server: of(one.server, other.server),
-    // What a name had before all of its threads ended is in the sum of the process alone.
+    // The time of a name before all of its threads ended is in the sum of the process alone.
     threads: new Map([...names].map((name) => [name, Math.max(0, time(name))])),
   }
 }

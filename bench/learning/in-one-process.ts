@@ -26,7 +26,7 @@ interface Training {
   /** Updates after which it ends. */
   readonly until: number
   readonly log: (line: string) => void
-  /** Told before the first update and after each one; the next waits for it. */
+  /** Called before the first update and after each one; the next waits for it. */
   readonly onVersion?: (published: PublishedVersion) => Promise<void>
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the main thread of a durable run computes, by layer, from samples of its stack.
+ * The work of a durable run's main thread, by layer, from samples of its stack.
  *
  * Invariants
  * - A sample belongs to the innermost function on its stack whose file tells a layer.
@@ -53,7 +53,7 @@ function sharesOf({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): R
   return new Map([...times].map(([layer, time]) => [layer, time / total]))
 }
 
-/** Of each node of the call tree; idle ones have none. */
+/** The layer of each node of the call tree; idle ones have none. */
 function layersOf(nodes: readonly Profiler.ProfileNode[]): ReadonlyMap<number, string> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const found = new Map<number, string>()

@@ -18,7 +18,7 @@ import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
 
-/** What an episode is played with. */
+/** The run and the engine with which an episode is played. */
 export interface Playing {
   readonly opened: OpenRun
   readonly serving: Serving
@@ -54,7 +54,7 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
   const rule = { staleShare: config.crossPolicy.staleShare, pool }
   const environment = await task.create()
   const turns: Turn[] = []
-  let [paid, invalidInARow, told] = [0, 0, '']
+  let [paid, invalidInARow, listedTools] = [0, 0, '']
   let context = new Int32Array(0)
   const borders: number[] = []
   const actions: Message[] = []
@@ -63,8 +63,8 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
   async function playTurn(): Promise<Outcome | null> {
     const drawn = drawVersion(Number.POSITIVE_INFINITY, rule, [draw(), draw()])
     const tools = JSON.stringify(environment.tools)
-    const prompt = chat.encodeTurn(context, messages, tools === told ? undefined : environment.tools)
-    told = tools
+    const prompt = chat.encodeTurn(context, messages, tools === listedTools ? undefined : environment.tools)
+    listedTools = tools
     const maxNewTokens = config.rollout.maxTokensPerTurn
     if (context.length + prompt.length + maxNewTokens > config.policy.contextLength) return 'context_limit'
     const before = grownContext(context, prompt)

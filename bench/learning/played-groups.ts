@@ -1,5 +1,5 @@
 /**
- * What an update reads and writes, in memory: groups, their trajectories, updates.
+ * The inputs and outputs of an update, in memory: groups, their trajectories, updates.
  *
  * Invariants
  * - It keeps no more than the groups that no update has consumed.

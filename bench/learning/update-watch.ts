@@ -24,7 +24,7 @@ interface Sampled {
   readonly tokens: number
 }
 
-/** What a turn of one of the two took, of all counted updates. */
+/** The time of a turn of one of the two, over all counted updates. */
 export interface Taken {
   readonly updates: number
   readonly seconds: number

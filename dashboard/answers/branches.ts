@@ -1,4 +1,4 @@
-/** What was played on from the turns of an episode. */
+/** The branches from the turns of an episode. */
 import { branchPlace } from '../../identity/identity.ts'
 import type { BranchesAnswer, BranchRow } from '../contract/branch.ts'
 import type { ShownHome } from '../shown-home.ts'

@@ -26,7 +26,7 @@ import { figuresOf, taskPointsOf, type UpdatePoint } from './update-point.ts'
 
 const mostRuns = 6
 
-/** What has been read of a run. */
+/** The points of a run that have been read. */
 interface Read {
   mark: number
   readonly points: UpdatePoint[]

@@ -27,7 +27,7 @@ const mostSamples = 500
 const mostWithActions = 64
 const mostActions = 100
 
-/** What is known of a parent by its kind. */
+/** The facts of a parent, by its kind. */
 interface ParentFacts {
   readonly version: number
   readonly status: GroupAnswer['status']
@@ -151,8 +151,8 @@ async function factsOf(
 }
 
 /**
- * Of a group that the store has episodes of, and not yet the group itself: that is recorded when it has ended, and never of one
- * that was cut off with its run.
+ * The facts of a group whose episodes are stored, and not yet the group itself: it is recorded when it has ended, and never if it
+ * was cut off with its run.
  */
 function unrecordedFacts(
   { id: run, record, state }: ShownRun,
@@ -160,7 +160,7 @@ function unrecordedFacts(
   episodes: readonly StoredEpisode[],
 ): ParentFacts | undefined {
   if (kindOf(id) !== 'group' || episodes.length === 0) return undefined
-  // What the run last stored of itself may be from before it was admitted: then it is of the newest version.
+  // The run may have stored its state before the group was admitted: then the group is of the newest version.
   const admitted = state.inFlight.find(({ number }) => groupId(run, number) === id)
   const isPlaying = record.status === 'running' || episodes.some((episode) => !isSealed(episode))
   return {

@@ -37,7 +37,7 @@ export function createRunTokenizers(home: Home): RunTokenizers {
   }
 }
 
-/** Of the oldest version that has a good one. */
+/** The tokenizer of the oldest version that has a good one. */
 async function tokenizerIn(root: string): Promise<Tokenizer | undefined> {
   for (const version of await publishedVersions(root)) {
     const folder = checkpointDir(root, version)

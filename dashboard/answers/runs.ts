@@ -2,7 +2,7 @@
  * The list of runs.
  *
  * Invariants
- * - What costs more than a look, the curve and the disk of each run, is kept as long as the run does not change, and the
+ * - The costly parts, the curve and the disk of each run, are kept as long as the run does not change, and the
  *   disk for `diskAgeMs` at least.
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
@@ -19,7 +19,7 @@ import { detailOf, knownRun, phaseOf, type ShownRun } from './known-run.ts'
 const curvePoints = 60
 const diskAgeMs = 60_000
 
-/** What was worked out of a run. */
+/** The kept answers of a run. */
 interface Kept {
   readonly step: number
   readonly curve: readonly number[]

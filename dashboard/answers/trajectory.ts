@@ -72,7 +72,7 @@ export async function trajectoryAnswer(
     paid: observations.reduce((sum, { reward }) => sum + reward, 0),
     turns: observations.flatMap((observation, turn) => {
       const action = actionsShown[turn]
-      // What came after the last action of an episode that has ended is its ending.
+      // In an episode that has ended, the observation after the last action is the ending.
       if (action === undefined && turn > 0 && isSealed(episode)) return []
       return [
         { turn, observation: shownObservation(observation), ...(action === undefined ? {} : { action }) },
@@ -166,7 +166,7 @@ function shownActions(
   })
 }
 
-/** Texts of tokens that come in the order of the episode: a character that several spell stands at the last of them. */
+/** Texts of tokens that come in the order of the episode: a character that several spell is placed at the last of them. */
 function textReader(
   tokenizer: Tokenizer | undefined,
   actions: readonly StoredAction[],
@@ -239,7 +239,7 @@ function byTurn(advantages: Float32Array, actions: readonly StoredAction[]): rea
   })
 }
 
-/** What the update found of the sampled tokens of each turn. */
+/** The update's figures for the sampled tokens of each turn. */
 function foundTokens(
   { logRatios, entropies }: TokenFigures,
   actions: readonly StoredAction[],
@@ -259,7 +259,7 @@ function branchingOf({ config }: ShownRun, episode: StoredEpisode): TrajectoryAn
   const no = (because: string) => ({ isPossible: false, because })
   if (!isSealed(episode)) return no('it has not ended yet')
   if (episode.released !== undefined) return no('its turns were removed by retention')
-  // What a task of the user's own says of itself is asked when it is branched: here no code of theirs runs.
+  // A custom task is asked when it is branched: here no code of the user runs.
   if (config.tasks.find(({ task }) => task === episode.task)?.from !== undefined) return { isPossible: true }
   try {
     const { replayable, replayableBecause } = findEnvironment(episode.task)
@@ -270,7 +270,7 @@ function branchingOf({ config }: ShownRun, episode: StoredEpisode): TrajectoryAn
   }
 }
 
-/** What its seal shows to be wrong with it. */
+/** The damage that an episode's seal shows. */
 async function damageOf({ store }: ShownHome, episode: StoredEpisode): Promise<string | undefined> {
   if (!isSealed(episode) || episode.released !== undefined) return undefined
   try {

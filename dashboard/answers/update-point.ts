@@ -2,7 +2,7 @@
  * One update as a point of the curves.
  *
  * Invariants
- * - Pure. What a line of an earlier release lacks is null.
+ * - Pure. A field that a line of an earlier release lacks is null.
  * - [UPDATE-POINT-1] Each group of an update is in one figure alone: won, lost, mixed, equal otherwise, or skipped.
  */
 import { groupedMean, groupedShare } from '../../learning/grouped-interval.ts'
@@ -13,7 +13,7 @@ export interface UpdatePoint {
   readonly step: number
   readonly version: number
   readonly time: number
-  /** Of the update's episodes. */
+  /** The turns of the update's episodes. */
   readonly turns: number
   readonly figures: Readonly<Record<FigureName, number | null>>
   readonly tasks: Readonly<Record<string, TaskPoint>>
@@ -23,7 +23,7 @@ export interface UpdatePoint {
 
 export type TaskPoint = Readonly<Record<keyof TaskCurves, number | null>>
 
-/** What a group came to. */
+/** The rewards of a group. */
 export interface GroupRewards {
   readonly task: string
   /** [group] */

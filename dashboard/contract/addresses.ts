@@ -11,7 +11,7 @@ import { pageAddress } from '../../identity/page-address.ts'
 import type { PolicyName } from './comparison.ts'
 import type { EpisodeSort } from './episodes.ts'
 
-/** What the page can show. */
+/** A view of the page. */
 export type PageView =
   | { readonly view: 'runs' }
   | { readonly view: 'run'; readonly run: string; readonly update?: number }
@@ -54,7 +54,7 @@ export function addressOf(view: PageView): string {
   }
 }
 
-/** What an address shows; undefined where it is none. */
+/** The view at an address; undefined where it is none. */
 export function viewAt(address: string): PageView | undefined {
   const [way = '', search = ''] = address.replace(/^#?\/?/, '').split('?', 2)
   const [place = '', ...rest] = way.split('/').map(decoded)

@@ -6,7 +6,7 @@
  */
 import type { TrajectoryLearnt } from './trajectory.ts'
 
-/** Of the tokens sampled in a turn. */
+/** The advantage of the tokens sampled in a turn. */
 export function advantageAt({ advantage, turns }: TrajectoryLearnt, turn: number): number {
   return turns === undefined ? advantage : (turns[turn] ?? Number.NaN)
 }

@@ -15,6 +15,6 @@ export interface AuditMark {
   /** The version from which on it held; null while it waits. */
   readonly effectVersion: number | null
   readonly reason: string | null
-  /** Updates that were done then: where it stands on the curves. */
+  /** Updates that were done then: its place on the curves. */
   readonly step: number
 }

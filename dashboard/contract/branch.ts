@@ -1,9 +1,9 @@
 /** Branches: playing on from a turn of a recorded episode. */
 import type { EpisodeRow } from './episodes.ts'
 
-/** What is posted. */
+/** The body of a request for a branch. */
 export interface BranchWish {
-  /** The first turn that is played anew, from 0. */
+  /** The first turn that is played again, from 0. */
   readonly turn: number
   /** 1 by default, at most 64. */
   readonly samples?: number

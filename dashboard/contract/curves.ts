@@ -28,7 +28,7 @@ export type FigureName =
   | 'unusable_share'
   | 'cut_off_share'
   | 'episodes'
-  /** Of the update alone. */
+  /** The tokens of the update alone. */
   | 'tokens'
   | 'action_tokens'
   /** Sampled tokens of the update's episodes by the time since the update before. */
@@ -59,9 +59,9 @@ export interface TaskCurves {
   readonly success: Column
   readonly success_low: Column
   readonly success_high: Column
-  /** What the environment paid, mean. */
+  /** Mean reward of the environment. */
   readonly reward: Column
-  /** What learning uses, mean with its 95 % interval over groups. */
+  /** Mean of the reward that learning uses, with its 95 % interval over groups. */
   readonly shaped_reward: Column
   readonly shaped_reward_low: Column
   readonly shaped_reward_high: Column
@@ -69,7 +69,7 @@ export interface TaskCurves {
   readonly groups_won: Column
   readonly groups_lost: Column
   readonly groups_mixed: Column
-  /** Of the gradient. */
+  /** The task's share of the gradient. */
   readonly gradient_share: Column
 }
 
@@ -100,7 +100,7 @@ export interface RunCurves {
   readonly tasks: Readonly<Record<string, TaskCurves>>
   /** Between the bins of `ratios`: one more bin than edges. */
   readonly ratioEdges: readonly number[]
-  /** Of turns by the newest version, and by the pool. */
+  /** Turns by the newest version, and by the pool. */
   readonly fresh: RatioColumn
   readonly stale: RatioColumn
   /** [updates] The largest staleness that was allowed when each was made. */

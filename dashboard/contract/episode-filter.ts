@@ -4,13 +4,13 @@
  *     task:alfworld,kg reward<1 turns>=5 -outcome:completed is:lost "soapbar 1" shelf
  *
  * A word is a condition (`field:value`, `field<number`), or else a text that messages and actions are searched for. All
- * conditions must hold; values between commas are alternatives; a minus before a condition turns it round; quotes hold
+ * conditions must hold; values between commas are alternatives; a leading minus negates a condition; quotes hold
  * words together.
  *
  * Invariants
- * - [FILTER-1] Every text is read: what is no condition is searched for, and a condition that cannot hold is named as a
+ * - [FILTER-1] Every text is read: a word that is no condition is searched for, and a condition that cannot hold is named as a
  *   fault with its place.
- * - [FILTER-2] What a filter is written as reads as the same filter.
+ * - [FILTER-2] The text of a filter reads as the same filter.
  */
 import { outcomes } from '../../learning/outcome.ts'
 
@@ -49,7 +49,7 @@ export interface NumberCondition {
   readonly negated: boolean
 }
 
-/** What messages and actions are searched for. */
+/** Text that messages and actions are searched for. */
 export interface SearchedText {
   readonly kind: 'search'
   readonly text: string
@@ -65,7 +65,7 @@ export interface FilterFault {
   /** Where the word begins and ends in the text. */
   readonly begin: number
   readonly end: number
-  /** What is wrong with it and what to write. */
+  /** The error, and the correct form. */
   readonly message: string
 }
 

@@ -27,7 +27,7 @@ export interface EpisodeQuery {
   readonly offset?: number
   /** At most `mostEpisodeRows`. */
   readonly limit?: number
-  /** Of an answer before: episodes that came later stay out, so that rows do not move while the table is scrolled. */
+  /** The mark of an earlier answer: later episodes stay out, so that rows do not move while the table is scrolled. */
   readonly mark?: number
 }
 
@@ -63,9 +63,9 @@ export interface EpisodesAnswer {
   readonly rows: readonly EpisodeRow[]
   /** Episodes that the filter lets through, in all. */
   readonly total: number
-  /** Of this answer: asked for with the next stretches. */
+  /** The mark of this answer: sent with requests for the next stretches. */
   readonly mark: number
-  /** What of the filter was not understood; then there are no rows. */
+  /** The part of the filter that was not understood; then there are no rows. */
   readonly fault?: FilterFault
   /** Names to offer while a filter is written. */
   readonly known: {

@@ -45,7 +45,7 @@ export interface GateRow {
   }[]
 }
 
-/** What the expert of a task reaches on a suite. */
+/** The result of a task's expert on a suite. */
 export interface ExpertRow {
   readonly suite: string
   /** Share of the n instances that it wins, with its 95 % interval. */
@@ -56,7 +56,7 @@ export interface ExpertRow {
 export interface EvaluationsAnswer {
   /** By suite, as the configuration orders them; those of one suite in the order in which they started. */
   readonly evaluations: readonly EvaluationRow[]
-  /** Of the suites whose task has one. */
+  /** The experts of the suites whose task has one. */
   readonly experts: readonly ExpertRow[]
   readonly gates: readonly GateRow[]
 }

@@ -28,7 +28,7 @@ export interface MeanOverSeeds extends Partial<Interval> {
 export interface ExperimentAnswer extends ExperimentRow {
   readonly seeds: readonly number[]
   readonly test: TestKind
-  /** Of all claims together. */
+  /** The level of all claims together. */
   readonly level: number
   readonly suites: readonly {
     readonly suite: string

@@ -3,7 +3,7 @@
 export interface HomeFacts {
   /** Its folder. */
   readonly home: string
-  /** Of Perdure. */
+  /** The release of Perdure. */
   readonly release: string
   /** How commands are typed on the server's machine; `homeFlag` is empty for the default home. @example { name: 'npx perdure', homeFlag: ' --home /data' } */
   readonly typed: { readonly name: string; readonly homeFlag: string }

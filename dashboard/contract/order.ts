@@ -1,6 +1,6 @@
 /** Orders: what the page may ask of a run that is in progress, where it may steer at all. */
 
-/** What is posted; the run's own validator refuses in words what it cannot follow. */
+/** The body of an order; the run's own validator refuses in words an order that it cannot follow. */
 export type Order =
   | { readonly order: 'pause'; readonly reason?: string }
   | { readonly order: 'continue' }

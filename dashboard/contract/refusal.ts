@@ -3,7 +3,7 @@
 export interface Refusal {
   readonly error: {
     readonly kind: RefusalKind
-    /** What is wrong and what to do, as a person reads it. */
+    /** The error and the remedy, for a person. */
     readonly message: string
   }
 }

@@ -10,13 +10,13 @@
  *   code, in a checkout and in the package (`dist/dashboard/page/dist/`) alike. `index.html` names them by relative paths.
  * - The page's own addresses are fragments (`addresses.ts`), so that links work in the folder of a report too.
  * - A report is the same page: a `<script type="application/json" id="perdure-report">` holds a `Report`
- *   (`report.ts`), whose answers stand under the very routes below. Where the element is there, nothing is fetched.
+ *   (`report.ts`), whose answers are filed under the very routes below. Where the element is there, nothing is fetched.
  *
  * Invariants
  * - [ROUTES-1] Every route is a function here, and its answer a line of `Answers`; a route with parameters has them
  *   encoded, in a fixed order, so that equal questions are equal texts.
  * - Answers are plain JSON. Times are milliseconds since the epoch, shares are in [0, 1], bytes are bytes.
- * - What is not known is null where it is part of a row, and absent where it is a field of its own.
+ * - An unknown value is null where it is part of a row, and absent where it is a field of its own.
  * - Text of environments and policies is text: it is never markup, and arrives as it is stored.
  * - An answer that is not 2xx is a `Refusal` (`refusal.ts`).
  */
@@ -32,7 +32,7 @@ import type { OrderTaken } from './order.ts'
 import type { RunAnswer, RunsAnswer } from './run.ts'
 import type { TrajectoryAnswer } from './trajectory.ts'
 
-/** What each kind of route answers with. */
+/** The answer of each kind of route. */
 export interface Answers {
   readonly home: HomeFacts
   readonly runs: RunsAnswer
@@ -57,7 +57,7 @@ export type Route<Kind extends keyof Answers> = string & { readonly answers?: An
 
 const root = 'api'
 
-/** What the home is, and what the page may do. */
+/** The facts of the home, and the page's permissions. */
 export function homeRoute(): Route<'home'> {
   return `${root}/home`
 }
@@ -118,7 +118,7 @@ export function trajectoryRoute(episode: string): Route<'trajectory'> {
   return `${root}/episodes/${encodeURIComponent(episode)}`
 }
 
-/** What was played on from the turns of an episode. */
+/** The branches from the turns of an episode. */
 export function branchesRoute(episode: string): Route<'branches'> {
   return `${trajectoryRoute(episode)}/branches`
 }

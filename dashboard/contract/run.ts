@@ -20,7 +20,7 @@ export interface RunRow {
   /** The published one; null before the first. */
   readonly version: number | null
   readonly promoted?: number
-  /** Of the last update, by task. */
+  /** Success in the last update, by task. */
   readonly success: Readonly<Record<string, number>>
   /** [at most 60] mean success over the tasks, by stretches of updates: a small curve. */
   readonly curve: readonly number[]
@@ -64,7 +64,7 @@ export interface RunAnswer extends RunRow {
   readonly outcomes: Readonly<Record<string, number>>
   /** Updates that had nothing to learn from. */
   readonly emptyUpdates: number
-  /** What hinders learning, in words; absent while the policy learns. */
+  /** The reason why the policy does not learn, in words; absent while it learns. */
   readonly standstill?: string
   /** Sentences on retried work and on instances that are left out; absent when there are none. */
   readonly failing?: readonly string[]

@@ -12,13 +12,13 @@ import type { EpisodeRow } from './episodes.ts'
 export interface TrajectoryAnswer {
   readonly row: EpisodeRow
   readonly success: boolean
-  /** What the environment paid, over all turns. */
+  /** The reward of the environment, over all turns. */
   readonly paid: number
   /** In their order. Empty where retention removed them. */
   readonly turns: readonly TrajectoryTurn[]
-  /** What came after the last action. */
+  /** The observation after the last action. */
   readonly ending?: Observation
-  /** What the update made of it; absent where none has learnt from it. */
+  /** The learning signal of the update; absent where none has learnt from it. */
   readonly learnt?: TrajectoryLearnt
   /** Step of the update that consumed its group, where what that learnt is not kept: its batch file is gone, or too large to be shown. */
   readonly notKept?: number
@@ -41,11 +41,11 @@ export interface TrajectoryLearnt {
   readonly update: number
   /** The version that it published. */
   readonly version: number
-  /** Of all its action tokens; the mean of its turns where each has its own. */
+  /** The advantage of all its action tokens; the mean of its turns where each has its own. */
   readonly advantage: number
   /** [turns] where steps are compared too (`learning.stepGroups`), and so turns have advantages of their own. */
   readonly turns?: readonly number[]
-  /** What each of them counts in the loss, where not all count alike. */
+  /** The weight of each of them in the loss, where weights differ. */
   readonly weight?: number
   /** [turns] what the update found of the sampled tokens; absent where its trainer has not written that, or it is not kept. */
   readonly found?: readonly FoundTokens[]
@@ -57,11 +57,11 @@ export interface TrajectoryLearnt {
 export interface FoundTokens {
   /** How likely the token was under the policy that was updated, as a multiple of how likely it was when it was sampled. */
   readonly ratios: readonly number[]
-  /** Of the updated policy's distribution that the token is one draw of, in nats. */
+  /** The entropy of the updated policy's distribution at the token, in nats. */
   readonly entropies: readonly number[]
 }
 
-/** What a half of a turn took: its sampling, or the environment's answer. */
+/** The time of a half of a turn: its sampling, or the environment's answer. */
 export interface TurnTime {
   readonly seconds: number
   /** Which try of the work stored it, from 1 on. */
@@ -80,7 +80,7 @@ export interface Observation {
   readonly took?: TurnTime
 }
 
-/** What the agent saw, and what it did then. */
+/** The agent's observation, and its action. */
 export interface TrajectoryTurn {
   readonly turn: number
   readonly observation: Observation
@@ -90,7 +90,7 @@ export interface TrajectoryTurn {
 
 export interface TrajectoryAction {
   readonly message: Extract<Message, { readonly role: 'assistant' }>
-  /** What was unusable in it. */
+  /** The unusable parts of it. */
   readonly problems: readonly string[]
   /** Whether the environment could not use it. */
   readonly invalid: boolean
@@ -113,7 +113,7 @@ export interface TrajectoryAction {
   }
 }
 
-/** [tokens] each. A character that several tokens spell stands at the last of them, the others are empty. */
+/** [tokens] each. A character that several tokens spell is placed at the last of them, the others are empty. */
 export interface Tokens {
   readonly ids: readonly number[]
   /** Empty where `hasTexts` is false. */

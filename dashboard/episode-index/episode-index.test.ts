@@ -136,7 +136,7 @@ test('an episode that was played is taken in again when it has ended, and its wo
 })
 
 // [INDEX-FILE-1]
-test('a file that is damaged, or of another store, is made anew', async () => {
+test('a file that is damaged, or of another store, is rebuilt', async () => {
   const [name = ''] = readdirSync(cache).filter((each) => each.endsWith('.db'))
   writeFileSync(join(cache, name), 'no database at all')
   {

@@ -122,7 +122,7 @@ export function openEpisodeIndex(of: {
         { sort, descending },
       )
       const key = JSON.stringify(question)
-      // A new question is asked anew; one that goes on from a mark keeps its rows in their places.
+      // A new question is queried again; a question that continues from a mark keeps its rows in their places.
       const numbers = (mark === undefined ? undefined : orders.get(key)) ?? numbersOf(question)
       orders.delete(key)
       orders.set(key, numbers)

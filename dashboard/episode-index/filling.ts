@@ -6,7 +6,7 @@
  *   filled; what was filled is never read again.
  * - Work is done in slices of `sliceMs`, between which requests are answered; words rest as long as they work,
  *   so that they take half of a core at most, and that only while there is something new.
- * - A store whose numbers went back, as after a repair, is taken in anew.
+ * - A store whose numbers went back, as after a repair, is indexed again.
  * - Words of an episode are bounded: of a longer one the beginning is found.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -92,7 +92,7 @@ export function createFilling(feed: EpisodeFeed, database: DatabaseSync): Fillin
   }
 }
 
-/** What is written and asked while it is filled. */
+/** The statements that filling uses. */
 function statementsOn(database: DatabaseSync) {
   const places = new Array(21).fill('?').join(', ')
   const put = database.prepare(`insert into episodes values (${places})
@@ -197,7 +197,7 @@ function valuesOf(row: FeedRow) {
   ]
 }
 
-/** What an episode is a sample of, by the id of its parent. */
+/** The kind of work that an episode is a sample of, by the id of its parent. */
 export function kindOf(parent: string): EpisodeKind {
   if (isBranchId(parent)) return 'branch'
   return /^[^/]+\/e-/.test(parent) ? 'evaluation' : 'group'

@@ -5,7 +5,7 @@
  * It lies in the user's cache, one file for each home, and is filled by the process of `perdure ui` alone.
  *
  * Invariants
- * - [INDEX-FILE-1] What is in it follows from the store: one of another store, of another release, or damaged is made anew.
+ * - [INDEX-FILE-1] Its contents follow from the store: a file of another store, of another release, or damaged, is rebuilt.
  * - Where the cache cannot be written it lies in a temporary folder, which goes when it is closed.
  * - The cache holds the indexes of `mostFiles` homes, those that were used last.
  */
@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { cacheFolder } from '../../machine/cache-folder.ts'
 import { makeFolder } from '../../machine/folder.ts'
 
-/** Raised when the tables change: files of others are made anew. */
+/** Raised when the tables change: files with other tables are rebuilt. */
 const layout = 1
 const mostFiles = 8
 /** Two processes that show one home share the file. */

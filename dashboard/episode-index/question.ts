@@ -2,7 +2,7 @@
  * A filter of episodes as a question to the index.
  *
  * Invariants
- * - [QUESTION-1] What a person writes reaches SQLite as values alone, and the search as quoted words: no text of a
+ * - [QUESTION-1] A person's text reaches SQLite as values alone, and the search as quoted words: no text of a
  *   filter is ever part of a statement.
  */
 import type { SQLInputValue } from 'node:sqlite'
@@ -34,7 +34,7 @@ export function conditionOf(
   parentsOf: (update: NumberCondition) => readonly string[],
 ): Condition {
   const condition = positive(term, parentsOf)
-  // Of what is not known neither a condition nor its opposite holds, but for one that is turned round.
+  // Neither a condition nor its opposite holds for an unknown value, except under a leading minus.
   return term.negated ? { ...condition, sql: `not coalesce((${condition.sql}), 0)` } : condition
 }
 

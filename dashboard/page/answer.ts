@@ -9,7 +9,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type AnswerRoute, ask, PageFault } from './source.ts'
 
-/** What is known of a question; both are absent at first. */
+/** The state of a question; both fields are absent at first. */
 export interface Answered<Answer> {
   readonly answer?: Answer | undefined
   readonly fault?: PageFault | undefined

@@ -1,5 +1,5 @@
 /**
- * What the server says of its own accord, as signals.
+ * News from the server, as signals.
  *
  * Invariants
  * - One stream for the whole page; the browser opens it again when it breaks.
@@ -14,9 +14,9 @@ import type { EpisodeInFlight, LiveEvents, LiveRun } from '../contract/live.ts'
 import { liveRoute } from '../contract/routes.ts'
 import { report } from './source.ts'
 
-/** A view that looks again draws all of its curves anew, on a processor that it may share with the run. */
+/** A view that looks again redraws all of its curves, on a processor that it may share with the run. */
 const pause = 5000
-/** What is told together is looked at together. */
+/** News that come together are looked at together. */
 const gathering = 500
 const keptEnded = 50
 
@@ -38,7 +38,7 @@ export const searchState = signal<SearchState | undefined>(undefined)
 /** Grows when there is something new of any run to ask the routes for. */
 export const news = signal(0)
 
-/** What grew, by run; under `''` what grew for all of them. */
+/** Counts of news by run; under `''` for all of them. */
 type Counts = Readonly<Record<string, number>>
 const runNews = signal<Counts>({})
 const findingNews = signal<Counts>({})
@@ -57,7 +57,7 @@ function sumOf(counts: Counts, runs: readonly string[]): number {
   return [...new Set(['', ...runs])].reduce((sum, run) => sum + (counts[run] ?? 0), 0)
 }
 
-/** What is new and not announced yet: runs, and whether evaluations or states are. */
+/** News that are not announced yet: runs, and whether evaluations or states are new. */
 const coming = new Map<string, boolean>()
 /** When views were asked to look again last. */
 let looked = Number.NEGATIVE_INFINITY
@@ -70,7 +70,7 @@ export function listen(): void {
   if (report !== undefined) return
   const stream = new EventSource(liveRoute())
   stream.onopen = () => {
-    // What happened meanwhile was missed.
+    // News during the break were missed.
     if (isConnected.peek() !== undefined) announce('', true)
     isConnected.value = true
   }

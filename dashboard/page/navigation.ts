@@ -56,7 +56,7 @@ function read(): Location {
   }
 }
 
-/** What of a view is a place of its own; a turn and a token are not. */
+/** The part of a view that is a place of its own; a turn and a token are not. */
 function identityOf(view: PageView): string {
   if (view.view === 'episode') return view.episode
   return JSON.stringify(view.view === 'run' ? view.run : view.view === 'group' ? view.parent : view.view)

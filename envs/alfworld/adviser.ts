@@ -2,7 +2,7 @@
  * The expert as an adviser: it watches a household game that the policy plays with it.
  *
  * Invariants
- * - It takes in what the agent is told, never the game's state.
+ * - It reads the agent's observations, never the game's state.
  * - A call that played no command tells it nothing.
  */
 import type { Adviser } from '../environment.ts'

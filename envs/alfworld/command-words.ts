@@ -75,7 +75,7 @@ export class CommandWords {
     return undefined
   }
 
-  /** All commands, with names that tell what stands in their place. */
+  /** All commands; `NAME` and `PLACE` mark where names go. */
   list(): readonly string[] {
     return kinds.flatMap((kind) => {
       const place = kind === 'examine' ? 'NAME' : 'PLACE'

@@ -4,7 +4,7 @@
  * Invariants
  * - A demonstration wins its game; where none does, there is none.
  * - A slip changes nothing in the game, and what the expert does next is what it would have done without.
- * - What is imitated is the expert's own: slips and strays are marked as mistakes.
+ * - Only the expert's own turns are imitated: slips and strays are marked as mistakes.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
@@ -22,7 +22,7 @@ export function actionOf(command: string, thought = ''): AssistantMessage {
   return { ...calling(toolName, { action: command }), content: thought }
 }
 
-/** What is played in a demonstration beside the commands that an expert would give. */
+/** Turns that a demonstration adds to the commands of an expert. */
 export interface Detours {
   /** Probability that it takes stock of what it carries before a command, which costs a turn. */
   readonly hesitation: number
@@ -56,7 +56,7 @@ interface Play {
 }
 
 /**
- * What the expert of that dialect plays; undefined where it does not win within the turns.
+ * Plays the game with the expert of that dialect; undefined where it does not win within the turns.
  * @param detours when it makes them follows from the game's own identity and the number of the take
  * @param take    how many demonstrations of the game there are already
  */

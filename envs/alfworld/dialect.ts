@@ -3,13 +3,13 @@
  *
  * Invariants
  * - A dialect reads observations only; it knows nothing of a game's state.
- * - What it cannot read is undefined, never thrown.
+ * - An observation that it cannot read gives undefined, never an error.
  */
 import { CommandWords, commandWordsOf } from './command-words.ts'
 import type { GameSource } from './engine/game.ts'
 import { furniture, lamp, things } from './household/words.ts'
 
-/** What is asked for: `count` things of a kind in one place, treated; or a thing held under a lit lamp. */
+/** The goal of a task: `count` things of a kind in one place, treated; or a thing held under a lit lamp. */
 export type TaskReading =
   | {
       readonly kind: 'place'
@@ -23,7 +23,7 @@ export type TaskReading =
 /** The verbs of treating commands. */
 export type TreatmentVerb = 'clean' | 'heat' | 'cool'
 
-/** What an observation says of a place. */
+/** The contents of a place, as an observation lists them. */
 export type Contents =
   | { readonly closed: true }
   | { readonly closed: false; readonly things: readonly string[] }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { householdDialect, officialDialect } from './dialect.ts'
 import { createExpert } from './expert.ts'
 
-/** What the expert answers to a script of observations. */
+/** The expert's commands for a script of observations. */
 function commands(observations: readonly string[], dialect = householdDialect): (string | undefined)[] {
   const expert = createExpert(dialect)
   let last: string | undefined
@@ -13,7 +13,7 @@ function commands(observations: readonly string[], dialect = householdDialect): 
   })
 }
 
-/** What it would do after others have played: each command with what it was answered. */
+/** The expert's next command after others have played: each command with its answer. */
 function afterOthers(
   first: string,
   played: readonly (readonly [command: string, answer: string])[],
@@ -135,7 +135,7 @@ test.each([
     ],
   ],
   [
-    'puts down what is not asked for, where it stands',
+    'puts an unwanted thing down at its present place',
     'put cup 1 at table 1',
     [
       ['go to table 1', 'On table 1: cup 1, plate 2.'],
@@ -192,7 +192,7 @@ test('a thing that cannot be taken is left alone from then on', () => {
   expect(commands(given)).toEqual(['go to bed 1', 'take ball 1 from bed 1', 'go to sofa 1'])
 })
 
-test('a place that it cannot go to shares the spot where it stands, and is examined from there', () => {
+test('a place that it cannot go to is at its present spot, and is examined from there', () => {
   const given = [
     'You see drawer 2, drawer 1, sofa 1.\nTask: put a key on a sofa.',
     'drawer 2 is closed.',

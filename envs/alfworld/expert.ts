@@ -15,14 +15,14 @@ import { type Contents, type Dialect, kindOf, type TaskReading } from './dialect
 export interface Expert {
   /** Takes in what a command was answered; the first observation answers none. */
   see(observation: string, command?: string): void
-  /** What it would do now; undefined when it gives up. */
+  /** The next intent; undefined when the expert gives up. */
   next(): Intent | undefined
 }
 
 /** A command, and what speaks for it. */
 export interface Intent {
   readonly command: string
-  /** What is asked for, and how far it is: enough to go on from without reading the task again. @example 'heat mug to shelf: mug 2 at desk 1' */
+  /** The goal and the progress: enough to continue without reading the task again. @example 'heat mug to shelf: mug 2 at desk 1' */
   readonly thought: string
 }
 
@@ -47,7 +47,7 @@ export function createExpert(dialect: Dialect): Expert {
   }
 }
 
-/** What the expert believes, and how it decides. */
+/** The expert's beliefs and decisions. */
 class Mind {
   readonly #dialect: Dialect
   readonly #task: TaskReading
@@ -188,7 +188,7 @@ class Mind {
     )
   }
 
-  /** Of the places asked for the one that holds most of the things already, else the first. */
+  /** The place asked for that already holds most of the things, else the first. */
   #destination(task: TaskReading & { kind: 'place' }): string | undefined {
     let best: { place: string; count: number } | undefined
     for (const place of this.#places) {

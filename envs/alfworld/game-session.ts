@@ -12,7 +12,7 @@ import type { Environment, InstanceId } from '../environment.ts'
 import { ToolSession } from '../tool-session.ts'
 import type { Game, GameState } from './engine/game.ts'
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   readonly openInstance: (instance: InstanceId) => OpenedGame
   readonly showAdmissible: boolean
@@ -32,7 +32,7 @@ interface Play {
 
 export const toolName = 'take_action'
 
-/** Stands between an observation and the commands that work, where they are shown. */
+/** Separates an observation from the commands that work, where these are shown. */
 const beforeAdmissible = '\nYou can: '
 
 /** The observation in a message of a session, without the commands that work. */

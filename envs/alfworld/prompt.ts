@@ -1,5 +1,5 @@
 /**
- * What the agent is told before a household game, version 1.
+ * The prompt of a household game, version 1.
  *
  * Invariants
  * - The texts of a version never change: a policy that was trained on one is evaluated on the same.

@@ -1,14 +1,14 @@
 /**
  * Rearranged homes: an official game in a home that no file holds.
  *
- * - Objects of a kind trade their ids, hence their names: what was in `drawer 5` is in `drawer 2`, `mug 1` stands where `mug 3` stood.
- * - Places and things are left out. Of what the errand names, as many stay as it needs.
+ * - Objects of a kind trade their ids, hence their names: the contents of `drawer 5` are in `drawer 2`, `mug 1` and `mug 3` trade places.
+ * - Some places and things are left out. The errand keeps as many as it needs of the kinds that it names.
  *
  * Source: domain randomization, arXiv 1703.06907.
  *
  * Invariants
  * - [REARRANGED-1] The same draws give the same home.
- * - [REARRANGED-2] What the errand needs is there, where each thing that it needs lay in or on a place.
+ * - [REARRANGED-2] The home has everything that the errand needs, each such thing in or on the place where it lay.
  * - [REARRANGED-3] Names are as in official games: objects of a kind are numbered from 1, without gaps.
  */
 import type { Draw } from '../draw.ts'
@@ -48,12 +48,12 @@ export function rearranged({ walkthrough: _, ...source }: GameSource, draw: Draw
   return { ...source, problem: writeExpression(sections) }
 }
 
-/** What a problem says of a home; ids are those of the problem. */
+/** The home that a problem describes; ids are those of the problem. */
 interface Home {
   readonly objects: readonly Typed[]
   readonly places: readonly string[]
   readonly things: readonly string[]
-  /** What each thing is in or on: a place or another thing. */
+  /** The holder of each thing: a place or another thing. */
   readonly holders: ReadonlyMap<string, string>
 }
 
@@ -97,7 +97,7 @@ function neededIn({ places, things, holders }: Home, task: string, draw: Draw): 
   ])
 }
 
-/** What is left out: each place and thing with the same probability, which is drawn, and what is in or on them. */
+/** Draws the probability with which each place and thing is left out, and leaves out its contents with it. */
 function leftOut(home: Home, needed: ReadonlySet<string>, draw: Draw): ReadonlySet<string> {
   const share = draw.int(0, mostLeftOut * 100) / 100
   const gone = new Set([...home.places, ...home.things].filter((id) => draw.chance(share) && !needed.has(id)))

@@ -6,7 +6,7 @@
  *
  * Invariants
  * - A split is a category, its instances in the order of the file, each named by the question's id.
- * - What cannot be solved by anyone is offered all the same, as officially, and named in `warnings`.
+ * - An instance that cannot be solved is offered all the same, as officially, and named in `warnings`.
  */
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'

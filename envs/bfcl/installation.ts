@@ -5,7 +5,7 @@
  * - Versions and SHA-256 of what is installed are pinned; pip refuses anything else.
  * - A folder that is there is whole: it is written beside and renamed, so that several processes may set it up
  *   at once and a broken attempt leaves nothing that counts.
- * - What is missing (Python, pip, the network) is said with what to do.
+ * - A missing part (Python, pip, the network) is reported with what to do.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ mpmath==1.4.1 --hash=sha256:dc4f0ea2304480d4a9a48a94c1020571558ade522b44a6912efa
 
 const oldestPython = [3, 10] as const
 const installMs = 600_000
-/** What an attempt that was killed left behind is removed by a later one. */
+/** Age after which the leftovers of an attempt that was killed are removed by a later one. */
 const abandonedMs = 3_600_000
 
 /** A Python that can run the suite, and the folder with the packages. */

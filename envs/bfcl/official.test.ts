@@ -50,10 +50,10 @@ describe.skipIf(typeof installation === 'string')('the official package', () => 
         for (const [index, { play, texts, valid }] of references.entries()) {
           const answer = answers[index]
           if (answer === undefined || 'error' in answer) throw new Error(JSON.stringify(answer))
-          const told = answer.steps.flatMap(({ messages }) =>
+          const observed = answer.steps.flatMap(({ messages }) =>
             messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])),
           )
-          expect(told, `${answer.instance}, ${play}`).toEqual(texts)
+          expect(observed, `${answer.instance}, ${play}`).toEqual(texts)
           expect({ reward: answer.reward, outcome: answer.outcome }, `${answer.instance}, ${play}`).toEqual({
             reward: valid ? 1 : 0,
             outcome: 'completed',

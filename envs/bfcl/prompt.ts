@@ -1,5 +1,5 @@
 /**
- * What the agent is told before a BFCL conversation, version 1.
+ * The prompt of a BFCL conversation, version 1.
  *
  * Invariants
  * - The texts of a version never change: results with one are compared with results with the same.

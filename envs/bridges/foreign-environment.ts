@@ -28,7 +28,7 @@ import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'
 import { openedSchema } from './protocol.ts'
 
-/** What a foreign environment says of itself, and how it is started. */
+/** The definition of a foreign environment, and the command that starts it. */
 export interface ForeignEnvironment extends Omit<EnvironmentDefinition, 'open'> {
   readonly command: string
   readonly args?: readonly string[]

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The process is borrowed at the reset and given back at the close, or when it is lost.
- * - A crash, a missed deadline or an answer that is none is a `session_lost` fault; the next reset starts anew.
+ * - A crash, a missed deadline or an invalid answer is a `session_lost` fault; the next reset starts a new process.
  */
 import { z } from 'zod'
 import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'

@@ -7,7 +7,7 @@ import type { AssistantMessage } from '../../messages/message.ts'
 import { type Environment, EnvironmentFault, type Task } from '../environment.ts'
 import { foreignEnvironment } from './foreign-environment.ts'
 
-/** An environment in another process that can be told to misbehave. */
+/** An environment in another process that misbehaves on request. */
 const program = `
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

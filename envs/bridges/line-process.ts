@@ -5,7 +5,7 @@
  * - One request at a time; each is answered, or fails as an EnvironmentFault of kind `session_lost`.
  * - A process that misses a deadline, is asked before it has answered, or writes what is no answer or too long
  *   is killed, and all that it started with it.
- * - What the process said last on standard error is in the fault.
+ * - The fault quotes the last output of the process on standard error.
  */
 import type { z } from 'zod'
 import { type ChildCommand, excerptOf, LineChild } from '../../machine/line-child.ts'

@@ -92,7 +92,7 @@ export const stepSchema = z
     }),
   )
 
-/** An action as the process is told it; what is no call stays what it is. */
+/** An action in the form that the process receives; an action without a valid call is unchanged. */
 export function wireAction(action: AssistantMessage): object {
   const calls: unknown = action.tool_calls
   return {

@@ -40,7 +40,7 @@ type Answer =
 
 const nullWords = new Set(['', 'none', 'null', 'undefined', 'nan'])
 
-/** The value that a text stands for. */
+/** Parses the text of an answer as a value. */
 export function readAnswer(given: string): Answer {
   const text = unquoted(given).normalize('NFC')
   if (nullWords.has(text.toLowerCase())) return { kind: 'null' }

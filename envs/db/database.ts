@@ -2,7 +2,7 @@
  * A database of one session, whatever runs it.
  *
  * Invariants
- * - What a statement does or why it failed is data; only a backend that cannot work is thrown.
+ * - The result of a statement, or the reason why it failed, is data; only a backend that cannot work throws.
  */
 import type { StateHash, TableData } from './item.ts'
 
@@ -27,7 +27,7 @@ export function sqlFailure(code: number, state: string, message: string): SqlFai
 export const tooLong = sqlFailure(1153, '08S01', "Got a packet bigger than 'max_allowed_packet' bytes")
 export const lostConnection = sqlFailure(2013, 'HY000', 'Lost connection to MySQL server during query')
 
-/** What a statement did. */
+/** The result of a statement. */
 export type StatementResult =
   | {
       readonly kind: 'rows'
@@ -39,7 +39,7 @@ export type StatementResult =
   | { readonly kind: 'failed'; readonly failure: SqlFailure }
   | { readonly kind: 'timed_out' }
 
-/** What a statement may cost. */
+/** The limits of a statement. */
 export interface StatementLimits {
   /** Milliseconds that a statement may run. */
   readonly deadlineMs: number

@@ -114,7 +114,7 @@ class PythonNumber {
   }
 }
 
-/** What Python's `str` makes of a value that came from JSON. */
+/** Formats a value from JSON as Python's `str` does. */
 function pythonText(value: unknown): string {
   return typeof value === 'string' ? value : pythonRepr(value)
 }

@@ -73,7 +73,7 @@ async function openBackend(
   return openServer(url, limits, leases)
 }
 
-/** What an expert does: a statement a turn, each of which follows from the results before it, then the answers. */
+/** An expert's episode: a statement a turn, each of which follows from the results before it, then the answers. */
 export function demonstrate(
   instance: InstanceId,
   { statements, answers = ['done'] }: Problem,

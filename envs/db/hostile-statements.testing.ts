@@ -1,11 +1,11 @@
 /**
- * Statements of agents that mean no good, for tests of every backend.
+ * Hostile statements of agents, for tests of every backend.
  *
  * Invariants
- * - None is what a problem asks for: a reward after one of them is a fault.
+ * - No problem asks for such a statement: a reward after one of them is a fault.
  */
 
-/** What it tries, and how. */
+/** The aim of each statement, and its text. */
 export const hostileStatements: readonly (readonly [string, string])[] = [
   ['runs for ever', 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT COUNT(*) FROM c'],
   [

@@ -12,7 +12,7 @@ export interface TableData {
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** What is asked for: values that are committed, or a state of the tables, by its hash or as statements lead to it. */
+/** The goal: values that are committed, or a state of the tables, given by its hash or by statements that reach it. */
 export type Goal =
   | { readonly kind: 'answer'; readonly answers: readonly string[] }
   | { readonly kind: 'state'; readonly hash: StateHash }
@@ -24,7 +24,7 @@ export type StateHash = string | null
 /** One problem. */
 export interface DbItem {
   readonly id: string
-  /** What the agent reads. */
+  /** The question that the agent reads. */
   readonly question: string
   readonly tables: readonly TableData[]
   readonly goal: Goal

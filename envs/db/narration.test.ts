@@ -6,7 +6,7 @@ function rows(...cells: Cell[][]) {
   return { kind: 'rows', rows: cells, truncated: false } as const
 }
 
-test('rows are told as Python shows a list of tuples, each kind in its way', () => {
+test('rows are written as Python prints a list of tuples, each kind in its way', () => {
   const text: Cell = { kind: 'text', text: 'a' }
   expect(tellOfficially(rows([text]))).toBe("[('a',)]")
   expect(
@@ -36,18 +36,18 @@ test('rows are told as Python shows a list of tuples, each kind in its way', () 
 })
 
 test('a long result is cut at 800 characters', () => {
-  const told = tellOfficially(rows([{ kind: 'text', text: 'x'.repeat(5000) }]))
-  expect(told).toHaveLength(800 + '[TRUNCATED]'.length)
+  const text = tellOfficially(rows([{ kind: 'text', text: 'x'.repeat(5000) }]))
+  expect(text).toHaveLength(800 + '[TRUNCATED]'.length)
   expect(tellShortly(rows([{ kind: 'text', text: 'x'.repeat(5000) }])).length).toBeLessThan(1000)
 })
 
-test('a failure is told by number, state and message', () => {
+test('a failure is reported with number, state and message', () => {
   const failure = { code: 1054, state: '42S22', message: "Unknown column 'x' in 'field list'" }
   expect(tellOfficially({ kind: 'failed', failure })).toBe("1054 (42S22): Unknown column 'x' in 'field list'")
   expect(tellShortly({ kind: 'failed', failure })).toBe("error: Unknown column 'x' in 'field list'")
 })
 
-// What CPython 3.12 prints.
+// Output of CPython 3.12.
 test.each([
   [1, '1.0'],
   [-0.5, '-0.5'],

@@ -1,5 +1,5 @@
 /**
- * How results are told to the agent: in AgentBench's words, or in few ones.
+ * The text of a result that the agent reads: in AgentBench's words, or shorter.
  *
  * AgentBench shows what Python's MySQL client gives: a list of tuples by Python's `repr`, cut at 800
  * characters, and the client's error texts.

@@ -16,7 +16,7 @@ import type { Cell, Database, DatabaseBackend, StatementResult } from './databas
 import type { DbItem, StateHash } from './item.ts'
 import type { Narrator } from './narration.ts'
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   /** @throws EnvironmentFault unknown_instance */
   readonly item: (instance: InstanceId) => DbItem
@@ -59,7 +59,7 @@ export function createSession({ item: itemOf, backend, systemPrompt, tell }: Ses
       const database = await backend.open(item.tables, item.id)
       return { play: { item, database }, system: systemPrompt, prompt: item.question }
     },
-    facts: (_, told) => told.at(-1) ?? { rows: [] },
+    facts: (_, results) => results.at(-1) ?? { rows: [] },
     state: 'calls',
     close: ({ database }) => database.close(),
   })
@@ -94,7 +94,7 @@ async function isRight(
   return hash !== undefined && hash === (await goalHash(backend, item))
 }
 
-/** Of the state that is asked for; where statements lead to it, in a database of their own. */
+/** The hash of the state that is asked for; statements that lead to it are executed in a separate database. */
 async function goalHash(
   backend: DatabaseBackend,
   { id, goal, tables }: DbItem,
@@ -114,7 +114,7 @@ function isListOfStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string')
 }
 
-function factsOf(result: StatementResult, told: string): JsonObject {
+function factsOf(result: StatementResult, text: string): JsonObject {
   switch (result.kind) {
     case 'rows':
       return {
@@ -125,7 +125,7 @@ function factsOf(result: StatementResult, told: string): JsonObject {
       return { rows: [], affected: result.affected }
     case 'failed':
     case 'timed_out':
-      return { error: told }
+      return { error: text }
   }
 }
 

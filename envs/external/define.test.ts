@@ -101,7 +101,7 @@ describe('a session', () => {
     expect((await session.step({ role: 'assistant', content: 'Done.' })).state).toBe('sum 1')
   })
 
-  test('arguments reach a tool only after its schema has passed them, and what it refuses is told and unusable', async () => {
+  test('arguments reach a tool only after its schema has passed them, and refused arguments are reported and unusable', async () => {
     const session = await sessionOf(purse().open({}))
     await session.reset('train/0')
     for (const [given, words] of [

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - An instance's randomness comes from its name alone: the same instance and actions give the same bytes.
- * - What is left out has a default that says so; what cannot work is refused when it is defined.
+ * - An option that is left out has a default, which its description gives; a definition that cannot work is refused.
  */
 import type { z } from 'zod'
 import type { EnvironmentDefinition } from '../environment.ts'

@@ -13,7 +13,7 @@ import { checkReward } from '../reward-bounds.ts'
 import type { SessionRules } from '../tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 
-/** What the rules are made of. */
+/** The parts of the rules. */
 export interface RuleParts {
   readonly name: string
   readonly tools: Readonly<Record<string, DefinedTool<FirstWords>>>
@@ -23,8 +23,8 @@ export interface RuleParts {
   readonly close?: ((state: FirstWords) => void | Promise<void>) | undefined
 }
 
-/** A schema may name every key of a large object; the agent is told the first faults. */
-const faultsTold = 5
+/** A schema may name every key of a large object; the agent reads the first faults. */
+const faultsShown = 5
 const replyLimit = 500
 /** The name that a call without one is answered under. */
 const unnamed = 'error'
@@ -55,7 +55,7 @@ export function rulesOf({
       const state = await start(instance)
       return { play: state, system: state.system, prompt: state.prompt }
     },
-    facts: (_, told) => Object.assign({}, ...told),
+    facts: (_, facts) => Object.assign({}, ...facts),
     state: stateOf,
     close,
   }
@@ -99,9 +99,9 @@ function listed(names: readonly string[]): string {
   return names.length === 1 ? `the tool ${names[0]}` : `one of the tools ${names.join(', ')}`
 }
 
-/** What a schema found wrong, each with the argument it is about. */
+/** The faults that a schema found, each with its argument. */
 function faultsOf({ issues }: z.ZodError): string {
-  const faults = issues.slice(0, faultsTold).map(({ path, message }) => {
+  const faults = issues.slice(0, faultsShown).map(({ path, message }) => {
     const at = path.map(String).join('.')
     return at === '' ? message : `${at}: ${message}`
   })

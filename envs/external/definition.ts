@@ -9,7 +9,7 @@ import type { JsonObject } from '../../messages/message.ts'
 import type { InstanceId } from '../environment.ts'
 import type { InstanceRandom } from './instance-random.ts'
 
-/** What comes of a call: the text that the agent reads; where there is no more, the episode continues. */
+/** The answer to a call: a text that the agent reads. A text alone lets the episode continue. */
 export type ToolAnswer =
   | string
   | {
@@ -41,7 +41,7 @@ export type ToolsOf<State, Parameters extends ParametersByTool> = {
   readonly [Name in keyof Parameters]: DefinedTool<State, Parameters[Name]>
 }
 
-/** What an episode starts from. */
+/** The circumstances in which an episode starts. */
 export interface EpisodeStart<Item, Settings> {
   readonly instance: InstanceId
   readonly split: string
@@ -53,7 +53,7 @@ export interface EpisodeStart<Item, Settings> {
   readonly random: InstanceRandom
 }
 
-/** What the agent is told first. Whatever else `start` returns is the state of the episode. */
+/** The messages before the agent's first turn. Whatever else `start` returns is the state of the episode. */
 export interface FirstWords {
   /** The first message of the user. */
   readonly prompt: string
@@ -63,7 +63,7 @@ export interface FirstWords {
 /** Instances by split: how many there are, or a list of them. */
 export type DefinedSplits<Item> = Readonly<Record<string, number>> | Readonly<Record<string, readonly Item[]>>
 
-/** What splits may depend on. */
+/** Inputs that splits may depend on. */
 export interface SplitSource<Settings> {
   /** Folder that the user names as `data`. */
   readonly dataDir: string | undefined
@@ -96,7 +96,7 @@ export interface DefinedEnvironment<
   readonly splits?:
     | DefinedSplits<Item>
     | ((source: SplitSource<z.output<Settings>>) => DefinedSplits<Item> | Promise<DefinedSplits<Item>>)
-  /** What a user may set; nothing by default. */
+  /** Settings that a user may change; none by default. */
   readonly settings?: Settings
   /** Why playing the recorded actions again may not reach the same state; without a reason it does. */
   readonly notReplayableBecause?: string
@@ -107,7 +107,7 @@ export interface DefinedEnvironment<
   answer?(content: string, state: State): ToolAnswer | Promise<ToolAnswer>
   /**
    * Plays an instance as a good agent would, for the warm start: yields calls and is given the replies.
-   * What it takes from the state beyond what the agent was told, the policy will learn to guess.
+   * If it uses parts of the state that the agent has not seen, the policy learns to guess them.
    */
   expert?(state: State): Iterator<Calls<NoInfer<Parameters>>, void, string>
   /** Names the exact state, so that what was done in equal states can be compared: equal names, equal answers to every action. */

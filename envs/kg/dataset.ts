@@ -24,11 +24,11 @@ import type { Triple } from './graph/embedded.ts'
 import type { Question } from './library.ts'
 import type { KgCall } from './tools.ts'
 
-/** What a data folder holds. */
+/** The contents of a data folder. */
 export interface KgData {
   /** Questions by split, each split in the order of its file. */
   readonly splits: ReadonlyMap<string, readonly Question[]>
-  /** What was left out, each with its file and line. */
+  /** Questions that were left out, each with its file and line. */
   readonly warnings: readonly string[]
   /** True where `triples.tsv` is there. */
   readonly hasTriples: boolean

@@ -135,7 +135,7 @@ describe.skipIf(!existsSync(path.join(dir, 'agentbench_dev.json')))('gold action
   })
 })
 
-/** What the lists call relations and attributes, all of them leading to one type. */
+/** An ontology of the relations and attributes in the lists, all of them leading to one type. */
 function ontologyOf(items: readonly Item[]): Ontology {
   const calls = items.flatMap(({ actions }) => actions.flatMap((action) => parseAction(action) ?? []))
   const named = (...tools: string[]) =>

@@ -1,5 +1,5 @@
 /**
- * What the agent reads about the knowledge graph and its tools, version 1.
+ * The agent's texts about the knowledge graph and its tools, version 1.
  *
  * Invariants
  * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
@@ -19,7 +19,7 @@ export function systemPrompt(form: 'short' | 'full'): string {
   return form === 'short' ? short : full
 }
 
-/** What the tools say of themselves. */
+/** The descriptions of the tools. */
 export const descriptions = {
   get_relations: 'Lists the relations of an entity or variable.',
   get_neighbors: 'What a relation leads to, as a new variable.',

@@ -114,7 +114,7 @@ test('where official data is played, what a tool found is worded by AgentBench t
   )
 })
 
-describe('what cannot be carried out is told with what could be instead, and makes no variable', () => {
+describe('a call that cannot be carried out is answered with the calls that can, and makes no variable', () => {
   test.each([
     [neighbors('Ann', 'mother'), 'relation must be a relation of the variable. Ann has child, town.'],
     [neighbors('Ann', 'age'), 'Ann has child, town.'],
@@ -201,7 +201,7 @@ test('what the graph could not do for lack of a server is a fault, never an answ
   await session.step(neighbors('Daniel', 'child'))
   failure = down
   await expect(session.step(say('Final Answer: #0'))).rejects.toBe(down)
-  // What is too much for a graph that lives is said to the agent, and what follows in the message is not asked.
+  // A question that is too much for a working graph is reported to the agent; the rest of the message is not executed.
   failure = new CostlyQuestion('It is too much.')
   expect(await session.step(say('Final Answer: #0'))).toMatchObject({ reward: 0, done: false, invalid: true })
   const two = [neighbors('Ann', 'child'), neighbors('Daniel', 'child')].flatMap(

@@ -5,7 +5,7 @@
  * - The same instance and the same actions give the same messages, rewards and endings.
  * - A call that could not be carried out makes no variable; where no call of a message was, it is invalid.
  * - Only an answer pays, once: reward 1 where its set equals the gold answers, 0 on every other step.
- * - What the graph could not do for lack of a server ends in a fault, never in an answer or a reward.
+ * - A call that fails for lack of a server ends in a fault, never in an answer or a reward.
  */
 import { type Answer, refused } from '../agent-tool.ts'
 import type { Environment, InstanceId } from '../environment.ts'
@@ -17,7 +17,7 @@ import { kgTools, quote, quoteLimit, toolNames } from './tools.ts'
 import { Variables } from './variables.ts'
 import { questionText, type Wording } from './wording.ts'
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   readonly graph: KnowledgeGraph
   readonly openInstance: (instance: InstanceId) => Question
@@ -60,7 +60,7 @@ export function createSession(options: SessionOptions): Environment {
         prompt: questionText(text, [...entities.keys()]),
       }
     },
-    facts: (_, told) => told.at(-1) ?? {},
+    facts: (_, results) => results.at(-1) ?? {},
     state: 'calls',
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Settings of the knowledge graph task: which graph, which questions, and what the agent is told.
+ * Settings of the knowledge graph task: which graph, which questions, and which prompt.
  *
  * Invariants
  * - Every setting has a default; empty settings are valid ones.
@@ -40,7 +40,7 @@ const settingsSchema = z.strictObject({
     .string()
     .refine(isSafeName, 'has characters that no IRI has')
     .default('http://rdf.freebase.com/ns/')
-    .describe('What is before every entity and relation at the endpoint.'),
+    .describe('The prefix of every entity and relation at the endpoint.'),
   timeoutSeconds: z.number().positive().max(100).default(30).describe('Deadline of a query at the endpoint.'),
   maxRows: z
     .int()

@@ -18,7 +18,7 @@ test('the tools are AgentBench’s seven, all of their arguments required texts'
   ])
 })
 
-test('arguments are taken by name, and what misses one is told the signature', async () => {
+test('arguments are passed by name, and a call without one is answered with the signature', async () => {
   const argmax = tools.find(({ spec }) => spec.function.name === 'argmax')
   const made: KgCall[] = []
   await argmax?.call({ attribute: 'a', variable: 'v', more: 1 }, made)

@@ -34,7 +34,7 @@ export interface KgCall {
   readonly second: string
 }
 
-/** Of a name or value that the agent made up, no more than this comes back to it. */
+/** The most characters of an invented name or value that are quoted back to the agent. */
 export const quoteLimit = 60
 
 /** The tools, each carried out by this function. */

@@ -4,7 +4,7 @@
  * Invariants
  * - A variable keeps its number and its set; a call that fails makes none.
  * - `#k` is always a variable; any other text is an entity, first of the question, then of the graph.
- * - What cannot be carried out is told with what could be instead.
+ * - A call that cannot be carried out is answered with the calls that can.
  */
 import { type Answer, refused } from '../agent-tool.ts'
 import { variableIndex } from './actions.ts'
@@ -15,7 +15,7 @@ import type { Wording } from './wording.ts'
 
 export interface Variable {
   readonly set: Derivation
-  /** Of its members, where the graph tells. */
+  /** The type of its members, where the graph knows it. */
   readonly type: string | undefined
 }
 
@@ -26,7 +26,7 @@ class Mistake extends Error {
 
 // A derivation is written out as one query: beyond this no server would answer it, and no question needs it.
 const longestDerivation = 200
-// Of what an entity or variable has, a hint names no more.
+// The most names of an entity's or variable's relations in a hint.
 const namesInHint = 25
 const numberType = 'type.int'
 
@@ -51,7 +51,7 @@ export class Variables {
     return this.#variables[index]
   }
 
-  /** What to say of a variable that is not there. */
+  /** The answer about a variable that does not exist. */
   missing(name: string): string {
     const last = this.#variables.length - 1
     const known = last < 0 ? 'There is none yet: get_neighbors makes the first' : `The last is #${last}`

@@ -2,7 +2,7 @@
  * How tools answer: in AgentBench's words, or briefly.
  *
  * Invariants
- * - What a tool found is worded by AgentBench to the letter where its data or a user's is played; the built-in
+ * - Answers have AgentBench's exact words where its data or a user's is played; the built-in
  *   questions have short answers, because every token of an observation is read again in each later turn.
  */
 

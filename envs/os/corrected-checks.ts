@@ -7,8 +7,8 @@
  * command prints, and their comparison.
  *
  * Invariants
- * - [CORRECTED-1] What the agent's work prints is an argument of the comparison, and part of no script's text.
- * - [CORRECTED-2] What is expected is found out before the agent's command runs, and compared by a script that looks at
+ * - [CORRECTED-1] The output of the agent's work is an argument of the comparison, and part of no script's text.
+ * - [CORRECTED-2] The expected value is computed before the agent's command runs, and compared by a script that looks at
  *   nothing, so it runs where the agent never was (`onlyCompares` in `containers/grader.ts`).
  * - Inputs, expected values and tolerance are the publisher's. A check of any other form is left as it is.
  */

@@ -25,7 +25,7 @@ export const os: EnvironmentDefinition = {
   reward: '1 when the answer matches or the check scripts pass, else 0',
   replayable: true,
   replayableBecause:
-    'generated problems have a made-up clock and dice; scripts in a container are run again, which reaches the same state but for clocks and chance',
+    'generated problems have a made-up clock and dice; scripts in a container are run again, which reaches the same state except for clocks and chance',
   turnLimit: 8,
   // The first machine makes the image, and a check may take its whole minute.
   stepTimeoutSeconds: 600,

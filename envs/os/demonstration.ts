@@ -2,7 +2,7 @@
  * Demonstrations: the solution's scripts, one a turn, then the submission.
  *
  * Invariants
- * - What is answered is what the last script prints; nothing else of the grader's knowledge is in it.
+ * - The submitted answer is the output of the last script; nothing else of the grader's knowledge is in it.
  */
 import type { AssistantMessage } from '../../messages/message.ts'
 import { calling } from '../agent-tool.ts'

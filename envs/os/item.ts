@@ -4,15 +4,15 @@
  * Invariants
  * - A script without a language is bash; a missing `create` is a plain machine, and so is one that is no object.
  * - `match` wins over `check`; a text to match is compared after trimming.
- * - What an item needs beyond the defaults is named by the item, or follows from its own check; all else is denied.
+ * - A need beyond the defaults is named by the item, or follows from its own check; all else is denied.
  * - A last check that makes code of the agent's output is replaced by its corrected form (`corrected-checks.ts`).
- * - A `null` in a chain of checks stands for the example solution; an item without one is refused.
+ * - A `null` in a chain of checks means the example solution; an item without one is refused.
  */
 import { z } from 'zod'
 import { correctedCheck } from './corrected-checks.ts'
 import { languages, type Script } from './script.ts'
 
-/** What an item may need of its machine beyond the defaults. */
+/** Needs of an item beyond the defaults of its machine. */
 export const needs = [
   /** Programs that take the rights of their owner, such as `sudo`. */
   'setuid',
@@ -60,7 +60,7 @@ const matchSchema = z.union([
 
 const checkedSchema = scriptSchema.nullable()
 
-/** What is read of an item; its other fields (labels, explanation) are for people. */
+/** The fields of an item that are read; its other fields (labels, explanation) are for people. */
 export const itemSchema = z.object({
   description: z.string(),
   // One published item has a list here, which AgentBench passes over.
@@ -72,7 +72,7 @@ export const itemSchema = z.object({
     example: scriptSchema.optional(),
   }),
   example: scriptSchema.optional(),
-  /** Not of AgentBench: for items of one's own. */
+  /** Not part of AgentBench: for custom items. */
   needs: z.array(z.enum(needs)).optional(),
 })
 

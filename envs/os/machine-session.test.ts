@@ -80,10 +80,10 @@ describe('a session', () => {
     const { assignment } = recorded()
     const session = createSession({ assignmentOf: () => assignment, prompt: 'short' })
     await session.reset('x')
-    const told = async (script: string) => (await session.step(runs(script))).messages[0]?.content
-    expect(await told('echo \0')).toMatch(/NUL/)
-    expect(await told('x'.repeat(scriptLimit))).toMatch(/^The output/)
-    expect(await told('x'.repeat(scriptLimit + 1))).toMatch(/too long/)
+    const replyTo = async (script: string) => (await session.step(runs(script))).messages[0]?.content
+    expect(await replyTo('echo \0')).toMatch(/NUL/)
+    expect(await replyTo('x'.repeat(scriptLimit))).toMatch(/^The output/)
+    expect(await replyTo('x'.repeat(scriptLimit + 1))).toMatch(/too long/)
     await session.close()
   })
 

@@ -13,7 +13,7 @@ import { ToolSession } from '../tool-session.ts'
 import type { Assignment, Machine, Submission } from './machine.ts'
 import { type OsTool, promptOf } from './prompt.ts'
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   /** @throws EnvironmentFault unknown_instance */
   readonly assignmentOf: (instance: InstanceId) => Assignment
@@ -32,7 +32,7 @@ export const scriptLimit = 100_000
 const shownWhole = 800
 const shownCut = 780
 
-/** What the agent reads of an output. */
+/** The text that the agent reads for an output. */
 export function shown(output: string): string {
   if (output === '') return 'The output of the OS is empty.'
   // Characters as Python counts them: a pair of surrogates is one.
@@ -76,7 +76,7 @@ export function createSession({ assignmentOf, prompt }: SessionOptions): Environ
       const { description, open } = assignmentOf(instance)
       return { play: { machine: await open() }, system, prompt: description }
     },
-    facts: (_, told) => told.at(-1) ?? { exitCode: null },
+    facts: (_, results) => results.at(-1) ?? { exitCode: null },
     state: 'calls',
     close: ({ machine }) => machine.close(),
   })

@@ -2,11 +2,11 @@
  * A machine that an agent works on, and the assignment it is given there, whatever the machine is made of.
  *
  * Invariants
- * - What a script does, however hostile, is an answer; what the machine's makers cannot do is a fault.
+ * - The result of a script, however hostile, is an answer; a failure of the machine's makers is a fault.
  * - Grading decides on what the agent submitted and on the machine as the grader sees it from outside.
  */
 
-/** What came of a script. */
+/** The result of a script. */
 export interface ScriptResult {
   /** Everything the script printed, as a terminal shows it: standard output and error together. */
   readonly output: string
@@ -14,7 +14,7 @@ export interface ScriptResult {
   readonly exitCode: number
 }
 
-/** What ends an episode: an answer, or the word that the work is done. */
+/** The end of an episode: an answer, or the word that the work is done. */
 export type Submission =
   | { readonly kind: 'answer'; readonly answer: string }
   | { readonly kind: 'finish'; readonly thought: string }
@@ -29,7 +29,7 @@ export interface Machine {
   close(): Promise<void>
 }
 
-/** What the agent is asked to do, and the machine to do it on. */
+/** The request to the agent, and the machine for it. */
 export interface Assignment {
   readonly description: string
   /** A new machine, made ready. @throws EnvironmentFault */

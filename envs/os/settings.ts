@@ -1,5 +1,5 @@
 /**
- * Settings of the OS task: how hard its generated problems are, what the agent is told, and where
+ * Settings of the OS task: how hard its generated problems are, which prompt the agent gets, and where
  * official items run.
  *
  * Invariants
@@ -21,7 +21,7 @@ import { needs } from './item.ts'
 export const levels = difficulties
 export type Level = Difficulty
 
-/** What generated problems are about. */
+/** The subjects of generated problems. */
 export const subjects = ['files', 'text', 'permissions', 'processes'] as const
 export type Subject = (typeof subjects)[number]
 
@@ -38,7 +38,7 @@ const settingsSchema = z.strictObject({
     .array(z.enum(subjects))
     .min(1)
     .default([...subjects])
-    .describe('What generated problems are about.'),
+    .describe('The subjects of generated problems.'),
   prompt: promptSetting,
   threads: z.int().min(1).max(64).default(2).describe('Threads that the shells of generated problems share.'),
   scriptSeconds: z
@@ -56,7 +56,7 @@ const settingsSchema = z.strictObject({
     .array(z.enum(needs))
     .default([])
     .describe(
-      'What the items of the data folder may do beyond the defaults, besides what each names: setuid.',
+      'Permissions of all items of the data folder beyond the defaults and beyond those that each item names: setuid.',
     ),
 })
 

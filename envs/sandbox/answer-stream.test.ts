@@ -21,7 +21,7 @@ function fed(bytes: Buffer, cuts: readonly number[], limit = 1e6): AnswerStream 
 
 describe('the answer of a command', () => {
   test('is found in whatever pieces it comes, and all before it is output', () => {
-    // What a command may say: also what begins like an answer.
+    // Texts that a command may print, among them beginnings of answers.
     const said = fc
       .array(
         fc.constantFrom('\n', word, ' ', `\n${word}`, `\n${word} `, `\n${word} 1 x\n`, 'a', '\n\n', '7 '),

@@ -1,12 +1,12 @@
 /**
- * What a command says on one of its streams, up to the line that answers it.
+ * The output of a command on one of its streams, up to the line that answers it.
  *
  * Invariants
  * - The answer is found in whatever pieces it comes; all that is before it is output, and nothing else.
- * - Of an output its beginning is kept: at most `limit` bytes, whatever comes.
+ * - The beginning of an output is kept: at most `limit` bytes, whatever comes.
  */
 
-/** What may be said beyond what is kept before the speaker is ended: reading it costs everyone's cores. */
+/** The most unkept output before the speaker is ended: reading it costs everyone's cores. */
 export const floodBytes = 16 * 2 ** 20
 
 export class KeptOutput {
@@ -54,7 +54,7 @@ const answerBytes = 40
 export class AnswerStream {
   readonly #mark: Buffer
   readonly #output: KeptOutput
-  /** What may be the beginning of the answer. */
+  /** The last bytes, where they may begin the answer. */
   #tail: Buffer = Buffer.alloc(0)
   answer: Answer | undefined
 

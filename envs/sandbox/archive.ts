@@ -4,7 +4,7 @@
  * Invariants
  * - A path that goes in is absolute and has no `..`; links in the container may lead it astray, but never out
  *   of the container.
- * - What comes out is counted before it is kept; links are listed, never followed.
+ * - Bytes that come out are counted before they are kept; links are listed, never followed.
  */
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It ends once: the first reason is kept.
- * - [CONTAINER-LIFE-1] What it wrote is gone when it has ended, though no one releases it: its removal is tried again where
+ * - [CONTAINER-LIFE-1] Its files are gone when it has ended, even if no one releases it: its removal is tried again where
  *   the engine refuses, as it does while the container is stopped to be counted.
  * - An end by the agent's doing is an answer; another's failure, a lost lease and a release are faults.
  */

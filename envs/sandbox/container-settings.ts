@@ -108,7 +108,7 @@ export function containerSettings(
           ? []
           : [{ Name: 'fsize', Soft: spec.diskBytes, Hard: spec.diskBytes }]),
       ],
-      // What is written is read by us; the engine would keep a second copy of it, without a limit.
+      // We read the output ourselves; the engine would keep a second copy of it, without a limit.
       LogConfig: { Type: 'none', Config: {} },
     },
   }

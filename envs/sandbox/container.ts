@@ -2,7 +2,7 @@
  * One container: made, attached, used by one session, removed.
  *
  * Invariants
- * - What ends the container from inside is an answer with `ended`, and so is everything asked of it afterwards.
+ * - An end from inside the container is an answer with `ended`, and so is every later request to it.
  * - `release` leaves no container and no lease; it may be called twice, and at any moment. A container that the
  *   engine does not remove in time is left to the reaper, and to the next call.
  */
@@ -44,7 +44,7 @@ const startDeadlineMs = 30_000
 /** Processes stop in milliseconds, and on a busy machine when each has had its turn. */
 const standstillMs = 30_000
 const defaultCopyBytes = 2 ** 20
-/** What a command gives that finds the container ended: the status of a process that was killed. */
+/** The result of a command that finds the container ended: the status of a process that was killed. */
 const ofEnded: ExecResult = { exitCode: 137, stdout: '', stderr: '', timedOut: false, truncated: false }
 
 /** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
@@ -114,7 +114,7 @@ async function notStarted(engine: Engine, spec: ContainerSpec, id: string, made:
 interface Parts extends Omit<LifeParts, 'engine'> {
   readonly maker: Maker
   readonly spec: ContainerSpec
-  /** Of the shell, as the container's processes have it. */
+  /** The process id of the shell inside the container. */
   readonly pid: number
   /** Settles when it says far too much while it was asked nothing. */
   readonly whenFlooded: Promise<void>
@@ -187,7 +187,7 @@ function createContainer(parts: Parts): Container {
       released = undefined
       maker.log(`container ${id} could not be removed, which is left to the reaper: ${reasonOf(error)}`)
     }
-    // What has no lease is removed by the next process that looks.
+    // A container without a lease is removed by the next process that looks.
     await leases.drop(id)
   }
 
@@ -220,7 +220,7 @@ function createContainer(parts: Parts): Container {
       life.guarded('inspecting', async () => {
         const looking = await look(inspector, standstillMs)
         if (looking !== undefined) return looking
-        // One that cannot be stopped in time cannot be looked at, by its own doing.
+        // A container that will not stop in time cannot be inspected; the agent is to blame.
         life.end('killed')
         throw new EnvironmentFault('session_lost', `container ${id} could not be stopped to be looked at`)
       }),

@@ -1,18 +1,18 @@
 /**
- * What a container has on its disk, counted exactly by an inspector while the container is stopped.
+ * The disk use of a container, counted exactly by an inspector while the container is stopped.
  *
  * Invariants
  * - Counted are the blocks and the names of everything that is not the image's own, as inode and change time
  *   tell; files that have no name any more but are open, mapped or run; and the files of the engine's that can
  *   be written.
- * - What cannot be counted is reported as that (`undefined`), never as nothing: folders that cannot be read or whose
+ * - A container that cannot be counted gives `undefined`, never zero. That happens with folders that cannot be read or whose
  *   paths are too long, processes that hide their files, descriptors on their way through a socket.
  * - No program of the container takes part, and no link in it is followed.
  */
 import { EnvironmentFault } from '../environment.ts'
 import type { ExecResult } from './sandbox.ts'
 
-/** What is on a disk. */
+/** The use of a disk. */
 export interface DiskUse {
   readonly bytes: number
   /** Entries of folders: each name of a file counts. */
@@ -71,7 +71,7 @@ awk -v device="$device" -v shared=${sharesImage ? 1 : 0} '
     if (/ - (${inMemory}) /) memory[sprintf("%02x:%02x", d[1], d[2])]
     next
   }
-  # What is mounted here lies elsewhere.
+  # Mounted entries are on another disk.
   FILENAME ~ /(own|theirs)$/ && $4 != device && ($4 in mounted) { next }
   FILENAME ~ /own$/ { inodes[$1]; if (shared) own[$1 " " $2]; else { names--; blocks -= $3 }; next }
   FILENAME ~ /theirs$/ { if (($1 " " $2) in own) next; names++; if (!($1 in seen)) { seen[$1]; blocks += $3 }; next }
@@ -87,7 +87,7 @@ awk -v device="$device" -v shared=${sharesImage ? 1 : 0} '
 }
 
 /**
- * What the script has told; undefined where it could not count.
+ * Reads the count that the script printed; undefined where it could not count.
  * @throws EnvironmentFault `bad_settings` for an image that has no tools for it
  */
 export function readCount({ exitCode, stdout }: ExecResult, image: string): DiskUse | undefined {

@@ -4,7 +4,7 @@
  *
  * Invariants
  * - The disk is asked, not its folders, so a reading takes milliseconds at most, and files without names are in it.
- * - What a reading cannot tell is assumed to have grown.
+ * - Where a reading fails, growth is assumed.
  */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -28,7 +28,7 @@ export class DiskGauge {
   }
 
   /**
-   * What is free now.
+   * Reads the free space.
    * @param watched a container, and where the engine says that its files are: the gauge has its image and no more
    * rights than that
    * @throws EnvironmentFault `bad_settings` for an image that cannot tell, `backend`, `session_lost`

@@ -4,11 +4,11 @@
  * Invariants
  * - Growth is what the disk has lost between any two readings, summed; what others free takes nothing off it. So a
  *   container that has passed its limit by more than one reading's growth is always suspect.
- * - What a count has found in one container is no growth of the others.
+ * - Growth that a count has found in one container is no growth of the others.
  */
 import type { DiskUse } from './disk-count.ts'
 
-/** What is free on a disk. */
+/** The free space on a disk. */
 export type DiskRoom = DiskUse
 
 /** One container's page. */
@@ -78,7 +78,7 @@ function plus(left: DiskUse, right: DiskUse): DiskUse {
   return { bytes: left.bytes + right.bytes, names: left.names + right.names }
 }
 
-/** What shrank counts as nothing. */
+/** The difference, at least 0. */
 function minus(left: DiskUse, right: DiskUse): DiskUse {
   return { bytes: Math.max(0, left.bytes - right.bytes), names: Math.max(0, left.names - right.names) }
 }

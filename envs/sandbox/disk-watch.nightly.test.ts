@@ -16,7 +16,7 @@ if (missing !== undefined) console.warn(`the limit of what a container writes is
 
 const mebibyte = 2 ** 20
 const limit = 256 * mebibyte
-/** Of the engine's disk. */
+/** The size of the engine's disk. */
 const size = 4 * 2 ** 30
 /** One for each 16 KiB. */
 const names = limit / 16_384
@@ -164,7 +164,7 @@ describe('a count that fails', () => {
   const gone = new EnvironmentFault('session_lost', 'pausing container c: it is not running')
   const stopped = new EnvironmentFault('backend', 'starting a container: cannot start a stopped process')
 
-  /** What the watch did with a container of which the counts meet these faults, one after the other. */
+  /** Reports what the watch did with a container whose counts fail with these faults, one after the other. */
   async function watching(faults: readonly EnvironmentFault[]) {
     let room = size
     const watch = createDiskWatch({

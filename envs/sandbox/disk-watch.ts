@@ -4,7 +4,7 @@
  * Invariants
  * - [DISK-WATCH-1] From before its first command a container is watched, during commands and between them, until it has
  *   ended.
- * - [DISK-WATCH-2] One that may have passed its limit, for bytes or names, is stopped and counted; where it has, or
+ * - [DISK-WATCH-2] A container that may have passed its limit, for bytes or names, is stopped and counted; if it has, or
  *   cannot be counted, it is over. It continues only after a count below its limit.
  * - [DISK-WATCH-3] A single file never passes the limit (RLIMIT_FSIZE).
  */
@@ -20,7 +20,7 @@ const bytesPerName = 16 * 2 ** 10
 /** More files than most tasks make, and nothing to a disk. */
 const fewestNames = 4_096
 
-/** What may be written to a disk of so many bytes. */
+/** The most bytes and names that may be written to a disk of so many bytes. */
 export function diskLimit(bytes: number): DiskUse {
   return { bytes, names: Math.max(fewestNames, Math.floor(bytes / bytesPerName)) }
 }
@@ -39,7 +39,7 @@ export interface Watched {
    * @throws EnvironmentFault
    */
   count(isOver: (use: DiskUse | undefined) => boolean): Promise<void>
-  /** What has been written to its files and is still in memory: those that have the most are counted first. */
+  /** Bytes written to its files that are still in memory: the containers with the most are counted first. */
   cached(): Promise<number>
   /** Ends it because it cannot be watched. */
   unwatched(fault: unknown): Promise<void>
@@ -71,7 +71,7 @@ export function createDiskWatch(gauge: Pick<DiskGauge, 'read' | 'close'>): DiskW
     }
     try {
       await container.count(isOver).catch((fault: unknown) => {
-        // One that ended just now takes the inspector with it: the second attempt is told that it is gone.
+        // A container that ended just now takes its inspector with it: the second attempt finds it gone.
         if (!watched.has(container)) throw fault
         return container.count(isOver)
       })

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The agent is blamed only where the engine reports that the container died and was not killed
- *   from outside; what cannot be told is an infrastructure failure.
+ *   from outside; where the cause is unknown, it is an infrastructure failure.
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ const event = z.object({
 })
 /** The numbers by which the engine names the interrupt signal, as on Linux. */
 const interruptNames = new Set([interruptSignal, 'USR1', '10'])
-/** Events are told by the second, and clocks differ. */
+/** Events have times in whole seconds, and clocks differ. */
 const slackSeconds = 5
 /** The connection of a container ends a moment before the engine tells of its death. */
 const deathWaitSeconds = 5
@@ -46,7 +46,7 @@ export async function endingOf(engine: Engine, id: string, since: number): Promi
   return outOfMemory ? 'out_of_memory' : 'killed'
 }
 
-/** What the engine has told of a container, to its death. */
+/** The engine's events of a container, up to its death. */
 async function lifeOf(engine: Engine, id: string, since: number): Promise<z.infer<typeof event>[]> {
   try {
     const stream = (await engine.docker.getEvents({
@@ -57,9 +57,9 @@ async function lifeOf(engine: Engine, id: string, since: number): Promise<z.infe
     const events: z.infer<typeof event>[] = []
     // Leaving the loop ends the connection.
     for await (const line of linesOf(stream)) {
-      const told = event.parse(JSON.parse(line))
-      events.push(told)
-      if (told.Action === 'die') break
+      const next = event.parse(JSON.parse(line))
+      events.push(next)
+      if (next.Action === 'die') break
     }
     return events
   } catch (cause) {

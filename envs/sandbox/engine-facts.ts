@@ -29,13 +29,13 @@ const information = z.object({
 /** @throws EnvironmentFault `backend` */
 export async function engineFacts({ docker }: Engine): Promise<EngineFacts> {
   try {
-    const told = information.parse(await docker.info())
-    const fileSystem = told.DriverStatus?.find(([name]) => name === 'Backing Filesystem')?.[1]
-    const options = new Set((told.SecurityOptions ?? []).map((option) => /name=(\w+)/.exec(option)?.[1]))
+    const info = information.parse(await docker.info())
+    const fileSystem = info.DriverStatus?.find(([name]) => name === 'Backing Filesystem')?.[1]
+    const options = new Set((info.SecurityOptions ?? []).map((option) => /name=(\w+)/.exec(option)?.[1]))
     const [image] = await docker.listImages()
     return {
-      version: told.ServerVersion,
-      storage: fileSystem === undefined ? told.Driver : `${told.Driver} on ${fileSystem}`,
+      version: info.ServerVersion,
+      storage: fileSystem === undefined ? info.Driver : `${info.Driver} on ${fileSystem}`,
       sizes: image === undefined ? 'unknown' : await sizesOf(docker, image.Id),
       users: options.has('userns')
         ? 'mapped'

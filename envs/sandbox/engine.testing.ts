@@ -1,5 +1,5 @@
 /**
- * An engine for tests of what is asked of one: it answers a ping, and of all else what it is told to.
+ * An engine for tests of requests to one: it answers a ping, and everything else as the test says.
  *
  * Invariants
  * - It ends with the test that started it.

@@ -38,7 +38,7 @@ const defaultAddress = 'unix:///var/run/docker.sock'
 export async function connectEngine(given?: string): Promise<Engine> {
   const { default: Client } = await import('dockerode')
   const address = given ?? process.env.DOCKER_HOST ?? defaultAddress
-  // Of DOCKER_HOST the client itself reads the address, certificates and ssh.
+  // The client itself reads the address, certificates and ssh settings of DOCKER_HOST.
   const docker = given === undefined ? new Client() : new Client(optionsOf(given))
   limitCalls(docker.modem)
   try {
@@ -53,7 +53,7 @@ export async function connectEngine(given?: string): Promise<Engine> {
   return { docker, address }
 }
 
-/** Of the client's `dial`, what is looked at. */
+/** The fields of the client's `dial` argument that are read. */
 interface Call {
   readonly path: string
   readonly method?: string

@@ -52,7 +52,7 @@ export async function importImage(
   }
 }
 
-/** Reads the engine's progress to its end; a failure stands in it, not in the status. */
+/** Reads the engine's progress to its end; it reports a failure, which the status does not. */
 async function finish(progress: NodeJS.ReadableStream, what: string): Promise<void> {
   let said = ''
   for await (const line of linesOf(progress as Readable)) {

@@ -37,7 +37,7 @@ export function inspectorSettings(
   }
 }
 
-/** What an inspector is made of: what is given, with the rights of the inspected container. */
+/** The specification of an inspector: the given one, with the rights of the inspected container. */
 export function inspectorSpec(
   given: InspectorSpec,
   { user, capabilities = [], setuid = false }: ContainerSpec,

@@ -17,7 +17,7 @@ export interface Janitor {
   close(): Promise<void>
 }
 
-/** What `close` says, so that the end of the pipe is no death. */
+/** Written by `close`, so that the end of the pipe does not look like a death. */
 export const farewell = 'closed'
 
 /**
@@ -31,7 +31,7 @@ export function startJanitor(
   log: (line: string) => void,
 ): Janitor {
   const program = fileURLToPath(new URL(`./janitor-process${extname(import.meta.url)}`, import.meta.url))
-  // Of a session of its own: what is sent to a terminal's or a supervisor's group would end both.
+  // It gets a session of its own: a signal to a terminal's or a supervisor's group would end both.
   const child = spawn(process.execPath, [program, owner, ...(address === undefined ? [] : [address])], {
     detached: true,
     cwd: '/',
@@ -44,7 +44,7 @@ export function startJanitor(
   child.on('exit', (code) => {
     if (!closing) log(`the process that removes containers has ended (${code})`)
   })
-  // One that has ended is said above.
+  // The end of a janitor is reported above.
   child.stdin.on('error', () => undefined)
   // It is no reason for this process to stay.
   child.unref()

@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('the reaper', () => {
     rmSync(dir, { recursive: true, force: true })
   }, 120_000)
 
-  /** What the engine lists and has: see [REAPER-3]. */
+  /** The number of containers that the engine lists and has: see [REAPER-3]. */
   async function containers(): Promise<number> {
     const { docker } = connection
     const listed = await docker.listContainers({ all: true })
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)('the reaper', () => {
     })
     await engine.kill()
     await lost
-    // What cannot be removed now is left to the reaper: a session that ends is not held up.
+    // A container that cannot be removed now is left to the reaper, so the end of the session is not delayed.
     await container.release()
     expect(await leases.list('container')).toEqual([])
     await expect(sandbox.acquire(spec)).rejects.toMatchObject({ kind: 'backend' })

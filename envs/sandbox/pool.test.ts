@@ -78,14 +78,14 @@ describe('the warm pool', () => {
   })
 
   test('a start that fails is reported, and what waits for a container hears it', async () => {
-    const told: string[] = []
+    const reports: string[] = []
     const pool = createPool(
       () => Promise.reject(new Error('no room')),
-      (line) => told.push(line),
+      (line) => reports.push(line),
     )
     pool.keepWarm(spec, 1)
     await pool.whenWarm()
-    expect(told).toEqual(['no container could be made ready: no room'])
+    expect(reports).toEqual(['no container could be made ready: no room'])
     await expect(pool.acquire(spec)).rejects.toThrow('no room')
     await pool.close()
   })

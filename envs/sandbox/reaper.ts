@@ -5,7 +5,7 @@
  * - [REAPER-1] A container with a live lease is never removed, nor one whose owner cannot be asked.
  * - [REAPER-2] After `kill -9` of everything, one pass after the leases have expired leaves no container and no
  *   lease.
- * - [REAPER-3] What the engine lists and does not have is no container: a Docker that is restarted while a container
+ * - [REAPER-3] A container that the engine lists but does not have is ignored: a Docker that is restarted while a container
  *   ends removes it, and may list it as dead until the next restart.
  */
 import { endExpired, isUnowned, type LeaseStore } from '../../machine/lease.ts'

@@ -107,7 +107,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
           expect(late).toMatchObject({ exitCode: 124, stdout: 'begun', timedOut: true })
           const { stdout } = await container.exec('ps')
           expect(stdout).not.toMatch(/2222|3333/)
-          // What an earlier command left running continues.
+          // A process that an earlier command left behind continues.
           expect(stdout).toContain('sleep 1111')
         }))
 
@@ -121,7 +121,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
           expect(result.stdout).toBe('y\n'.repeat(5000))
           expect(result).toMatchObject({ truncated: true, stderr: '', timedOut: false })
           expect(process.memoryUsage().rss - before).toBeLessThan(200 * mebibyte)
-          // What was killed may take a moment to go.
+          // A killed process may take a moment to end.
           await expect.poll(async () => (await container.exec('ps')).stdout).not.toContain('yes')
         }))
 

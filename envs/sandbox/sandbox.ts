@@ -3,10 +3,10 @@
  *
  * Invariants
  * - [SANDBOX-1] A container serves one session; it is removed after it, never handed on.
- * - [SANDBOX-2] What an agent does in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault;
- *   what the engine or the network does is an EnvironmentFault, never an answer.
+ * - [SANDBOX-2] The effect of an agent's action in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault;
+ *   a failure of the engine or the network is an EnvironmentFault, never an answer.
  * - [SANDBOX-3] No container outlives its owner by more than a minute: it ends with the connection of the process
- *   that made it, which has a janitor for what was not running. What is left even so is found by its labels and
+ *   that made it, which has a janitor for what was not running. Any container that remains is found by its labels and
  *   removed when its lease has expired.
  */
 
@@ -27,7 +27,7 @@ export const capabilities = [
 ] as const
 export type Capability = (typeof capabilities)[number]
 
-/** What a container is made of. Everything that is not named here is denied. */
+/** The specification of a container. Everything that is not named here is denied. */
 export interface ContainerSpec {
   /** Name or id of an image that the engine has. */
   readonly image: string
@@ -47,7 +47,7 @@ export interface ContainerSpec {
   /** Cores, may be a fraction; 1 by default. */
   readonly cores?: number
   /**
-   * What may be written outside of `tmpfs`: nothing where absent, else the whole file system up to so many
+   * The bytes that may be written outside of `tmpfs`: none where absent, else the whole file system up to so many
    * bytes, and one name for each 16 KiB of them; a container that writes more is ended (`disk-watch.ts`).
    */
   readonly diskBytes?: number
@@ -65,7 +65,7 @@ export type InspectorSpec = Omit<ContainerSpec, 'user' | 'capabilities' | 'setui
 export interface ExecOptions {
   /** After it everything that the command started is killed; 10 s by default. */
   readonly deadlineMs?: number
-  /** Bytes kept of each of stdout and stderr; 64 KiB by default. What comes after is read and dropped. */
+  /** Bytes kept of each of stdout and stderr; 64 KiB by default. Later bytes are read and dropped. */
   readonly outputBytes?: number
   readonly stdin?: string
   /** Replaces the folder of the specification. */
@@ -101,7 +101,7 @@ export interface FileIn {
   readonly gid?: number
 }
 
-/** What was found in a container; links are listed and never followed. */
+/** A file, folder or link in a container; links are listed and never followed. */
 export interface EntryOut {
   /** Relative to the folder that was asked for; the name of what was asked for where it is no folder. */
   readonly path: string
@@ -109,9 +109,9 @@ export interface EntryOut {
   readonly mode: number
   readonly uid: number
   readonly gid: number
-  /** Of files. */
+  /** The bytes of a file. */
   readonly content?: Uint8Array
-  /** Of links: what it points at, as written. */
+  /** The target of a link, as written. */
   readonly target?: string
 }
 
@@ -126,8 +126,8 @@ export interface Container {
   /** Set once it has ended by the agent's doing. */
   readonly ended: ContainerEnded | undefined
   /**
-   * Runs a shell script (`bash -c` where the image has bash, else `sh -c`) as the agent does. What it answers
-   * is the agent's word: the agent's own container says it, so nothing is graded by it.
+   * Runs a shell script (`bash -c` where the image has bash, else `sh -c`) as the agent does. The answer
+   * comes from the agent's own container, so nothing is graded by it.
    * @throws EnvironmentFault `session_lost`, `backend`
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>

@@ -2,7 +2,7 @@
  * The connection to the shell of a container: one text is sent at a time, and what is heard goes to what waits.
  *
  * Invariants
- * - What comes while no command is in progress is dropped; far more than that is a flood.
+ * - Output that arrives while no command is in progress is dropped; far more than that is a flood.
  * - Under a throttle no more is read than a share at a time: what floods waits at its own pipe.
  */
 import { once } from 'node:events'
@@ -10,10 +10,10 @@ import type { Duplex } from 'node:stream'
 import { type AnswerStream, floodBytes } from './answer-stream.ts'
 import { createFrameReader } from './frames.ts'
 
-/** What is read of an interrupted command in each period, until the interrupt has its effect. */
+/** The share of an interrupted command's output that is read in each period, until the interrupt has its effect. */
 const share = { bytes: 4 * 2 ** 20, periodMs: 100 } as const
 
-/** What is heard on both streams until an answer. */
+/** The output on both streams until an answer. */
 export interface Heard {
   readonly stdout: AnswerStream
   readonly stderr: AnswerStream

@@ -54,9 +54,9 @@ test('a container that floods while it is asked nothing is reported once it has 
   const shell = new Shell()
   const { interrupt } = createInterrupt()
   const flooded = Promise.withResolvers<void>()
-  let told = 0
+  let floods = 0
   const link = linkShell(shell, interrupt, () => {
-    told += 1
+    floods += 1
     flooded.resolve()
   })
   const piece = 'x'.repeat(2 ** 20)
@@ -64,7 +64,7 @@ test('a container that floods while it is asked nothing is reported once it has 
   const result = link.ask('true')
   shell.answer(await shell.word(), 0, 0)
   expect((await result).answer).toMatchObject({ exitCode: 0 })
-  expect(told).toBe(0)
+  expect(floods).toBe(0)
   for (let sent = 0; sent < 17; sent++) shell.say('stderr', piece)
   await flooded.promise
   link.close()

@@ -1,5 +1,5 @@
 /**
- * What is written to the shell of a container: how it runs commands, one after the other.
+ * The script of a container's shell: how it runs commands, one after the other.
  *
  * Invariants
  * - Each command is answered on both streams by a line that holds the request's own word, which no command
@@ -17,8 +17,8 @@ export const interruptSignal = 'SIGUSR1'
 
 /**
  * Sent once. Commands get what were the shell's own streams; the shell itself says nothing but answers.
- * Killing takes three passes: what was being born during the first is stopped by the second. Then the dead
- * are waited for, but for the shell's own two children: until init has reaped them, nothing new may fit in.
+ * Killing takes three passes: what was being born during the first is stopped by the second. Then it waits for the dead
+ * processes, except the shell's own two children: until init has reaped them, there may be no room for a new one.
  */
 export const prologue = `exec 3>&1 4>&2 >/dev/null 2>&1
 interrupts=0 running= before=

@@ -75,7 +75,7 @@ export class Standstill {
     }
   }
 
-  /** One that is gone is noticed by its next command. */
+  /** Continues the container; if it is gone, its next command notices. */
   async #resume(): Promise<void> {
     try {
       await this.#docker.unpause()

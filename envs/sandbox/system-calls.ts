@@ -5,7 +5,7 @@
  * engine's machine at once, or use up what the kernel counts per user, so containers get this one instead.
  *
  * Invariants
- * - [CALLS-1] What is not listed is denied: namespaces, mounts, modules, keys, kernel tracing, io_uring, raw sockets.
+ * - [CALLS-1] Calls that are not listed are denied: namespaces, mounts, modules, keys, kernel tracing, io_uring, raw sockets.
  * - [CALLS-2] No call reserves blocks of a disk without writing them. `fallocate` answers that the file system cannot do it,
  *   so `posix_fallocate` writes instead, which the watch of the disk sees.
  * - [CALLS-3] No call takes an inotify instance or enlarges a pipe: their counts are kept per user, and a container's root

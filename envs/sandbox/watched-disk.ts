@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A container that is over its limit, or cannot be counted, is ended while it is stopped: it writes nothing more.
- * - One that ends while it is counted has not become uncountable: its own end tells whose doing that was.
+ * - A container that exits during a count is not an error; its exit status says who caused it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
@@ -13,7 +13,7 @@ import { countDeadlineMs, countScript, type DiskUse, readCount } from './disk-co
 import { diskLimit, type Watched } from './disk-watch.ts'
 import type { Container, ContainerSpec, InspectorSpec } from './sandbox.ts'
 
-/** What the watch has to know of a container, and may do to it. */
+/** The watch's view of a container, and its means to stop it. */
 export interface DiskOwner {
   readonly docker: Docker.Container
   readonly spec: ContainerSpec
@@ -86,8 +86,8 @@ export function watchedDisk(owner: DiskOwner): Watched | undefined {
     },
     count,
     async cached() {
-      const told: unknown = await docker.stats({ stream: false, 'one-shot': true })
-      const { file, total_cache } = statistics.parse(told).memory_stats.stats
+      const report: unknown = await docker.stats({ stream: false, 'one-shot': true })
+      const { file, total_cache } = statistics.parse(report).memory_stats.stats
       return file ?? total_cache ?? 0
     },
     async unwatched(fault) {

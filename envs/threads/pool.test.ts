@@ -54,7 +54,7 @@ describe('threads that sessions share', () => {
     expect(ended).toBe(0)
     for (const { session } of hostile) session.close()
     for (const each of await spinning) expect(each).toMatchObject({ reason: { kind: 'session_lost' } })
-    // What they needed is given back.
+    // The threads of their own are given back.
     await vi.waitFor(() => expect(pool.size).toBe(1), { timeout: 60_000 })
     expect(await neighbour?.count()).toEqual(reply(6))
   })

@@ -8,14 +8,14 @@
  * Invariants
  * - A session waits for its neighbours' work for a slice at a time, not for their deadlines, as long as no more than
  *   `mostOwned` of them hold a thread at once; beyond that it waits for one of their deadlines.
- * - What ends a thread is the loss of the session that ran in it, never of one that waited.
+ * - The end of a thread is the loss of the session that ran in it, never of one that waited.
  * - There are at most `shared + 2 * mostOwned` threads; those without a session end when more than `shared` are there.
  */
 import { EnvironmentFault } from '../environment.ts'
 import { type SessionScript, ThreadSession, type Threads, type Wish } from './session.ts'
 import { type Asker, Thread, type ThreadModule } from './thread.ts'
 
-/** What a pool runs. */
+/** The thread module and the limits of a pool. */
 export interface PoolOptions extends ThreadModule {
   /** Threads that all sessions share. */
   readonly shared: number

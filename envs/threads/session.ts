@@ -22,7 +22,7 @@ export interface Threads<Request, Reply> {
   leave(thread: Thread<Request, Reply>, session: Asker): void
 }
 
-/** What a session asks for its upkeep. */
+/** The requests that open and close a session, and how its replies are read. */
 export interface SessionScript<Request, Reply> {
   readonly open: Request
   readonly close: Request
@@ -32,7 +32,7 @@ export interface SessionScript<Request, Reply> {
   readonly isMadeAgain?: (reply: Reply) => boolean
 }
 
-/** What came of a request, or how it ended the thread. */
+/** The answer to a request, or how it ended the thread. */
 export type Outcome<Reply> =
   | { readonly kind: 'reply'; readonly reply: Reply }
   | { readonly kind: 'ended'; readonly ending: Ending }

@@ -3,9 +3,9 @@
  *
  * Invariants
  * - It works on one request at a time, in the order they came; the rest wait on this side and can be taken elsewhere.
- * - A request's time begins when its work begins, whatever was asked before it. One that is not answered in its time
+ * - A request's time begins when its work begins, whatever was asked before it. A request that is not answered in its time
  *   ends the thread.
- * - The loss of a thread is told to the request at work as its own, and to those that wait as a displacement.
+ * - The loss of a thread fails the request at work; the requests that wait are displaced.
  * - A thread that belongs to one session takes no request of another. An idle thread keeps no process alive.
  */
 import { Worker } from 'node:worker_threads'
@@ -16,7 +16,7 @@ import { EnvironmentFault } from '../environment.ts'
 /** Who asks: a session, known by itself. */
 export type Asker = object
 
-/** What ended a thread. */
+/** The cause of a thread's end. */
 export type Ending = 'out of time' | 'out of memory' | 'broken'
 
 /** The thread ended in the middle of this request. */
@@ -40,7 +40,7 @@ export class Displaced extends Error {
   readonly kind = 'displaced'
 }
 
-/** What such a thread answers. */
+/** The methods of such a thread. */
 export type AnsweringMethods<Request, Reply> = {
   readonly answer: { readonly request: Request; readonly reply: Reply }
 }
@@ -84,7 +84,7 @@ export class Thread<Request, Reply> {
   #isKept = false
   #lastMs = 0
   #terminated: Promise<unknown> | undefined
-  /** Those that have something in it. */
+  /** The sessions that are open in the thread. */
   readonly sessions = new Set<Asker>()
 
   /** @param onChange is called when a request has taken its slice, when one is done, and at the end */
@@ -185,7 +185,7 @@ export class Thread<Request, Reply> {
   }
 
   /**
-   * What a session asked is not wanted any more. What is at work has the rest of a slice, since most is done by then and
+   * Drops a session's requests. The one at work keeps the rest of its slice, since most are done by then and
    * ending the thread costs all who share it; one that it has alone ends at once.
    */
   abandon(
@@ -215,7 +215,7 @@ export class Thread<Request, Reply> {
     this.#running = undefined
     const closed = ending instanceof EnvironmentFault ? ending : undefined
     running?.reject(closed ?? new ThreadEnded(ending as Ending, this.sessions.size <= 1, { cause }))
-    // One that never ran cannot run what waits for it elsewhere either.
+    // A thread that never started cannot run the waiting requests elsewhere either.
     const unusable = this.#ready
       ? undefined
       : new EnvironmentFault('backend', `a thread of environments cannot be started: ${String(cause)}`, {
@@ -243,7 +243,7 @@ export class Thread<Request, Reply> {
       (reply) => () => job.resolve(reply),
       (fault) => () => job.reject(fault),
     )
-    // What ended the thread has settled its requests.
+    // The end of the thread has settled its requests.
     if (this.#ended) return
     this.#running = undefined
     this.#stopTimers()

@@ -21,9 +21,9 @@ export interface Expert {
   next(observation: string): ToolCall | undefined
 }
 
-/** What an instruction asks for, as far as its wording tells. */
+/** The wish in an instruction, as far as its wording gives it. */
 export interface Wish {
-  /** What to search for. */
+  /** The words to search for. */
   readonly words: string
   readonly options: readonly { readonly name: string; readonly value: string }[]
   readonly priceLimit: number
@@ -50,7 +50,7 @@ interface Candidate {
   readonly page: number
 }
 
-/** What is done with the candidate whose page is open. */
+/** The expert's present work with the candidate whose page is open. */
 type Doing =
   | { readonly kind: 'choosing' }
   | { readonly kind: 'looking'; readonly candidate: Candidate; readonly page: string }
@@ -160,7 +160,7 @@ const turnLimit = 20
 /** Rewards are quotients: a full one may miss 1 by the last digits. */
 const full = 1 - 1e-9
 
-/** What the expert plays for an instance. */
+/** Plays an instance with the expert. */
 export async function demonstrateByExpert(
   createSession: () => Environment,
   instance: InstanceId,

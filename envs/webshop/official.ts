@@ -21,7 +21,7 @@ interface OfficialSplit extends Split {
   readonly start: number
 }
 
-/** What a folder holds, with its warnings. */
+/** The goals of a folder, with its warnings. */
 export async function openOfficialShop(dir: string, productLimit: number | undefined): Promise<GoalLibrary> {
   const { catalogue, synthetic, human, nouns, warnings, close } = await openDataset(dir, productLimit)
   const splits = splitsOf(synthetic, human)

@@ -1,5 +1,5 @@
 /**
- * What the agent is told before it shops, version 1.
+ * The prompt of the shop, version 1.
  *
  * Invariants
  * - The texts of a version never change: a policy that was trained on one is evaluated on the same.

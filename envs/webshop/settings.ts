@@ -10,7 +10,7 @@ import { difficultySetting, promptSetting, settingsOf } from '../task-settings.t
 
 const settingsSchema = z.strictObject({
   difficulty: difficultySetting.describe(
-    'Of generated goals: how many products there are, how much is asked for and where it is shown.',
+    'How many products there are, how much a goal asks for and where that is shown, for generated goals.',
   ),
   pages: z
     .enum(['official', 'brief'])
@@ -25,7 +25,7 @@ const settingsSchema = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .describe('Of official data, so many products are offered, the first ones; all by default.'),
+    .describe('How many products of official data are offered, from the first; all by default.'),
 })
 
 /** Settings of the shop, complete. */

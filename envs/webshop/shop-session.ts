@@ -29,7 +29,7 @@ export interface GoalLibrary extends Library<Goal> {
   close(): void
 }
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionOptions {
   readonly shop: Shop
   readonly nouns: NounReader

@@ -1,5 +1,5 @@
 /**
- * What an agent does in the shop, by two tools that are named as AgentBench has them.
+ * The agent's actions in the shop, by two tools with AgentBench's names.
  *
  * Invariants
  * - An action is read as the original reads the text `search[…]` or `click[…]`, with its limits: of what an
@@ -9,7 +9,7 @@
 export const searchTool = 'search_action'
 export const clickTool = 'click_action'
 
-/** What an agent does; texts are in lower case. */
+/** An action; texts are in lower case. */
 export type ShopAction =
   | { readonly kind: 'search'; readonly keywords: string }
   | { readonly kind: 'click'; readonly value: string }

@@ -100,7 +100,7 @@ describe('parseActionText', () => {
   })
 
   // [READING-1]
-  test('what is no call stays in the content, and calls beside it are taken or told of', () => {
+  test('text outside of calls stays in the content, and calls beside it are taken or reported', () => {
     const text = `I go.\n<tool_call>{"name": "go", "to": 1}</tool_call>\n${go}`
     expect(parseActionText(text, '\n')).toEqual({
       message: {

@@ -37,7 +37,7 @@ import {
 import { ordinaryThoughts, type ThoughtMarks, type ThoughtReading } from './thoughts.ts'
 import { callClosing, callOpening } from './tool-call.ts'
 
-/** What an action says, and what of it could not be understood. */
+/** The content and the calls of an action, and the parts that could not be understood. */
 export interface ParsedAction {
   /** Text outside of calls, and the calls that are complete. */
   readonly message: AssistantMessage
@@ -289,7 +289,7 @@ class Reading {
 const maxLooks = 16
 const beginsCall = /\{\s*"(?:type|name|parameters|arguments)"\s*:/g
 
-/** Whether a complete call stands somewhere within a text. */
+/** Whether a text holds a complete call. */
 function holdsCall(text: string, { keys }: CallForm): boolean {
   let looks = 0
   for (const { index } of text.matchAll(beginsCall)) {

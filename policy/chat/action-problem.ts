@@ -28,7 +28,7 @@ export interface ActionProblem {
 
 /** How a form of calls is described to the agent. */
 export interface CallWords {
-  /** Where the JSON of a call stands, as the subject of a sentence. */
+  /** The place for the JSON of a call, as the subject of a sentence. */
   readonly place: string
   /** The end of a call. */
   readonly closing: string

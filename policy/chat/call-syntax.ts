@@ -2,7 +2,7 @@
  * The syntaxes in which models of the field write tool calls: forms of the one grammar, each with the texts by which it is known.
  *
  * Invariants
- * - [CALL-SYNTAX-1] Reading never throws, whatever the text. What is wrong comes back as problems that show the agent the model's own form.
+ * - [CALL-SYNTAX-1] Reading never throws, whatever the text. Errors are returned as problems that show the agent the model's own form.
  * - A call is taken only when it is complete.
  */
 import { type CallForm, hermesForm, type ParsedAction, readAction } from './action-parsing.ts'
@@ -14,7 +14,7 @@ export interface CallSyntax {
   readonly marks: readonly string[]
   /** Whether a text that a template rendered of a call may be written like this. */
   wrote(rendered: string): boolean
-  /** What an action says, without the token that ends it. Never throws. */
+  /** Reads the text of an action, without the token that ends it. Never throws. */
   parse(text: string, thoughts?: ThoughtReading): ParsedAction
 }
 

@@ -2,7 +2,7 @@
  * A conversation with a policy, token in, token out.
  *
  * Invariants
- * - Contexts only grow: a turn's tokens are appended to what was sampled, which is never tokenized anew.
+ * - Contexts only grow: a turn's tokens are appended to what was sampled, which is never tokenized again.
  * - Only the template makes control tokens; text from environments cannot.
  * - Each context ends with the prompt for the next action; an action that was cut is closed first.
  * - `parseAction` never throws, and gives back the message of which `encodeAssistant` made the tokens.
@@ -39,7 +39,7 @@ export class Chat {
   readonly format: ChatFormat
   /** Sampling ends with the first of these. */
   readonly stopTokens: readonly number[]
-  /** What a person should know of it, a sentence each: where it is not rendered as it would be elsewhere. */
+  /** Notes for people, a sentence each: where a conversation is not rendered as it would be elsewhere. */
   readonly notes: readonly string[]
   readonly #template: ChatTemplate
   readonly #tokenizer: Tokenizer
@@ -143,7 +143,7 @@ export class Chat {
     return { tokens: Int32Array.from(tokens), lossMask: Uint8Array.from(mask) }
   }
 
-  /** What a policy said, from its tokens (with or without the end) or as text. Never throws. */
+  /** Reads an action from its tokens (with or without the end) or its text. Never throws. */
   parseAction(action: string | ArrayLike<number>): ParsedAction {
     const { end } = this.#template
     if (typeof action === 'string')

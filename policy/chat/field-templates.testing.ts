@@ -11,7 +11,7 @@ import { type Chat, createChat } from './chat.ts'
 import type { ModelChat } from './model-chat.ts'
 import { publishedTemplates } from './published-templates.ts'
 
-/** A published model, but for its weights. */
+/** A published model without its weights. */
 export interface FieldChat {
   readonly name: string
   /** The text of `tokenizer.json`. */

@@ -2,7 +2,7 @@
  * How a published model talks, as its folder says: the chat template, the tokens that the template names, what ends an action.
  *
  * Invariants
- * - [MODEL-CHAT-1] What is read from a folder, written to a checkpoint's files and read again is the same.
+ * - [MODEL-CHAT-1] A chat that is read from a folder, written to a checkpoint's files and read again is the same.
  * - [MODEL-CHAT-2] The template is the one that transformers takes for a conversation with tools, in each layout that it reads.
  * - A folder without a template has none: it is a base model.
  */

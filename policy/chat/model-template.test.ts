@@ -107,7 +107,7 @@ describe.each(names)('a model that talks like %s', (name) => {
 })
 
 // [MODEL-TEMPLATE-2] [DIFFERENCES-1]
-it('a template that renders earlier messages anew is told by the place where it does', async () => {
+it('a template that renders earlier messages again is reported with the place where it does', async () => {
   const notesOf = async (name: string) => (await openFieldChat(name)).notes
   expect(await notesOf('llama')).toEqual([])
   expect(await notesOf('qwen2')).toEqual([])
@@ -213,7 +213,7 @@ const open = (template: string) =>
   createChat({ chat: 'jinja', modelChat: { template, tokens: {}, ends: [] } }, tokenizer)
 
 // [RENDERING-1]
-it('a template that asks for the date is told the same one on every day, and that is told', async () => {
+it('a template that asks for the date gets the same one on every day, and a note says so', async () => {
   const chat = await open(
     `{%- if strftime_now is defined %}{{- strftime_now("%d %B %Y") }}{%- endif %}${publishedTemplates.hermes}`,
   )

@@ -1,13 +1,13 @@
 /**
  * A model's own chat template, turn by turn: `policy.from` a published folder.
  *
- * transformers renders a whole conversation anew for each turn; here a context only grows. So a turn is what a rendering has after the
- * last action. What the template leaves out or refuses is said in another way, which `notes` tell.
+ * transformers renders a whole conversation again for each turn; here a context only grows. So a turn is the part of a rendering after the
+ * last action. Messages that the template leaves out or refuses are worded in another way, which `notes` name.
  *
  * Invariants
  * - [MODEL-TEMPLATE-1] Where a template is append-only, the appended tokens of a conversation are those of transformers' rendering of the whole.
  * - [MODEL-TEMPLATE-2] Where it is not, a note names the first difference, and the tokens that were sampled and appended stay.
- * - [MODEL-TEMPLATE-3] What a template cannot say (tools, calls, a system message, two messages in a row) is said within what it can.
+ * - [MODEL-TEMPLATE-3] Parts that a template cannot render (tools, calls, a system message, two messages in a row) are written into parts that it can.
  * - [MODEL-TEMPLATE-4] Where the prompt for an action opens a thought, an action that is rendered ends it before it says anything.
  */
 import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
@@ -59,7 +59,7 @@ export function modelTemplate(
   }
 }
 
-/** What the template cannot say, and how it is said. */
+/** Notes on the parts that the template cannot render, and on what takes their place. */
 function notesOf(traits: TemplateTraits): string[] {
   const lacking: readonly (readonly [keyof TemplateTraits, string])[] = [
     ['tools', 'lists no tools: they are described in the system message'],
@@ -68,7 +68,7 @@ function notesOf(traits: TemplateTraits): string[] {
       "writes no tool calls that can be read: they are written in Hermes' form, <tool_call>{…}</tool_call>",
     ],
     ['answers', 'knows no answers of tools: they stand in messages of the user'],
-    ['system', 'knows no system message: its text stands before that of the user'],
+    ['system', 'knows no system message: its text is put before that of the user'],
   ]
   return lacking
     .filter(([trait]) => traits[trait] === false)
@@ -93,8 +93,8 @@ class ModelTemplate {
     tools: readonly ToolSpec[] | undefined,
   ): TextPart[] {
     if (before === 'empty')
-      return this.#outside.parts(this.#render(this.#told(messages, tools), { tools, prompt: true }))
-    const later = this.#told(tools === undefined ? messages : withTools(messages, tools), undefined, false)
+      return this.#outside.parts(this.#render(this.#fitted(messages, tools), { tools, prompt: true }))
+    const later = this.#fitted(tools === undefined ? messages : withTools(messages, tools), undefined, false)
     const text = this.#render([asked, actionBefore(later, this.#traits), ...later], { prompt: true })
     const { end } = this.#traits
     const action = text.lastIndexOf(probeWord)
@@ -120,7 +120,7 @@ class ModelTemplate {
 
   /** The messages as they can be given to the template, for a whole conversation as transformers would have it. */
   conversation(messages: readonly Message[], tools: readonly ToolSpec[]): string {
-    return this.#render(this.#told(messages, tools), { tools, prompt: true }).replaceAll('\uFDD0', '')
+    return this.#render(this.#fitted(messages, tools), { tools, prompt: true }).replaceAll('\uFDD0', '')
   }
 
   #render(
@@ -133,32 +133,32 @@ class ModelTemplate {
   }
 
   /** @param isFirst whether the conversation begins with them */
-  #told(
+  #fitted(
     messages: readonly Message[],
     tools: readonly ToolSpec[] | undefined,
     isFirst = true,
   ): readonly Message[] {
     const listed =
       isFirst && tools !== undefined && !this.#traits.tools ? withSystem(messages, toolList(tools)) : messages
-    const told: Message[] = []
-    for (const message of listed) this.#tell(message, told, isFirst)
-    return told
+    const fitted: Message[] = []
+    for (const message of listed) this.#fit(message, fitted, isFirst)
+    return fitted
   }
 
   /** Adds a message to those that the template will be given. */
-  #tell(message: Message, told: Message[], isFirst: boolean): void {
+  #fit(message: Message, fitted: Message[], isFirst: boolean): void {
     if (message.role === 'assistant') {
-      told.push(this.#said(message))
+      fitted.push(this.#said(message))
       return
     }
-    const last = told.at(-1)
+    const last = fitted.at(-1)
     const content = this.#outside.guard(message.content)
     const fitting = this.#canTell(message.role, isFirst && last === undefined)
       ? { ...message, content }
       : { role: 'user' as const, content: message.role === 'tool' ? answerText(content) : content }
     if (fitting.role === 'user' && this.#mustJoin(last))
-      told[told.length - 1] = { ...last, content: `${last.content}\n\n${fitting.content}` }
-    else told.push(fitting)
+      fitted[fitted.length - 1] = { ...last, content: `${last.content}\n\n${fitting.content}` }
+    else fitted.push(fitting)
   }
 
   #canTell(role: Exclude<Message['role'], 'assistant'>, isFirst: boolean): boolean {

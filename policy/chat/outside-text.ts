@@ -1,8 +1,8 @@
 /**
  * Text from outside within what a Jinja template renders: marked, so that it cannot become a control token.
  *
- * A template may trim, split or quote what it is given, so text cannot be put in afterwards. A mark that no text has stands within
- * what would be a token, and is taken out when the rendering is cut into parts.
+ * A template may trim, split or quote its input, so text cannot be put in afterwards. A mark that no text has is put into
+ * each text that would be a token, and removed when the rendering is cut into parts.
  *
  * Invariants
  * - [OUTSIDE-1] No text from outside gives an added token, whatever the template puts around it; and without the marks the rendering is that of
@@ -15,7 +15,7 @@ import { outside, own } from './template.ts'
 /** A noncharacter: Unicode reserves it for use within programs. */
 const mark = '\uFDD0'
 
-/** A token that stands for itself. */
+/** A token whose text is given. */
 export interface GivenToken {
   readonly content: string
   readonly special: boolean
@@ -39,7 +39,7 @@ export class OutsideText {
     )
   }
 
-  /** Marks a text of an environment, or what stands in a call. */
+  /** Marks a text of an environment or of a call. */
   guard(text: string): string {
     return this.#guarded(text, this.#all)
   }
@@ -71,7 +71,7 @@ export class OutsideText {
     const clean = text.replaceAll(mark, '\uFFFD')
     if (pattern === undefined) return clean
     const marked = clean.replace(new RegExp(pattern, 'g'), (token) => token.split('').join(mark))
-    // What follows may be the rest of a token.
+    // The next text may be the rest of a token.
     return this.#beginsToken(marked) ? marked + mark : marked
   }
 

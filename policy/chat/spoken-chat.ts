@@ -4,6 +4,6 @@ import type { ModelChat } from './model-chat.ts'
 
 export interface SpokenChat {
   readonly chat: ChatFormat
-  /** Of the format `jinja`. */
+  /** The chat of the format `jinja`. */
   readonly modelChat?: ModelChat | undefined
 }

@@ -2,7 +2,7 @@
  * Where a model's own template renders a later turn otherwise than what was appended turn by turn.
  *
  * Invariants
- * - [DIFFERENCES-1] Each difference is told once, with the place in both texts and what is done.
+ * - [DIFFERENCES-1] Each difference is reported once, with the place in both texts and what is done.
  */
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
@@ -59,7 +59,7 @@ export function differencesOf(template: ComparedTemplate, rendering: TemplateRen
   })
   if (rendering.askedForDate)
     found.push(
-      "the model's chat template writes the date: it is told 1 January 2026 on every day, so that a run can be repeated",
+      "the model's chat template writes the date: it gets 1 January 2026 on every day, so that a run can be repeated",
     )
   return found
 }
@@ -78,7 +78,7 @@ function differenceIn(template: ComparedTemplate, { turns }: Probe): string | un
     const whole = template.conversation(messages, tools)
     if (whole === appended) return undefined
     const at = commonLength(whole, appended)
-    return `renders ${excerpt(whole, at)} anew where the conversation has ${excerpt(appended, at)}: the tokens that were sampled and appended stay as they are`
+    return `renders ${excerpt(whole, at)} again where the conversation has ${excerpt(appended, at)}: the tokens that were sampled and appended stay as they are`
   } catch (cause) {
     if (cause instanceof ChatFault) return `cannot go on: ${cause.message}`
     throw cause

@@ -2,9 +2,9 @@
  * Rendering by a model's own Jinja template, as transformers calls it: messages with their calls, tools, the prompt for an answer.
  *
  * Invariants
- * - [RENDERING-1] The same messages give the same text on every day: a template that writes the date gets one that stands still.
+ * - [RENDERING-1] The same messages give the same text on every day: a template that writes the date gets a fixed date.
  * - [RENDERING-2] A template with carriage returns at its line ends renders the text that it renders with line feeds.
- * - What a template refuses, or cannot be read, is a fault that says so.
+ * - A template that refuses its input, or cannot be read, is a fault that says so.
  */
 import { Template } from '@huggingface/jinja'
 import { reasonOf } from '../../faults/reason.ts'
@@ -33,7 +33,7 @@ const standingDay: Readonly<Record<string, string>> = {
 /** The package has a function of that name, which cannot be replaced; so the template calls another one. */
 const standingName = 'perdure_standing_day'
 
-/** What goes with messages. */
+/** The input of a rendering beside its messages. */
 export interface RenderingOptions {
   readonly tools?: readonly ToolSpec[] | undefined
   /** Whether the prompt for an action follows. */

@@ -1,8 +1,8 @@
 /**
- * What a model's own template can render, found out by rendering short conversations once.
+ * The parts that a model's own template can render, found by rendering short conversations once.
  *
  * Invariants
- * - [TRAITS-1] What a template refuses or leaves out is found before a run starts, never by a turn that fails of it.
+ * - [TRAITS-1] Parts that a template refuses or leaves out are found before a run starts, never by a turn that fails.
  */
 import { reasonOf } from '../../faults/reason.ts'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
@@ -16,7 +16,7 @@ import { marksWith, openThought, type ThoughtMarks, type ThoughtReading } from '
 export interface TemplateTraits {
   /** The token after an action. */
   readonly end: string
-  /** What the template puts before what an agent says, after the prompt for it. */
+  /** The template's text between the prompt for an action and the agent's own text. */
   readonly lead: string
   readonly argumentsAs: RenderingOptions['argumentsAs']
   /** How thoughts are marked, and the thought that the prompt for an action opens. */
@@ -84,7 +84,7 @@ export function traitsOf(probed: Probed): TemplateTraits {
   if (end === undefined)
     throw new CheckpointFault(
       'foreign',
-      'its chat template ends an action with no token of the tokenizer, so that it could not be told where one ends',
+      'its chat template ends an action with no token of the tokenizer, so the end of one cannot be recognised',
     )
   const asked = promptLength(prompt, whole, thoughts.open)
   const before = whole.slice(asked, Math.max(asked, whole.indexOf(probeWord)))

@@ -2,7 +2,7 @@
  * The contract of a chat template: how messages become text, with the template's own part distinguished.
  *
  * Invariants
- * - What an environment or an agent wrote is never trusted, so it can hold no control token.
+ * - Text of an environment or an agent is never trusted, so it can hold no control token.
  */
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
@@ -18,9 +18,9 @@ export interface ChatTemplate {
   readonly otherEnds: readonly string[]
   /** Added tokens that the tokenizer must have. */
   readonly controls: readonly string[]
-  /** What a person should know of it, a sentence each. */
+  /** Notes for people, a sentence each. */
   readonly notes?: readonly string[]
-  /** What an action says, from its text without the end. Never throws. */
+  /** Reads an action from its text without the end. Never throws. */
   parse(text: string): ParsedAction
   /** New messages up to and with the prompt for the next action; `tools` are listed where given. */
   turnParts(
@@ -28,7 +28,7 @@ export interface ChatTemplate {
     before: ContextEnd,
     tools: readonly ToolSpec[] | undefined,
   ): TextPart[]
-  /** What a policy should produce for a message, with the end. */
+  /** The parts that a policy should produce for a message, with the end. */
   assistantParts(message: AssistantMessage): TextPart[]
 }
 

@@ -93,7 +93,7 @@ describe('parseArchitecture', () => {
   test.each<[object, number | undefined]>([
     [{ model_type: 'mistral', sliding_window: 64 }, 64],
     [{ model_type: 'mistral', sliding_window: null }, undefined],
-    // What Mistral's class of transformers takes it for.
+    // The reading of Mistral's class of transformers.
     [{ model_type: 'mistral' }, 4096],
     [{ model_type: 'llama', sliding_window: 64 }, undefined],
     [{ model_type: 'qwen2', sliding_window: 64, use_sliding_window: false }, undefined],

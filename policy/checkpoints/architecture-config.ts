@@ -2,9 +2,9 @@
  * `config.json` as Hugging Face writes it for Llama, Mistral, SmolLM2, Qwen2 and Qwen3.
  *
  * Invariants
- * - [ARCHITECTURE-1] What this policy cannot compute (partial or otherwise scaled rotary positions, other biases and activations,
+ * - [ARCHITECTURE-1] An architecture that this policy cannot compute (partial or otherwise scaled rotary positions, other biases and activations,
  *   other model families) is refused by key and value, never ignored. A sliding window is kept: contexts must lie within it.
- * - [ARCHITECTURE-2] What is written is read by Hugging Face's class of the family and gives the same architecture
+ * - [ARCHITECTURE-2] A written file is read by Hugging Face's class of the family and gives the same architecture
  *   back.
  */
 
@@ -27,7 +27,7 @@ const knownFamilies: Readonly<Record<string, Family>> = {
   qwen2: 'qwen2',
   qwen3: 'qwen3',
 }
-/** What transformers computes a family with. */
+/** The class of transformers that computes a family. */
 const classes: Readonly<Record<Family, string>> = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',
@@ -158,7 +158,7 @@ export function parseArchitecture(text: string, file: string): Architecture {
   return architecture
 }
 
-/** Of the classes of transformers, where a file has no such key. */
+/** The default of transformers' classes, where a file has no such key. */
 const defaultWindow = 4096
 
 /** Llama has no window whatever its file says, and the files of Qwen name one that they do not use. */
@@ -208,7 +208,7 @@ function refuseUnsupported(config: z.output<typeof configSchema>, file: string):
   if (partial !== 1) refuse('partial_rotary_factor', partial, '1')
 }
 
-/** A window that is used: Mistral's class has one, Qwen's where it is told. */
+/** A window that is used: Mistral's class has one, Qwen's where the file switches it on. */
 function renderedWindow({ model_type, sliding_window }: Architecture): object {
   if (sliding_window === undefined) return {}
   return model_type === undefined

@@ -2,7 +2,7 @@
  * Checkpoints kept in a folder under what they follow from, to be taken in place of being made again.
  *
  * Invariants
- * - [CACHE-1] What is taken is what was kept, to the byte: each file is checked before one is used.
+ * - [CACHE-1] A checkpoint is taken as it was kept, to the byte: each file is checked before one is used.
  * - [CACHE-2] An entry that is damaged is named, not taken, and replaced by the next that is kept under its key.
  * - [CACHE-3] The folder does not grow beyond its bound: the entries unused for the longest time go first.
  * - A folder that cannot be read or written costs the making and nothing else.

@@ -52,18 +52,18 @@ import { tensorsOf, weightsFrom } from './named-weights.ts'
 import { parseSafetensors, writeSafetensors } from './safetensors.ts'
 import { servingFiles } from './serving-files.ts'
 
-/** What a checkpoint says of itself. */
+/** A checkpoint's own description. */
 export interface CheckpointState {
   /** The policy version. */
   readonly version: number
   /** Optimizer steps behind it. */
   readonly step: number
   readonly chat: ChatFormat
-  /** What its maker wants to find again, e.g. statistics of the update. Times here change the bytes. */
+  /** Facts that its maker wants to find again, e.g. statistics of the update. Times here change the bytes. */
   readonly facts: JsonObject
 }
 
-/** What a version is over its base. */
+/** The difference of a version from its base. */
 export interface CheckpointAdapter {
   readonly shape: AdapterShape
   /** Under PEFT's names. */
@@ -81,10 +81,10 @@ interface OptimizerMoments {
   readonly second: Weights
 }
 
-/** What is published. */
+/** The content of a published checkpoint. */
 export interface CheckpointContent {
   readonly architecture: Architecture
-  /** Of the policy; an adapter is merged into them. */
+  /** The weights of the policy; an adapter is merged into them. */
   readonly weights: Weights
   readonly adapter?: CheckpointAdapter | undefined
   /** The text of `tokenizer.json`, kept byte for byte. */
@@ -126,7 +126,7 @@ export async function publishCheckpoint(dir: string, content: CheckpointContent)
 
 /**
  * Publishes a complete checkpoint that another program has written elsewhere on the same file system, by moving its folder.
- * One that is there already is kept.
+ * A checkpoint that is there already is kept.
  * @returns whether this call published it
  * @throws CheckpointFault `missing`, `corrupt`, `io`
  */
@@ -228,7 +228,7 @@ export function renderState(state: CheckpointState, target: string): string {
   })
 }
 
-/** What training changes: an adapter, or all weights. */
+/** The weights that training changes: an adapter, or all. */
 function trainedSpecs(architecture: Architecture, shape: AdapterShape | undefined): readonly WeightSpec[] {
   return shape === undefined ? weightSpecs(architecture) : adapterSpecs(architecture, shape)
 }

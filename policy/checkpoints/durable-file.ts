@@ -3,8 +3,8 @@
  *
  * Invariants
  * - [DURABLE-1] Under its final name a file is complete and on disk: it is written beside, flushed, then renamed.
- * - What a writer reports as size and checksum is of the very bytes it wrote.
- * - [DURABLE-2] What a writer that was killed leaves is known by its name, and removed by the next one.
+ * - A writer reports the size and checksum of the very bytes it wrote.
+ * - [DURABLE-2] The remains of a killed writer are recognised by their name and removed by the next one.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'

@@ -72,7 +72,7 @@ describe.each(fieldModels)('a folder of $name', (model) => {
       while (sampler.busy) endings.push(...(await sampler.step()))
       const [ending] = endings
       if (ending === undefined || !('result' in ending)) throw new Error('it ended without a result')
-      const { tokens: sampled, logprobs: told } = ending.result
+      const { tokens: sampled, logprobs: reported } = ending.result
       const whole = Int32Array.of(...context, ...sampled)
       const scored = await trainer.logprobs({
         checkpointDir: own('checkpoint'),
@@ -82,7 +82,7 @@ describe.each(fieldModels)('a folder of $name', (model) => {
         temperature: 0.8,
         microBatchTokens: 1024,
       })
-      const differences = [...told].map((each, at) =>
+      const differences = [...reported].map((each, at) =>
         Math.abs(each - (scored[context.length + at] as number)),
       )
       expect(differences.length).toBe(16)

@@ -1,7 +1,7 @@
 /**
  * Small models of each family, and the logprobs that transformers 5.23.0 gives their texts (PyTorch, Float32).
  *
- * Weights follow from a formula of their names (`formulaWeights`), so that none is stored. A config.json stands as
+ * Weights follow from a formula of their names (`formulaWeights`), so that none is stored. A config.json is given as
  * transformers writes it, without the keys that are null.
  */
 import { writeFile } from 'node:fs/promises'
@@ -40,11 +40,11 @@ export interface FieldModel {
   readonly dtype?: 'BF16' | 'F16'
   /** Files that they are divided into; absent: one. */
   readonly shards?: number
-  /** Of each token after the first, at temperature 1. */
+  /** The logprob of each token after the first, at temperature 1. */
   readonly logprobs: readonly number[]
 }
 
-/** Writes a model as it is published, but for its tokenizer. */
+/** Writes a model as it is published, without its tokenizer. */
 export async function writeFieldModel(
   folder: string,
   { config, dtype, shards = 1 }: FieldModel,

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [MANIFEST-1] A manifest has one canonical text, because it has no checksum of its own.
- * - What is read through it are the very bytes that were published.
+ * - Files that are read through it are the very bytes that were published.
  * - A base lies beside its adapters and is named by the SHA-256 of its own manifest, hence by every byte of it.
  */
 import { dirname, join } from 'node:path'

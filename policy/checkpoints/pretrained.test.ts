@@ -15,7 +15,7 @@ const config = JSON.stringify({
   num_attention_heads: 2,
   tie_word_embeddings: true,
 })
-// Every weight is 1 (0x3f80 as BF16) but for its first element, 2 (0x4000).
+// Every weight is 1 (0x3f80 as BF16) except its first element, 2 (0x4000).
 const tensors = new Map<string, Tensor>(
   weightSpecs(parseArchitecture(config, 'config.json')).map(({ name, shape }) => {
     const data = new Uint16Array(elementCount(shape)).fill(0x3f80)

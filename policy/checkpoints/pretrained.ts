@@ -131,7 +131,7 @@ export function modelFilesIn(dir: string): ModelFiles {
   }
 }
 
-/** Of a file that may be missing. */
+/** The text of a file that may be missing. */
 async function textOf(file: string): Promise<string | undefined> {
   return existsSync(file) ? await readText(file) : undefined
 }

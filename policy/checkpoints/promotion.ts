@@ -15,7 +15,7 @@ const promotionSchema = z.strictObject({
   /** ISO 8601, UTC. */
   time: z.iso.datetime(),
   by: z.string().min(1),
-  /** What spoke for it. */
+  /** The evaluation that supports the promotion. */
   evaluation: z
     .strictObject({
       suite: z.string(),

@@ -4,7 +4,7 @@
  * Invariants
  * - [RESTORE-1] The new number is above the current one, and no checkpoint of other work is overwritten.
  * - [RESTORE-2] Restoring twice gives the same version.
- * - [RESTORE-3] The new version has every file of the earlier one, byte for byte but for what it says of itself.
+ * - [RESTORE-3] The new version has every file of the earlier one, byte for byte except its own description.
  */
 import {
   type CheckpointContent,
@@ -53,7 +53,7 @@ export async function readWithMoments(dir: string): Promise<CheckpointContent> {
   }
 }
 
-/** What a checkpoint says of itself; undefined where there is none, or a broken one. */
+/** A checkpoint's own description; undefined where there is none, or a broken one. */
 async function stateAt(dir: string): Promise<CheckpointState | undefined> {
   try {
     return (await readCheckpointText(dir)).state

@@ -28,7 +28,7 @@ export type Tensor = {
   [D in Dtype]: { readonly dtype: D; readonly shape: readonly number[]; readonly data: ElementArrays[D] }
 }[Dtype]
 
-/** What a tensor file holds. */
+/** The contents of a tensor file. */
 export interface TensorFile {
   readonly tensors: ReadonlyMap<string, Tensor>
   readonly metadata: Readonly<Record<string, string>>

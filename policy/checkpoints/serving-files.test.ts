@@ -6,7 +6,7 @@ const tokenizer = (...added: readonly (readonly [number, string])[]) =>
   JSON.stringify({ added_tokens: added.map(([id, content]) => ({ id, content })) })
 
 // [SERVING-1]
-it('other programs are told every token that ends an action', () => {
+it('files for other programs name every token that ends an action', () => {
   const chatMl = tokenizer([0, '<|endoftext|>'], [1, '<|im_start|>'], [2, '<|im_end|>'])
   const files = servingFiles(shape, chatMl, { chat: 'hermes' })
   expect(JSON.parse(files['generation_config.json'] ?? '')).toEqual({ eos_token_id: [2, 0], pad_token_id: 2 })

@@ -53,7 +53,7 @@ export function servingFiles(
   }
 }
 
-/** What a model brings, or what stands for it in a format that comes with Perdure. */
+/** The chat that a model brings, or the equivalent of a format that comes with Perdure. */
 function published({ chat, modelChat }: SpokenChat, added: readonly GivenToken[]): ModelChat {
   if (chat === 'jinja') return modelChat ?? { template: '', tokens: {}, ends: [] }
   const { end, otherEnds } = chatTemplates[chat]

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [VERSIONS-1] The latest good checkpoint is complete and valid in every byte; each newer one that was passed over
- *   is reported with its reason. One that cannot be read at the moment is not passed over.
+ *   is reported with its reason. A checkpoint that cannot be read at the moment is not passed over.
  * - [VERSIONS-2] Names that are no version (partial writes, strange files) are never looked at.
  */
 import { readdir, rename, rm } from 'node:fs/promises'
@@ -24,7 +24,7 @@ interface RefusedCheckpoint {
   readonly fault: CheckpointFault
 }
 
-/** What a folder of checkpoints offers. */
+/** The result of looking through a folder of checkpoints. */
 export interface LatestCheckpoint {
   readonly found:
     | { readonly version: number; readonly dir: string; readonly state: CheckpointState }
@@ -79,7 +79,7 @@ export async function publishedVersions(root: string): Promise<number[]> {
 
 /**
  * Deletes a version at once: it leaves its name before its files go, so that no half-deleted one is ever there.
- * What a process killed meanwhile leaves is removed as an abandoned write is. One that is not there is no error.
+ * The remains of a process killed meanwhile are removed as an abandoned write is. A missing version is no error.
  * @throws CheckpointFault `io`
  */
 export async function deleteCheckpoint(dir: string): Promise<void> {

@@ -20,7 +20,7 @@ import { type Engine, EngineFault, type SamplingRequest } from './engine.ts'
 
 /** Large enough to move a policy that is sure of its tokens, small enough to leave it a policy. */
 const size = 0.2
-/** What a run adapts by default is within it. */
+/** Targets that a run adapts by default are among these. */
 const targets = ['q_proj', 'v_proj', 'down_proj'] as const
 
 /** Adapters 1 and 2 of a model. */
@@ -63,7 +63,7 @@ async function writeAdapter(
   await writeSafetensors(join(dir, adapterFiles.weights), tensors, { format: 'pt' })
 }
 
-/** What is tried, in this order, with an engine whose versions 1 and 2 are the adapters. */
+/** The requests that are tried, in this order, with an engine whose versions 1 and 2 are the adapters. */
 export function adapterLooks(
   adapters: CheckedAdapters,
   request: (change: Partial<SamplingRequest>) => SamplingRequest,

@@ -1,4 +1,4 @@
-/** What sampling and training compute for the same tokens, engine by engine. The real vLLM's is in `vllm-server.test.ts`. */
+/** Sampling and training agree on the same tokens, engine by engine. The real vLLM's is in `vllm-server.test.ts`. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

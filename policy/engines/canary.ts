@@ -15,7 +15,7 @@ import { uniforms } from '../../identity/identity.ts'
 import { EngineFault } from './engine.ts'
 import type { Alternative, Answer, Ask } from './server-protocol.ts'
 
-/** What a version answered. */
+/** The answer of a version. */
 export interface CanaryAnswer extends Pick<Answer, 'alternatives'> {
   readonly tokens: readonly number[]
   readonly logprobs: readonly number[]
@@ -29,11 +29,11 @@ export type AskCanary = (ask: Canary) => Promise<CanaryAnswer>
 /** Logprobs of the tokens behind a context, by the version's own weights at temperature 1. */
 export type Score = (context: Int32Array, tokens: readonly number[]) => Promise<Float32Array>
 
-/** What the canary found. */
+/** The result of a canary. */
 export interface CanaryReport {
   /** Mean difference to the logprobs of the version's weights; undefined where they were not computed here. */
   readonly difference: number | undefined
-  /** What the version sampled by itself. */
+  /** The version's own sample. */
   readonly alone: CanaryAnswer
 }
 
@@ -57,8 +57,8 @@ const contexts = 4
 /** Halves and bytes in the server's arithmetic move a token by 0.02 in the mean, another model by far more. */
 const mostDifference = 0.05
 
-/** A token that is left out may be told with next to no probability. */
-const leastTold = -50
+/** A token that is left out may be reported with next to no probability. */
+const leastReported = -50
 
 /** Any vocabulary has so many. */
 const commonTokens = 256
@@ -103,7 +103,7 @@ export async function checkCanary(
   if (of.score === undefined) return { difference: undefined, alone }
   const own = await of.score(asked.context, tokens)
   const difference =
-    logprobs.reduce((sum, told, at) => sum + Math.abs(told - (own[at] as number)), 0) / own.length
+    logprobs.reduce((sum, reported, at) => sum + Math.abs(reported - (own[at] as number)), 0) / own.length
   if (!(difference <= mostDifference))
     throw new EngineFault(
       'another_model',
@@ -177,10 +177,10 @@ async function checkExclusion(
   const [without = []] = (await ask({ ...first, excluded: [...excluded, top.token] })).alternatives
   const rest = Math.log1p(-Math.exp(Math.min(top.logprob, -1e-6)))
   const differences = others.flatMap(({ token, logprob }) => {
-    const told = without.find((each) => each.token === token)
-    return told === undefined ? [] : [Math.abs(told.logprob - (logprob - rest))]
+    const reported = without.find((each) => each.token === token)
+    return reported === undefined ? [] : [Math.abs(reported.logprob - (logprob - rest))]
   })
-  const isLeftOut = !without.some(({ token, logprob }) => token === top.token && logprob > leastTold)
+  const isLeftOut = !without.some(({ token, logprob }) => token === top.token && logprob > leastReported)
   if (isLeftOut && differences.every((difference) => difference <= mostDifference)) return
   throw new EngineFault(
     'another_model',

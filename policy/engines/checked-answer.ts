@@ -1,8 +1,8 @@
 /**
- * What a server answered, checked against what it was asked for.
+ * A server's answer, checked against the request.
  *
  * Invariants
- * - [ANSWER-1] What comes back is an action as the contract of engines has it: each token with its own finite logprob,
+ * - [ANSWER-1] A checked answer is an action as the contract of engines has it: each token with its own finite logprob,
  *   at most as many as asked, ended by the first stop token or by the limit, or the beginning of one that the server cut.
  * - [ANSWER-2] An answer that cannot be one is refused as a whole, and the message says what is wrong with it. So a
  *   server that is broken, or serves something else, never puts a token into a trajectory.
@@ -25,7 +25,7 @@ interface Asked {
   readonly name: string
 }
 
-/** What of an answer is used. */
+/** The part of an answer that is used. */
 export interface CheckedPart extends Pick<SampledTokens, 'tokens' | 'logprobs'> {
   /** `cut`: the server ended it before its end, or went on with other weights. */
   readonly end: SampledTokens['finish'] | 'cut'
@@ -38,7 +38,7 @@ export function checkedAnswer(answer: Answer, asked: Asked): SampledTokens {
   throw cutFault(asked.name)
 }
 
-/** What is said of a request that a server ended before its end. */
+/** The fault of a request that a server ended before its end. */
 export function cutFault(name: string): EngineFault {
   return new EngineFault(
     'cut',
@@ -74,7 +74,7 @@ export function checkedPart(answer: Answer, { ask, vocabulary, name }: Omit<Aske
   const whole = stop < 0 ? tokens.length : stop + 1
   const length = Math.min(own, whole)
   const used = logprobs.slice(0, length).map((logprob) => {
-    if (logprob === undefined) throw wrong('told no logprob for a token that it sampled')
+    if (logprob === undefined) throw wrong('reported no logprob for a token that it sampled')
     if (logprob >= leastLogprob && logprob <= mostLogprob) return Math.min(0, logprob)
     throw wrong(`gave a token the logprob ${logprob}`)
   })
@@ -90,10 +90,10 @@ export function checkedPart(answer: Answer, { ask, vocabulary, name }: Omit<Aske
   }
 }
 
-/** How many tokens were sampled by the weights of this name before others were; undefined where it is not told of all. */
+/** How many tokens the weights of this name sampled before others did; undefined where the answer does not cover all tokens. */
 function ownTokens({ tokens, weights = [] }: Answer, name: string): number | undefined {
-  const told = weights.reduce((sum, each) => sum + each.tokens, 0)
-  if (told !== tokens.length) return undefined
+  const reported = weights.reduce((sum, each) => sum + each.tokens, 0)
+  if (reported !== tokens.length) return undefined
   const others = weights.findIndex((each) => each.name !== name && each.tokens > 0)
   return weights.slice(0, others < 0 ? undefined : others).reduce((sum, each) => sum + each.tokens, 0)
 }

@@ -48,7 +48,7 @@ const candidates: readonly Candidate[] = [
 for (const candidate of candidates) keepsTheContract(candidate)
 
 describe('the embedded engine', () => {
-  it('fails what was in flight when its thread dies, and starts anew with its versions', async () => {
+  it('fails what was in flight when its thread dies, and restarts with its versions', async () => {
     const posts = vi.spyOn(Worker.prototype, 'postMessage')
     const engine = await embedded()
     await engine.load(0, dirOf(0))

@@ -1,5 +1,5 @@
 /**
- * Servers in the forms of vLLM and SGLang, for tests: they have what they were told to load, and always sample the most likely token.
+ * Servers in the forms of vLLM and SGLang, for tests: they have the versions that they were ordered to load, and always sample the most likely token.
  *
  * Invariants
  * - Their logprobs are those of the weights that they serve, computed here, at the asked temperature.
@@ -48,10 +48,10 @@ interface Likely {
   readonly logprob: number
 }
 
-/** What was sampled: for each place all tokens, the most likely, which is the sampled one, first. */
+/** The sample: for each place all tokens, the most likely, which is the sampled one, first. */
 type Sampled = readonly (readonly Likely[])[]
 
-/** What follows a context was asked before, for a server is asked the same often. */
+/** Tokens after contexts that were asked before, since a server is asked the same often. */
 const known = new Map<string, Promise<readonly Likely[]>>()
 
 /** All tokens after a context, the most likely first. */
@@ -70,14 +70,14 @@ function likelyAfter(
   return finding
 }
 
-/** What a call asks for. */
+/** The request of a call. */
 interface Asked {
   readonly prompt: readonly number[]
   readonly count: number
   readonly temperature: number
 }
 
-/** What an answer says beside its tokens. */
+/** The fields of an answer beside its tokens. */
 interface Ending {
   readonly isCut?: boolean
   /** By token. */
@@ -92,7 +92,7 @@ export interface Dialect {
   readonly protocol: ServerProtocol
   readonly load: string
   readonly unload: string
-  /** What it says of an adapter that is loaded, is loaded already, or is not. */
+  /** Its answer for an adapter that is loaded, is loaded already, or is not. */
   readonly loaded: unknown
   readonly isThere: (name: string) => Refusal
   readonly isGone: (name: string) => Refusal
@@ -171,12 +171,12 @@ const vllm: Dialect = {
     const top = sampled.map((all) =>
       Object.fromEntries(all.slice(0, 5).map(({ token, logprob }) => [`token_id:${token}`, logprob])),
     )
-    const told = {
+    const reported = {
       ...{ tokens: tokens.map((token) => `token_id:${token}`), token_logprobs: logprobs },
       top_logprobs: top,
     }
     return {
-      choices: [{ token_ids: tokens, prompt_token_ids: prompt, finish_reason, logprobs: told }],
+      choices: [{ token_ids: tokens, prompt_token_ids: prompt, finish_reason, logprobs: reported }],
       usage,
     }
   },
@@ -198,7 +198,7 @@ const sglang: Dialect = {
     temperature: body.sampling_params.temperature,
   }),
   spoken: (call, sampled, ending = {}) => {
-    const told = sampled.map((all) =>
+    const reported = sampled.map((all) =>
       all.slice(0, 5).map(({ token, logprob }) => [logprob, token, null] as const),
     )
     return {
@@ -206,8 +206,8 @@ const sglang: Dialect = {
       meta_info: {
         prompt_tokens: sglang.asked(call).prompt.length,
         finish_reason: { type: ending.isCut === true ? 'abort' : 'length' },
-        output_token_logprobs: told.map(([best]) => best),
-        output_top_logprobs: told,
+        output_token_logprobs: reported.map(([best]) => best),
+        output_top_logprobs: reported,
         ...(ending.weights === undefined ? {} : { weight_versions: spansOf(ending.weights) }),
       },
     }
@@ -221,11 +221,11 @@ export interface AdapterServer extends HostileServer {
   readonly loaded: Map<string, string>
 }
 
-/** What a server does otherwise than an honest one. */
+/** Ways in which a server differs from an honest one. */
 interface Tricks {
   /** The model that it was started with; absent: it answers for adapters alone. */
   readonly base?: string
-  /** What it reads in the place of a folder. */
+  /** The folder that it reads in the place of the given one. */
   readonly folderOf?: (dir: string) => string
   /** Whose answers it gives in the place of a folder's. */
   readonly dirOf?: (
@@ -239,7 +239,7 @@ export function isCanaryAction({ load, unload, asked }: Dialect, call: HeardCall
   return call.path !== '/health' && call.path !== load && call.path !== unload && asked(call).count === 16
 }
 
-/** A server that has only what it was told to load. */
+/** A server that has only the versions that it was ordered to load. */
 export async function startAdapterServer(
   dialect: Dialect,
   { base, folderOf = (dir) => dir, dirOf = async (dir) => dir }: Tricks = {},

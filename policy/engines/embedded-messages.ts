@@ -1,4 +1,4 @@
-/** What the embedded engine asks of its threads. */
+/** The messages between the embedded engine and its threads. */
 import type { SamplerOptions } from '../sampler/sampler.ts'
 import type { EngineStatistics, SampledTokens, SamplingRequest } from './engine.ts'
 

@@ -84,7 +84,7 @@ function answerOf(ending: Ending): Answer {
   return 'result' in ending ? { id: ending.id, reply: ending.result } : failed(ending.id, ending.fault)
 }
 
-/** What is no fault of ours is the engine's `backend`. */
+/** Wraps unknown errors as EngineFault `backend`. */
 function failed(id: number, thrown: unknown): Answer {
   const isOurs = thrown instanceof CheckpointFault || thrown instanceof EngineFault
   return { id, fault: faultFields(isOurs ? thrown : new EngineFault('backend', reasonOf(thrown))) }

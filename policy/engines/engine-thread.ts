@@ -156,5 +156,5 @@ function portable(request: SamplingRequest): SamplingRequest {
 }
 
 function crashFault(why: string, cause?: unknown): EngineFault {
-  return new EngineFault('crashed', `the engine crashed (${why}): ask again, it starts anew`, { cause })
+  return new EngineFault('crashed', `the engine crashed (${why}): ask again, it restarts`, { cause })
 }

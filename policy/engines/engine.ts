@@ -18,7 +18,7 @@ export interface SamplingRequest {
   readonly context: Int32Array
   /**
    * Lengths that the context had at the earlier turns of its key, ascending. An exact engine cuts its sums there,
-   * so that computing a context anew, as after a crash, rounds as growing it from turn to turn did.
+   * so that a context that is computed again, as after a crash, rounds as it did when it grew from turn to turn.
    */
   readonly borders: readonly number[]
   /** The policy version to sample from; must have been loaded. An engine of the newest alone takes a newer one in its place. */
@@ -38,9 +38,9 @@ export interface SamplingRequest {
   readonly background?: boolean
 }
 
-/** What was sampled. */
+/** The tokens of a sample. */
 export interface SampledTokens {
-  /** Of the first token, and of all where there are no spans; no token has an older one. */
+  /** The version of the first token, and of all where there are no spans; no token has an older one. */
   readonly version: number
   /** All tokens in their order, by version; absent where one version sampled them all. */
   readonly spans?: readonly VersionSpan[]
@@ -61,7 +61,7 @@ export interface EngineStatistics {
   readonly running: number
 }
 
-/** What an engine can do; a configuration that needs more is refused by name (`activities/engine-demands.ts`). */
+/** The capabilities of an engine; a configuration that needs more is refused by name (`activities/engine-demands.ts`). */
 export interface EngineCapabilities {
   /**
    * Which versions it samples from: `many` at once, each request naming its own; `latest` alone, each load taking the
@@ -93,7 +93,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** What the engine of a run is opened with. */
+/** Options for opening the engine of a run. */
 export interface EngineOptions {
   /** The run's name. */
   readonly run: string
@@ -113,7 +113,7 @@ export interface EngineOptions {
   readonly log: (line: string) => void
 }
 
-/** A kind of engine: what it can do, and how one is opened. `export const engine = …` of a module of one's own. */
+/** A kind of engine: its capabilities, and how one is opened. A custom module exports it: `export const engine = …`. */
 export interface EngineDefinition {
   readonly name: string
   readonly capabilities: EngineCapabilities

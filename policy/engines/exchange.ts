@@ -7,13 +7,13 @@
  */
 import { reasonOf } from '../../faults/reason.ts'
 import { EngineFault, type EngineStatistics } from './engine.ts'
+import { withMissing } from './missing-logprobs.ts'
 import { callForText, callServer } from './server-call.ts'
 import type { Answer, Ask, ServerProtocol } from './server-protocol.ts'
-import { withUntold } from './untold-logprobs.ts'
 
 /** A server that answers at all takes an abort at once. */
 const abortMs = 10_000
-/** What an answer has at most: its frame, and for each token names, bytes and numbers of those that are told with it. */
+/** The most bytes of an answer: its frame, and for each token the names, bytes and numbers that are reported with it. */
 const frameBytes = 2 ** 20
 const tokenBytes = 4096
 /** Tokens of the largest vocabularies in use. */
@@ -44,7 +44,7 @@ export class Exchange {
     this.#settings = settings
   }
 
-  /** What was sampled so far, and how long servers took for it. */
+  /** The tokens sampled so far, and how long servers took for them. */
   get counts(): Omit<EngineStatistics, 'waiting' | 'running'> {
     return this.#counts
   }
@@ -52,7 +52,7 @@ export class Exchange {
   /** An answer with a logprob for each of its tokens, where the server can tell it. @throws EngineFault */
   async answer(server: AskedServer, ask: Ask, vocabulary: number, signal: AbortSignal): Promise<Answer> {
     const answer = await this.#call(server, ask, signal)
-    return withUntold(answer, ask, {
+    return withMissing(answer, ask, {
       vocabulary: Math.min(vocabulary, mostListed),
       call: (more) => this.#call(server, more, signal),
     })

@@ -5,7 +5,7 @@
  * - [FIT-1] A server that lost what it had, or may have got something else, is fit again only after its canary.
  * - [FIT-2] Where servers have one version at a time, the newest that is known here is what every turn is sampled from; one that another
  *   process has brought to a server is taken over.
- * - What is known of a version goes with it: of an engine of the newest version alone no more than that is kept.
+ * - A version's model is kept as long as the version: an engine of the newest version alone keeps one.
  */
 import { randomUUID } from 'node:crypto'
 import { idsIn } from '../tokenizer/tokenless-ids.ts'
@@ -29,13 +29,13 @@ export interface FitServersSettings extends Omit<Patience, 'signal'> {
   readonly urls: readonly string[]
   /** Whether versions that are whole models take one another's place. */
   readonly trains: boolean
-  /** What is known of a version. */
+  /** The model of a version. */
   readonly modelOf: (checkpointDir: string, version: string) => Promise<ServedModel>
 }
 
 /** One of the servers. */
 interface Server extends AskedServer {
-  /** What it was found fit for, by version; an entry is taken out when the server is lost. */
+  /** The canary of each version that it was found fit for; an entry is removed when the server is lost. */
   readonly fit: Map<number, Promise<CanaryAnswer>>
   /** Versions of `fit` whose checks have ended well, with what they answered by themselves. */
   readonly ready: Map<number, CanaryAnswer>
@@ -101,7 +101,7 @@ export class FitServers {
     return this.#servers.length
   }
 
-  /** What is known of a version that is loaded. */
+  /** The model of a version that is loaded. */
   modelOf(version: number): ServedModel | undefined {
     return this.#models.get(version)
   }
@@ -163,13 +163,13 @@ export class FitServers {
       } catch (failed) {
         if (!this.#closing.aborted && (this.#servedFor(version) ?? served) !== served) continue
         const faults = (failed as AggregateError).errors as readonly unknown[]
-        // What no try can change says most.
+        // The fault that no retry can change says most.
         throw faults.find((fault) => fault instanceof EngineFault && fault.permanent) ?? faults[0]
       }
     }
   }
 
-  /** What a request to a server has to name. */
+  /** The names that a request to a server needs. */
   namesOf({ adapter, whole, tokenless }: ServedModel): Pick<Ask, 'adapter' | 'weights' | 'excluded'> {
     return {
       adapter: this.adapters.nameOf(adapter),
@@ -246,7 +246,7 @@ export class FitServers {
     const { readyPath, inPlace } = this.#protocol
     const patience = { ...this.#settings, signal }
     if (!isInPlace || inPlace === undefined) await untilReady({ url, path: readyPath, name }, patience)
-    // One that is paused cannot say that it is ready.
+    // A paused server cannot say that it is ready.
     else await advised(inPlace, untilReady({ url, path: inPlace.statePath, name }, patience))
     await this.adapters.load(url, model.adapter, signal)
     await before
@@ -305,7 +305,7 @@ export class FitServers {
     }
   }
 
-  /** The canary of a version that was right before. One that the server has lost has none; it is loaded again when a turn needs it. */
+  /** The canary of a version that was right before. A version that the server has lost has none; it is loaded again when a turn needs it. */
   #canaryBeside(
     server: Server,
     version: number,
@@ -328,11 +328,11 @@ export class FitServers {
   }
 }
 
-/** What is said where a newer version has taken a version's place. */
+/** The fault where a newer version has taken a version's place. */
 export function supersededFault(name: string, version: number, newer: number | undefined): EngineFault {
   return new EngineFault(
     'superseded',
-    `${name} has ${newer === undefined ? 'a newer version' : `version ${newer}`} now, and version ${version} is asked for: an engine of the newest version alone measures no earlier one; measure it with \`policy.engine: embedded\`, or at a server that was started anew`,
+    `${name} has ${newer === undefined ? 'a newer version' : `version ${newer}`} now, and version ${version} is asked for: an engine of the newest version alone measures no earlier one; measure it with \`policy.engine: embedded\`, or at a server that was restarted`,
   )
 }
 

@@ -19,7 +19,7 @@ test('work that fails because its server has ended is no error of the test that 
   // At once: the connection is destroyed by now, and its response has not heard of it.
   work.reject(new Error('the engine is closed'))
   expect(await call).toBeInstanceOf(TypeError)
-  // A rejection is told as unhandled after the microtasks of its turn.
+  // An unhandled rejection is reported after the microtasks of its turn.
   await once(AbortSignal.timeout(0), 'abort')
 
   process.off('unhandledRejection', note)

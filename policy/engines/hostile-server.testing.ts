@@ -17,7 +17,7 @@ export interface HeardCall {
   readonly headers: IncomingMessage['headers']
 }
 
-/** What to answer: JSON with status 200, or whatever the function does with the response. */
+/** The answer: JSON with status 200, or whatever the function does with the response. */
 export type Behaviour = (call: HeardCall, response: ServerResponse) => unknown
 
 export interface HostileServer {

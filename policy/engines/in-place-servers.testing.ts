@@ -2,7 +2,7 @@
  * Servers in the forms of vLLM and SGLang whose weights are replaced while they run, for tests.
  *
  * Invariants
- * - What is sampled is the most likely token of the weights of that moment, and each token is told with their name.
+ * - The sample is the most likely token of the weights of that moment, and each token is reported with their name.
  * - A pause ends what runs with what it has, and what comes later waits; a server that starts again has its first weights and no name.
  */
 import { readdir, realpath } from 'node:fs/promises'
@@ -19,10 +19,10 @@ import {
 } from './hostile-server.testing.ts'
 import type { ServerRequestBody } from './server-protocol.ts'
 
-/** vLLM waits so long until what it has ended is told. */
+/** The time until vLLM reports that it has ended its requests. */
 const pauseMs = 20
 
-/** What a server does at a test's word. */
+/** The conduct of a server, as a test orders it. */
 export interface Conduct {
   /** Before a token of a call is sampled. */
   readonly beforeToken?: (call: HeardCall, at: number) => Promise<void> | void

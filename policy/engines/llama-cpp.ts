@@ -12,9 +12,9 @@
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
+import { reportedLogprobs } from './missing-logprobs.ts'
 import { openServedEngine } from './served.ts'
 import type { Ask, ServerProtocol } from './server-protocol.ts'
-import { toldLogprobs } from './untold-logprobs.ts'
 
 /** The server takes it for "any seed". */
 const anySeed = 0xffffffff
@@ -74,19 +74,24 @@ export const llamaCppProtocol: ServerProtocol = {
   },
 
   read(answer) {
-    const { tokens, completion_probabilities: told, tokens_evaluated, timings } = answerSchema.parse(answer)
+    const {
+      tokens,
+      completion_probabilities: reported,
+      tokens_evaluated,
+      timings,
+    } = answerSchema.parse(answer)
     return {
       tokens,
-      logprobs: toldLogprobs(
+      logprobs: reportedLogprobs(
         tokens,
-        told.map((each) => ({
+        reported.map((each) => ({
           token: each.id,
           logprob: 'prob' in each ? Math.log(each.prob) : each.logprob,
         })),
       ),
       promptTokens: tokens_evaluated,
       cachedTokens: timings?.cache_n ?? 0,
-      alternatives: told.map((each) =>
+      alternatives: reported.map((each) =>
         'prob' in each
           ? each.top_probs.map(({ id, prob }) => ({ token: id, logprob: Math.log(prob) }))
           : each.top_logprobs.map(({ id, logprob }) => ({ token: id, logprob })),

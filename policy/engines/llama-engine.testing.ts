@@ -14,7 +14,7 @@ import type { Engine } from './engine.ts'
 import { writeGguf } from './gguf.testing.ts'
 import { llamaCppEngine } from './llama-cpp.ts'
 
-/** Of the policies that are served. */
+/** The architecture of the policies that are served. */
 export const servedArchitecture: Architecture = {
   vocab_size: 64,
   hidden_size: 16,

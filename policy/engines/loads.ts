@@ -2,7 +2,7 @@
  * Loads in progress: who asks for a version that is being loaded waits for that load.
  *
  * Invariants
- * - A load that failed is forgotten, and the next request begins anew.
+ * - A load that failed is forgotten, and the next request begins a new one.
  */
 export class Loads {
   readonly #inProgress = new Map<number, Promise<void>>()

@@ -14,8 +14,8 @@ const soonMs = 500
 
 const tooLate = 'has not answered within 0.5 s'
 
-/** What a server tells, in no form yet. */
-interface Told {
+/** The report of a server, in no form yet. */
+interface Reported {
   readonly tokens: readonly number[]
   readonly logprobs: readonly (number | null)[]
   /** Whose logprobs they are. */
@@ -31,7 +31,7 @@ interface Dialect {
     readonly count: number
     readonly temperature: number
   }
-  readonly answer: (told: Told, second: number) => unknown
+  readonly answer: (reported: Reported, second: number) => unknown
 }
 
 const dialects: readonly Dialect[] = [
@@ -72,15 +72,19 @@ const dialects: readonly Dialect[] = [
 ]
 
 /** A policy that always says token 5; token 6 is e times less likely. */
-function truth({ asked, answer }: Dialect, { body }: HeardCall, lie = (told: Told): Told => told): unknown {
+function truth(
+  { asked, answer }: Dialect,
+  { body }: HeardCall,
+  lie = (reported: Reported): Reported => reported,
+): unknown {
   const { prompt, count, temperature } = asked(body)
   const first = -Math.log1p(Math.exp(-1 / (temperature || 1)))
   const tokens = Array.from({ length: count }, () => 5)
-  const told = { tokens, logprobs: tokens.map(() => first), of: tokens, promptTokens: prompt.length }
-  return answer(lie(told), first - 1 / (temperature || 1))
+  const reported = { tokens, logprobs: tokens.map(() => first), of: tokens, promptTokens: prompt.length }
+  return answer(lie(reported), first - 1 / (temperature || 1))
 }
 
-/** Tells the truth to the canary, whose context has 12 tokens; then as it is told. */
+/** Answers the canary, whose context has 12 tokens, truthfully; then as the behaviour says. */
 async function engineOf(dialect: Dialect, behaviour: Behaviour, answerMs = 30_000): Promise<ServedEngine> {
   const server = await startHostileServer((call, response) => {
     if (call.body === undefined) return {}
@@ -109,8 +113,8 @@ const request: SamplingRequest = {
   ...{ maxNewTokens: 4, temperature: 0.8, stopTokens: [7], seed: 11 },
 }
 
-/** What is told instead, and what the fault says. */
-const lies: readonly (readonly [string, (told: Told) => Partial<Told>, string])[] = [
+/** The lie, how it changes the report, and the words of the fault. */
+const lies: readonly (readonly [string, (reported: Reported) => Partial<Reported>, string])[] = [
   [
     'fewer logprobs than tokens',
     ({ logprobs }) => ({ logprobs: logprobs.slice(1) }),
@@ -152,7 +156,7 @@ function write(response: ServerResponse, text: string): typeof silence {
   return silence
 }
 
-/** What is done instead of an answer, the kind of its fault, and what that says. */
+/** The misdeed in place of an answer, the kind of its fault, and the words of the fault. */
 const misdeeds: readonly (readonly [string, Behaviour, string, string])[] = [
   ['answers nothing', () => silence, 'unreachable', tooLate],
   [
@@ -219,7 +223,7 @@ describe.each(dialects)(
   (dialect) => {
     it.each(lies)('tells %s', async (_, lie, words) => {
       const engine = await engineOf(dialect, (call) =>
-        truth(dialect, call, (told) => ({ ...told, ...lie(told) })),
+        truth(dialect, call, (reported) => ({ ...reported, ...lie(reported) })),
       )
       await expect(engine.sample(request)).rejects.toMatchObject({
         ...{ name: 'EngineFault', kind: 'wrong_answer' },

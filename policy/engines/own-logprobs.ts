@@ -3,15 +3,15 @@
  *
  * Invariants
  * - A logprob of another token is no token's: it is not a number, which the check of answers refuses.
- * - There are as many as were told, so that too many are seen.
+ * - All reported logprobs are returned, so that too many are noticed.
  */
 
 /** @example ownLogprobs([5, 6], [{ token: 5, logprob: -1 }, { token: 9, logprob: -2 }]) // [-1, NaN] */
 export function ownLogprobs<Token extends number | string>(
   tokens: readonly Token[],
-  told: readonly { readonly token: Token | undefined; readonly logprob: number }[],
+  reported: readonly { readonly token: Token | undefined; readonly logprob: number }[],
 ): readonly number[] {
-  return told.map(({ token, logprob }, at) =>
+  return reported.map(({ token, logprob }, at) =>
     token === tokens[at] || at >= tokens.length ? logprob : Number.NaN,
   )
 }

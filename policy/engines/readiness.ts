@@ -16,7 +16,7 @@ const answerMs = 10_000
 const usualPatienceMs = 10 * 60_000
 /** How often it is said what is waited for. */
 const wordsMs = 30_000
-/** What it says of itself beside. */
+/** The most bytes of the rest of its answer. */
 const answerBytes = 2 ** 20
 
 /** How a server is waited for. */

@@ -1,5 +1,5 @@
 /**
- * What is tested of a real server whose weights are replaced while it runs.
+ * Tests of a real server whose weights are replaced while it runs.
  *
  * Invariants
  * - The server is one of its own: what it is started with is not what it has afterwards.
@@ -81,7 +81,7 @@ async function sampledDuring(
 /** Tests a server. @param real undefined where it is not installed */
 export function replacesWeights(name: string, real: ReplacingServer | undefined): void {
   describe.skipIf(real === undefined)(`the weights of ${name}`, { timeout: 900_000 }, () => {
-    // What is skipped is declared all the same.
+    // Tests that are skipped are declared all the same.
     const { protocol, start } = (real ?? {}) as ReplacingServer
     let root: string
     let port: number

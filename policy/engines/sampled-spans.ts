@@ -23,7 +23,7 @@ export class SampledSpans {
     this.#ask = ask
   }
 
-  /** What is still to be asked for. */
+  /** The rest of the request. */
   rest(): Ask {
     const ask = this.#ask
     const { length } = this.#tokens

@@ -28,7 +28,7 @@ export async function adapterIn(checkpointDir: string, version: string): Promise
   return { name: await versionName(checkpointDir, version), dir: resolve(checkpointDir) }
 }
 
-/** What a version is called at servers. @param version `RUN@7` @throws CheckpointFault */
+/** The name of a version at servers. @param version `RUN@7` @throws CheckpointFault */
 export async function versionName(checkpointDir: string, version: string): Promise<string> {
   return `${version}-${(await manifestHash(checkpointDir)).slice(0, checksumDigits)}`
 }
@@ -56,7 +56,7 @@ export class ServedAdapters {
     this.#settings = settings
   }
 
-  /** What a request names. Where a server loads none, an adapter is version 0, which equals its base. */
+  /** The name in a request. Where a server loads none, an adapter is version 0, which equals its base. */
   nameOf(adapter: ServedAdapter | undefined): string | undefined {
     return this.#protocol && adapter?.name
   }
@@ -115,7 +115,7 @@ export class ServedAdapters {
       try {
         await callForText({ url, ...protocol.unload(name) }, { apiKey, answerMs: unloadMs, answerBytes })
       } catch (fault) {
-        // Refused where it is not there, as after the server was started anew.
+        // The server refuses where the adapter is not there, as after a restart.
         if (fault instanceof EngineFault && fault.kind === 'refused') return
         log(`${server} could not unload ${name}: ${reasonOf(fault)}`)
       }

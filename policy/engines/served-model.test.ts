@@ -1,4 +1,4 @@
-/** What is known of a version that is served. */
+/** The model of a version that is served. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * What is known here of a version that is served: from a checkpoint of a run, or from a model's folder as its publisher gives it.
+ * The model of a version that is served, as far as it is known here: from a checkpoint of a run, or from a model's folder as its publisher gives it.
  *
  * Invariants
  * - Nothing is written into the folder.
@@ -22,7 +22,7 @@ import { wholeIn } from './served-weights.ts'
 import type { ServedAdapter, ServedWhole } from './server-protocol.ts'
 import { mostBytes, weightScore } from './weight-score.ts'
 
-/** What is known of a version that is served. */
+/** The model of a version that is served. */
 export interface ServedModel {
   /** Token ids are below it. */
   readonly vocabulary: number

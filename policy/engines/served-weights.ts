@@ -3,9 +3,9 @@
  *
  * Invariants
  * - [SERVED-WEIGHTS-1] The server itself says which version it has, by a name that holds a part of the checksum of its checkpoint. While
- *   weights are loaded it has a mark in its place, which is no version: what is sampled then is used by no one.
- * - [SERVED-WEIGHTS-2] No version is loaded over a newer one of the run, and none that the server has. Of processes that find an older one
- *   at the same time the last that sets its mark loads, and the others wait.
+ *   weights are loaded the served name is a mark, not a version; samples taken meanwhile are discarded.
+ * - [SERVED-WEIGHTS-2] No version is loaded over a newer one of the run, and none that the server has. If several processes find an older one
+ *   at the same time, the last that sets its mark loads, and the others wait.
  * - [SERVED-WEIGHTS-3] Who pauses a server resumes it, whatever comes between; a mark whose process has ended, or whose load has failed,
  *   keeps no one from loading.
  */
@@ -33,7 +33,7 @@ const answerBytes = 2 ** 20
 const reloads = 3
 /** A server that another process loads is asked so often whether it is done. */
 const pollMs = 200
-/** What parts the name of a version and who loads it. */
+/** Separates the name of a version from the process that loads it. */
 const markSign = '?'
 
 /** The whole model of a checkpoint; undefined where it is an adapter. @param version `RUN@7` @throws CheckpointFault */
@@ -59,7 +59,7 @@ interface WeightSettings {
 /** The name that a server's weights have. */
 interface Found {
   readonly text: string
-  /** Of this run; undefined for every other. */
+  /** The version of this run; undefined for every other. */
   readonly version: number | undefined
   /** Whether it is a version of a run, this one or another. */
   readonly isVersion: boolean
@@ -84,7 +84,7 @@ export class ServedWeights {
     this.#settings = settings
   }
 
-  /** What an answer's tokens have to be named by; undefined where they have no names. */
+  /** The name that an answer's tokens must have; undefined where they have none. */
   nameOf(whole: ServedWhole | undefined): string | undefined {
     return this.#protocol && whole?.name
   }
@@ -139,7 +139,7 @@ export class ServedWeights {
    */
   async #replace(server: PausableServer, wanted: ServedWhole): Promise<boolean> {
     const mark = `${wanted.name}${markSign}${this.#mark}`
-    // What another process has begun meanwhile, that process ends.
+    // A load that another process has begun meanwhile is finished by that process.
     let isOwn = true
     const isMarked = async () => {
       const found = await server.state()
@@ -179,7 +179,7 @@ export class ServedWeights {
     }
   }
 
-  /** What the server has where that is the wanted version or a newer one; undefined otherwise. */
+  /** The server's version where that is the wanted one or a newer one; undefined otherwise. */
   async #atLeast({ text, version }: Found, wanted: ServedWhole): Promise<ServedWhole | undefined> {
     if (text === wanted.name) return wanted
     if (version === undefined || version <= wanted.version) return undefined

@@ -124,7 +124,7 @@ describe('an honest server', () => {
       await engine.sample(request({ temperature: 1 })),
       await engine.sample(request({ temperature: 0 })),
     ]
-    for (const { logprobs: told } of [atOne, atZero]) expect(told[0]).toBeCloseTo(logprobs(1)[0], 6)
+    for (const { logprobs: reported } of [atOne, atZero]) expect(reported[0]).toBeCloseTo(logprobs(1)[0], 6)
     expect(asked?.headers.authorization).toBe('Bearer sesame')
     expect(asked?.body).toMatchObject({
       prompt: [1, 2, 3],

@@ -4,13 +4,13 @@
  * Invariants
  * - [SERVED-1] A server is sampled from for a version once it is ready and its canary was found right; after it was
  *   lost it is asked for both again, for it may have come back with another model.
- * - [SERVED-2] A server that loads is waited for. One that is lost while it samples makes the request go to another, or
- *   wait for it to come back; the caller is told so only after all that.
+ * - [SERVED-2] A server that loads is waited for. If a server is lost while it samples, the request goes to another, or
+ *   waits for it to come back; only after all that does the caller get a fault.
  * - [SERVED-3] Requests of one key go to one server while it can be used (`affinity.ts`).
  * - [SERVED-4] A request that is cancelled is closed at its server.
  * - [SERVED-5] Nothing that a server says is believed unchecked (`checked-answer.ts`).
  * - [SERVED-6] A version that is an adapter is loaded beside the others before its canary, every request names it, and it is unloaded
- *   once it is not needed and no request of it is open. What a server does not have any more is loaded again.
+ *   once it is not needed and no request of it is open. A version that a server has lost is loaded again.
  * - [SERVED-7] A version is sampled from only once its canary was right beside those of the versions that are at the server already, all
  *   in one batch; so at each server versions are checked one after the other.
  * - [SERVED-8] Each try of a request has a name of its own: the server may still compute an earlier one, and refuse its name.
@@ -46,7 +46,7 @@ export interface ServedEngineSettings extends Omit<EngineOptions, 'threads' | 'e
   readonly trains?: boolean
   /** How long a server that loads is waited for. */
   readonly patienceMs?: number
-  /** What is known of a version; read from its checkpoint by default. */
+  /** The model of a version; read from its checkpoint by default. */
   readonly modelOf?: (checkpointDir: string, version: string) => Promise<ServedModel>
 }
 

@@ -26,7 +26,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What is called, and with what; without a body it is a GET. */
+/** A request; without a body it is a GET. */
 export interface ServerRequest {
   readonly url: string
   readonly path: string
@@ -62,7 +62,7 @@ export async function callServer(request: ServerRequest, options: CallOptions): 
   }
 }
 
-/** An address without what stands in it for a password. */
+/** An address without its password. */
 export function shown(url: string): string {
   return url.replace(/\/\/[^/@]*@/, '//')
 }

@@ -18,7 +18,7 @@ import { vllmProtocol } from './vllm.ts'
 export interface CheckResult {
   readonly check: string
   readonly ok: boolean
-  /** What was found, or what is wrong. */
+  /** The finding, or the error. */
   readonly detail: string
 }
 
@@ -46,7 +46,7 @@ export async function serverKind(
   )
 }
 
-/** What a server is checked with. */
+/** The options of a server's check. */
 export interface ServerCheck {
   readonly url: string
   readonly protocol: ServerProtocol
@@ -54,7 +54,7 @@ export interface ServerCheck {
   /** The checkpoint that it should serve; without one its weights are not looked at. */
   readonly checkpointDir?: string | undefined
   readonly contextLength: number
-  /** Of adapters that are made for the check; absent: it loads none. Needs a checkpoint that is a whole model. */
+  /** The rank of adapters that are made for the check; absent: it loads none. Needs a checkpoint that is a whole model. */
   readonly adapterRank?: number | undefined
 }
 

@@ -3,24 +3,24 @@
  *
  * Invariants
  * - Pure: it makes requests and reads answers; `served.ts` calls, waits, checks and tries again.
- * - Tokens in, tokens and logprobs out; text never stands between.
+ * - Tokens in, tokens and logprobs out; no text in between.
  */
 import type { EngineCapabilities, SamplingRequest } from './engine.ts'
 
-/** What is asked of a server. */
+/** A request to a server. */
 export interface Ask
   extends Pick<SamplingRequest, 'context' | 'maxNewTokens' | 'temperature' | 'stopTokens' | 'seed'> {
   /** Names the request among all of the server. */
   readonly id: string
-  /** The most likely tokens that are told at each place beside the sampled one; 0 but for the canary. */
+  /** The most likely tokens that are reported at each place beside the sampled one; 0 except in the canary. */
   readonly alternatives: number
   /** Name of the adapter that is sampled from; absent: the model that the server was started with. */
   readonly adapter?: string | undefined
   /** Name of the weights that the server should have in place; absent: they never change. */
   readonly weights?: string | undefined
-  /** Ids that are never sampled, and not told of: the logprobs of the others are those without them. */
+  /** Ids that are never sampled and never reported: the logprobs of the others are renormalized without them. */
   readonly excluded?: readonly number[] | undefined
-  /** Sampled first, however unlikely, for the sake of the alternatives, which are told as if nothing were forced. */
+  /** Sampled first, however unlikely, for the sake of the alternatives, which are reported as if nothing were forced. */
   readonly forced?: number
 }
 
@@ -37,16 +37,16 @@ export interface NamedTokens {
   readonly tokens: number
 }
 
-/** What a server answered, before anything of it is believed. */
+/** A server's answer, before any of it is believed. */
 export interface Answer {
   readonly tokens: readonly number[]
-  /** Of each token, at the asked temperature, at temperature 1 where that is 0; undefined where it was not told. */
+  /** The logprob of each token, at the asked temperature, at temperature 1 where that is 0; undefined where it is missing. */
   readonly logprobs: readonly (number | undefined)[]
   /** Tokens of the context as the server counts them; undefined where it does not tell. */
   readonly promptTokens: number | undefined
   /** The context that it answered to, where it tells. */
   readonly prompt?: readonly number[] | undefined
-  /** Of those, what it had computed before. */
+  /** The number of those that it had computed before. */
   readonly cachedTokens: number
   /** By place, in any order. */
   readonly alternatives: readonly (readonly Alternative[])[]
@@ -83,7 +83,7 @@ export interface AdapterProtocol {
   isGone(message: string): boolean
   /** Whether a failure to load says that the server, as it was started, can never load it. */
   isUnfit(message: string): boolean
-  /** What to do where the server loads none. */
+  /** Advice where the server loads none. */
   readonly advice: string
 }
 
@@ -100,7 +100,7 @@ export interface InPlaceProtocol {
   rename(name: string): ServerRequestBody
   /** Loads the weights of a folder, and forgets what was computed with those before. */
   reload(dir: string): ServerRequestBody
-  /** What to do where it cannot. */
+  /** Advice where it cannot. */
   readonly advice: string
 }
 
@@ -111,7 +111,7 @@ export interface ServerProtocol {
   readonly readyPath: string
   /** GET: status 200 at servers of this kind alone. */
   readonly ownPath: string
-  /** What to do where the server tells logprobs before temperature. */
+  /** Advice where the server reports logprobs before temperature. */
   readonly temperatureAdvice: string
   /** Absent where its adapters are those that it was started with. */
   readonly adapters?: AdapterProtocol

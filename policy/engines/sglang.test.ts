@@ -1,4 +1,4 @@
-/** What SGLang's server was found to do otherwise than others; the real one is asked in `sglang-server.test.ts`. */
+/** The ways in which SGLang's server differs from others; the real one is tested in `sglang-server.test.ts`. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ it.each<{ readonly targets: readonly AdapterTarget[]; readonly missing: string }
   { targets: ['v_proj'], missing: 'q_proj' },
   { targets: ['q_proj', 'o_proj'], missing: 'v_proj' },
   { targets: ['k_proj'], missing: 'q_proj, v_proj' },
-])('an adapter of $targets is refused, and the server not told of it', async ({ targets, missing }) => {
+])('an adapter of $targets is refused, and not sent to the server', async ({ targets, missing }) => {
   const server = await startHostileServer(() => ({}))
   onTestFinished(() => server.close())
   const dir = at(targets.join('-'))

@@ -25,7 +25,7 @@ import type { InPlaceProtocol, ServerProtocol } from './server-protocol.ts'
 import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
 
 /** Logprob, token id, and its text where one was asked for. */
-const told = z.tuple([z.number(), z.int()]).rest(z.unknown())
+const reported = z.tuple([z.number(), z.int()]).rest(z.unknown())
 
 const answerSchema = z.object({
   output_ids: z.array(z.int()),
@@ -34,8 +34,8 @@ const answerSchema = z.object({
     prompt_tokens: z.int().optional(),
     cached_tokens: z.int().nullish(),
     finish_reason: z.object({ type: z.string() }).nullish(),
-    output_token_logprobs: z.array(told),
-    output_top_logprobs: z.array(z.array(told).nullable()).nullish(),
+    output_token_logprobs: z.array(reported),
+    output_top_logprobs: z.array(z.array(reported).nullable()).nullish(),
     weight_versions: weightVersions,
   }),
 })
@@ -163,7 +163,7 @@ async function loadableModelIn(dir: string, version: string): Promise<ServedMode
   return model
 }
 
-/** What SGLang needs beside an adapter's matrices; for `k_proj` and `up_proj` it puts zeros. */
+/** Targets that SGLang needs beside an adapter's matrices; for `k_proj` and `up_proj` it puts zeros. */
 function missingBeside(targets: readonly AdapterTarget[]): readonly AdapterTarget[] {
   const has = (...some: readonly AdapterTarget[]) => some.some((target) => targets.includes(target))
   const needed: readonly AdapterTarget[] = [

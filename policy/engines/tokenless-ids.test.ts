@@ -192,9 +192,9 @@ function serverOf({ leavesOut, renormalizes }: { leavesOut: boolean; renormalize
     }
     const all = [0, 1, 2, 3, 4]
     const kept = leavesOut ? all.filter((id) => !excluded.includes(id)) : all
-    const told = logprobsOver(renormalizes ? kept : all).filter(({ token }) => kept.includes(token))
-    const [first = { token: 0, logprob: 0 }] = told
-    return { tokens: [first.token], logprobs: [first.logprob], alternatives: [told] }
+    const reported = logprobsOver(renormalizes ? kept : all).filter(({ token }) => kept.includes(token))
+    const [first = { token: 0, logprob: 0 }] = reported
+    return { tokens: [first.token], logprobs: [first.logprob], alternatives: [reported] }
   }
 }
 

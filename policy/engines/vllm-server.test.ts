@@ -138,7 +138,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
     await expect.poll(() => server.counter('vllm:num_requests_running'), { timeout: 60_000 }).toBe(1)
     controller.abort(new Error('no longer wanted'))
     await expect(turn).rejects.toThrow('no longer wanted')
-    // Its figures are told with the next step.
+    // The server reports its figures with the next step.
     await engine.sample(request())
     await expect.poll(() => server.counter('vllm:num_requests_running'), { timeout: 60_000 }).toBe(0)
     expect((await computed()) - before).toBeLessThan(long - 8)

@@ -7,7 +7,7 @@
  * Invariants
  * - [VLLM-1] Every sampler but the temperature is switched off by name, because the server takes what a request leaves
  *   out from the model's `generation_config.json`; and only the policy's own ends end an action.
- * - [VLLM-2] What was computed with some weights is never used with others: requests of different weights share no cache.
+ * - [VLLM-2] Keys and values of some weights are never used with others: requests of different weights share no cache.
  */
 import { z } from 'zod'
 import type { EngineDefinition } from './engine.ts'
@@ -18,8 +18,8 @@ import type { Answer, Ask, InPlaceProtocol, ServerProtocol } from './server-prot
 import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
 
 /** An answer of one choice; both calls tell the tokens, the end and the usage alike. */
-function answerWith<Told extends z.core.$ZodLooseShape>(told: Told) {
-  const choice = z.object({ token_ids: z.array(z.int()), finish_reason: z.string().nullish(), ...told })
+function answerWith<Reported extends z.core.$ZodLooseShape>(reported: Reported) {
+  const choice = z.object({ token_ids: z.array(z.int()), finish_reason: z.string().nullish(), ...reported })
   return z.object({
     choices: z.tuple([choice]),
     usage: z.object({
@@ -38,9 +38,9 @@ const answerSchema = answerWith({
   }),
 })
 
-const told = z.object({ token_id: z.int(), logprob: z.number() })
+const reported = z.object({ token_id: z.int(), logprob: z.number() })
 const generatedSchema = answerWith({
-  logprobs: z.object({ content: z.array(told.extend({ top_logprobs: z.array(told).default([]) })) }),
+  logprobs: z.object({ content: z.array(reported.extend({ top_logprobs: z.array(reported).default([]) })) }),
   weight_versions: weightVersions,
 })
 
@@ -81,7 +81,7 @@ const inPlace: InPlaceProtocol = {
     'start it with VLLM_SERVER_DEV_MODE=1 and --enable-scale-out, with a model of the architecture of policy.from, on a machine that has the folder',
 }
 
-/** What is asked of a server whose weights are replaced. */
+/** A request to a server whose weights are replaced. */
 function generate(ask: Ask, weights: string) {
   const { context, alternatives, id } = ask
   return {

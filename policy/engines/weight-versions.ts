@@ -12,7 +12,7 @@ const place = z.int().min(0)
 /** Spans that follow one another, from a token to before another; absent where a server tells none. */
 export const weightVersions = z.array(z.object({ version: z.string(), start: place, end: place })).nullish()
 
-/** What a server says of itself. */
+/** A server's report of its own state. */
 const state = z.object({ weight_version: z.string() })
 
 export function namedTokens(spans: z.output<typeof weightVersions>): readonly NamedTokens[] | undefined {

@@ -1,4 +1,4 @@
-/** What happens to a process that ends a thread, or itself, while graphs run. */
+/** A process ends a thread, or itself, while graphs run. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

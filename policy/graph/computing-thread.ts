@@ -65,7 +65,7 @@ export function endWhenAsked(): void {
 
 /**
  * Exiting tears all threads down. Another program in the place of this process does not: the system ends the threads
- * wherever they are, and the shell gives the exit code. What threads of the tests' runner cannot do stays as it is.
+ * wherever they are, and the shell gives the exit code. Threads of the tests' runner cannot do this and keep the plain exit.
  */
 function replaceProcess(code: number): void {
   if (process.platform !== 'win32' && process.execve !== undefined)

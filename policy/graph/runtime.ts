@@ -73,7 +73,7 @@ export interface InferenceSession {
   release(): Promise<void>
 }
 
-/** What the binding says when a run is done and the first output is none that it can return. */
+/** The binding's message when a run is done and the first output is none that it can return. */
 const notReturned = 'Non tensor type'
 
 /** A tensor over the given array, which the runtime reads (or writes, as an output) in place. */

@@ -1,4 +1,4 @@
-/** What the tensor runtime does without its user's knowledge. */
+/** Side effects of the tensor runtime that its user does not see. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

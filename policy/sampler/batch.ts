@@ -2,7 +2,7 @@
  * A batch: slots of one version and capacity that are sampled from together.
  *
  * Keys and values lie as [slots, keyValueHeads, capacity, headDim] per layer, so the first n slots are a
- * view that the runtime reads in place. What is kept between turns lies in the prefix cache and is copied
+ * view that the runtime reads in place. Keys and values between turns lie in the prefix cache and are copied
  * in and out (a fraction of a millisecond per turn), which keeps the running slots side by side while
  * other episodes wait for their environments.
  *
@@ -57,7 +57,7 @@ export class Batch {
   readonly #ids: Int64Cells
   /** `lengths`, but within the capacity where a slot is full or none is in it. */
   readonly #places: Int32Array
-  /** What the last decode step drew, one per slot. */
+  /** The tokens that the last decode step drew, one per slot. */
   readonly tokens: Int32Array
   readonly probabilities: Float32Array
   readonly #keys: readonly Float32Array[]

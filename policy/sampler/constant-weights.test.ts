@@ -57,7 +57,7 @@ function filled(): Batch {
   return batch
 }
 
-/** What the first `rows` slots drew, and all that they hold afterwards. */
+/** The draws of the first `rows` slots, and all of their contents afterwards. */
 async function decode(
   session: InferenceSession,
   rows: number,

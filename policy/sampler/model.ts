@@ -24,7 +24,7 @@ import { capacityFor } from './prefix-cache.ts'
 
 type StepResults = Readonly<Record<string, Tensor>>
 
-/** What a step drew, one place for each row that draws. */
+/** The draws of a step, one place for each row that draws. */
 export interface Draws {
   readonly tokens: Int32Array
   readonly probabilities: Float32Array
@@ -39,7 +39,7 @@ export interface PrefillRow {
   readonly draw?: DrawSettings
 }
 
-/** Of a token that is computed and not used. */
+/** Settings for a token that is computed and not used. */
 const undrawn: DrawSettings = { inverseTemperature: 1, greedy: true, uniform: 0 }
 
 /**
@@ -54,7 +54,7 @@ const spinMicroseconds = 20
  */
 const exactChunkBlock = 64
 
-/** What the runtime holds of constants is added for each version; few are loaded at once. */
+/** The most bytes of constants in the runtime: they are added for each version, and few versions are loaded at once. */
 const defaultMostStored = 64 * 2 ** 20
 
 /** Sessions of a policy whose weights are fed. */

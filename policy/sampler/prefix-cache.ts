@@ -2,8 +2,8 @@
  * Keys and values of contexts between turns, by key and version.
  *
  * Invariants
- * - What is found for a context is its longest prefix that its own key holds under the version. Another
- *   key's prefix would serve as well but for rounding, and whether it is there depends on timing.
+ * - A lookup finds the longest prefix of a context that its own key holds under the version. Another
+ *   key's prefix would serve as well except for rounding, and whether it is there depends on timing.
  * - Memory stays below the budget; the least recently used entries go first.
  * - Forgetting an entry changes no result beyond rounding, only the work to come.
  * - A capacity holds its length, wastes less than 128 places or a third of itself, and grows with it. There are few.

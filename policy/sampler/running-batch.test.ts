@@ -31,7 +31,7 @@ function jobOf(id: number): Job {
   return new Job(id, { ...request, temperature: 1, stopTokens: [], seed: id }, 4)
 }
 
-/** What a slot holds, as a stored context of capacity 128. */
+/** The contents of a slot, as a stored context of capacity 128. */
 function contentOf(batch: Batch, slot: number): Float32Array {
   const stored = new Float32Array(128 * floatsPerPosition)
   batch.save(slot, stored, 128, 0, batch.lengths[slot] as number)

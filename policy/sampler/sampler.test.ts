@@ -149,8 +149,8 @@ describe('a sampler', () => {
         const together = await sampleAll(crowd, requests)
         for (const [n, asked] of requests.entries()) {
           expect(await sampleAll(alone, [asked])).toEqual([together[n]])
-          const anew = { ...asked, cacheKey: `${n} for the first time in turn ${turn}` }
-          expect(await sampleAll(alone, [anew])).toEqual([together[n]])
+          const uncached = { ...asked, cacheKey: `${n} for the first time in turn ${turn}` }
+          expect(await sampleAll(alone, [uncached])).toEqual([together[n]])
           borders[n]?.push(asked.context.length)
         }
         contexts = contexts.map((context, n) =>
@@ -198,7 +198,7 @@ describe('a sampler', () => {
     await sampler.close()
   })
 
-  it('decodes at once what was read but for its last token, and draws the same as after reading all of it', async () => {
+  it('decodes at once when only the last token is unread, and draws the same as after reading everything', async () => {
     const weights = weightsOf(grouped, 1)
     const sampler = await samplerWith(grouped, [1], { exact: false })
     const asked = Array.from({ length: 3 }, (_, n) => request(n, { stopTokens: [] }))

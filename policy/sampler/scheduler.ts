@@ -1,5 +1,5 @@
 /**
- * What to compute next: pure rules over numbers.
+ * The choice of the next computation: pure rules over numbers.
  *
  * Invariants
  * - Work that is ready is done after a bounded number of other steps, however large the others are.

@@ -2,7 +2,7 @@
  * The alphabet of byte-level tokenizers: each byte as one printable character (GPT-2's table).
  *
  * Invariants
- * - 256 bytes, 256 different characters; printable Latin-1 stands for itself.
+ * - 256 bytes, 256 different characters; printable Latin-1 is unchanged.
  */
 
 function buildCharacters(): readonly string[] {
@@ -15,9 +15,9 @@ function buildCharacters(): readonly string[] {
   return characters
 }
 
-/** [256] the character that stands for a byte. */
+/** [256] the character of a byte. */
 export const characterOfByte: readonly string[] = buildCharacters()
-/** The byte that a character stands for. */
+/** The byte of a character. */
 export const byteOfCharacter: ReadonlyMap<string, number> = new Map(
   characterOfByte.map((character, byte) => [character, byte]),
 )
@@ -31,7 +31,7 @@ export function spellBytes(text: string): string {
   return spelled
 }
 
-/** The bytes that a spelled token stands for; undefined where a character stands for none. */
+/** The bytes of a spelled token; undefined where a character has none. */
 export function readSpelling(token: string): Uint8Array | undefined {
   const bytes = new Uint8Array(token.length)
   for (let i = 0; i < token.length; i++) {

@@ -10,7 +10,7 @@ function mergesOf(texts: readonly string[], vocabularySize: number): [string, st
   return JSON.parse(trainTokenizer(texts, { vocabularySize, ...noAdded })).model.merges
 }
 
-/** The definition, counted anew for every merge. */
+/** The definition, which counts again for every merge. */
 function mergesByDefinition(texts: readonly string[], count: number): [string, string][] {
   const { pre_tokenizer } = JSON.parse(trainTokenizer([], { vocabularySize: 256, ...noAdded }))
   const split = splitterOf(preTokenizerSchema.parse(pre_tokenizer))

@@ -2,7 +2,7 @@
  * A priority queue of token pairs: most frequent first, of equals the lower pair.
  *
  * Invariants
- * - What is popped is never less frequent than what stays.
+ * - A popped pair is never less frequent than a pair that remains.
  */
 
 /** A pair (as one number) with its count at the time it was pushed. */

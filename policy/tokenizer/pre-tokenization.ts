@@ -33,7 +33,7 @@ const splitSchema = z.looseObject({
 const digitsSchema = z.looseObject({ type: z.literal('Digits'), individual_digits: z.boolean() })
 const stepSchema = z.discriminatedUnion('type', [byteLevelSchema, splitSchema, digitsSchema])
 
-/** What `pre_tokenizer` of a byte-level `tokenizer.json` may say. */
+/** The forms of `pre_tokenizer` in a byte-level `tokenizer.json`. */
 export const preTokenizerSchema = z.union([
   stepSchema.transform((step) => [step]),
   z

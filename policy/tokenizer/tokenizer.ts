@@ -227,7 +227,7 @@ export class Tokenizer {
     }
   }
 
-  /** Whether an id stands for a token. */
+  /** Whether an id has a token. */
   has(id: number): boolean {
     return this.#bytes[id] !== undefined
   }
@@ -247,7 +247,7 @@ export class Tokenizer {
 export interface StreamDecoder {
   /** The text that this token completes, possibly none. */
   push(token: number): string
-  /** What is left: U+FFFD for a character that never ended. */
+  /** The rest: U+FFFD for a character that never ended. */
   end(): string
 }
 

@@ -2,7 +2,7 @@
  * An adapter in training: its weights and gradients, and the policy's weights that follow from them.
  *
  * Invariants
- * - [ADAPTER-TRAINING-1] Nothing but the adapter changes: after each step the weights that have one are merged anew from the base, as a
+ * - [ADAPTER-TRAINING-1] Nothing but the adapter changes: after each step the weights that have one are merged from the base again, as a
  *   reader of the checkpoint merges them, and the others stay.
  * - Arrays are in shared memory.
  */
@@ -13,11 +13,11 @@ import { squares } from './adamw.ts'
 import { type Gradients, shared } from './gradient-sum.ts'
 
 export class AdapterTraining {
-  /** What is published, its arrays those that are trained. */
+  /** The published adapter; training changes its arrays. */
   readonly adapter: CheckpointAdapter
   readonly gradients: Gradients
   readonly #architecture: Architecture
-  /** Of the policy, changed in place. */
+  /** The weights of the policy, changed in place. */
   readonly #merged: Weights
 
   constructor(architecture: Architecture, adapter: CheckpointAdapter, merged: Weights) {

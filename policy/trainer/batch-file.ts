@@ -2,7 +2,7 @@
  * The file of an update's batch, as `batch.ts` describes it.
  *
  * Invariants
- * - What is read satisfies the batch's own rules (lengths, offsets, mask, finite numbers), or it is refused.
+ * - A batch that is read satisfies its own rules (lengths, offsets, mask, finite numbers), or it is refused.
  * - The same batch gives the same bytes.
  */
 import { dirname } from 'node:path'

@@ -296,7 +296,7 @@ describe('update', () => {
     expect(await bytesOf(at('c3'))).toEqual(await bytesOf(at('b3')))
   })
 
-  test('what it found of each token stands in a file before the version is published, and changes nothing of it', async () => {
+  test('the figures of each token are in a file before the version is published, and change nothing of it', async () => {
     const [found, other] = [at('found.tokens'), at('other.tokens')]
     const behaviourLogprobs = await logprobsOf(at('0'))
     await writeUpdateBatch(at('found'), { ...batch, behaviourLogprobs })

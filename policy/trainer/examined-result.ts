@@ -1,8 +1,8 @@
 /**
- * What a trainer in another process has written, examined before it is published.
+ * The examination of a checkpoint from a trainer in another process, before it is published.
  *
  * Invariants
- * - [EXAMINED-1] What passes is the next checkpoint of the one trained from: its shape and text byte for byte, every weight and
+ * - [EXAMINED-1] A result that passes is the next checkpoint of the one trained from: its shape and text byte for byte, every weight and
  *   moment there and finite, the version asked for, and the statistics that a second attempt will find.
  */
 import type { z } from 'zod'
@@ -13,7 +13,7 @@ import { readWithMoments } from '../checkpoints/restoring.ts'
 import { squares } from './adamw.ts'
 import { TrainerFault } from './trainer.ts'
 
-/** What was asked for. */
+/** The request for the result. */
 interface AskedResult {
   readonly fromCheckpointDir: string
   readonly version: number

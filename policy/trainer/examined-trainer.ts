@@ -1,12 +1,12 @@
 /**
  * A trainer that is not Perdure's: a program (`process-trainer.ts`) or a module (`module-trainer.ts`), whose results are examined.
  *
- * What it does not offer (the warm start, log-probabilities) the embedded trainer does.
+ * The embedded trainer does the work that it does not offer (the warm start, log-probabilities).
  *
  * Invariants
- * - [FOREIGN-1] It is started once, by the first call, and kept; one that is lost is started again by the next call.
+ * - [FOREIGN-1] It is started once, by the first call, and kept; a lost trainer is started again by the next call.
  * - [FOREIGN-2] A result that is there is found, without asking it.
- * - [FOREIGN-3] It writes beside the place of the result. What it wrote gets that place after it was examined, so
+ * - [FOREIGN-3] It writes beside the place of the result. Its checkpoint gets that place after the examination, so
  *   that no lie is ever a version.
  * - [FOREIGN-4] Calls are asked one after the other. A call that is given up or fails leaves neither a file nor a process
  *   that works on.
@@ -41,7 +41,7 @@ export type TrainerWork =
   | { readonly method: 'update'; readonly params: UpdateRequest }
   | { readonly method: 'warmStart'; readonly params: WarmStartRequest }
 
-/** What goes with it. */
+/** Options of a call. */
 export interface Asking {
   readonly onProgress?: Progress | undefined
   /** Gives the work up. */
@@ -188,7 +188,7 @@ async function linkBase(fromCheckpointDir: string, beside: string): Promise<void
     if (base !== undefined)
       await symlink(join(dirname(fromCheckpointDir), base.folder), join(beside, base.folder), 'junction')
   } catch (cause) {
-    // What cannot be trained is refused by it, as the contract says.
+    // The trainer refuses what it cannot train, as the contract says.
     if (!(cause instanceof CheckpointFault) || cause.kind === 'io') throw cause
   }
 }

@@ -25,7 +25,7 @@ function say(line: object | string): void {
   process.stdout.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }
 
-/** What a trick makes of the checkpoint that it writes. */
+/** The changes of each trick to the checkpoint that it writes. */
 const changes: Readonly<Record<string, (content: CheckpointContent) => CheckpointContent>> = {
   nan: (content) => changed(content, (weight) => weight.fill(Number.NaN)),
   'other-version': (content) => ({ ...content, state: { ...content.state, version: 99 } }),

@@ -1,4 +1,4 @@
-/** What the trainer's thread and its gradient threads tell each other. */
+/** The messages between the trainer's thread and its gradient threads. */
 import type { Architecture } from '../transformer/architecture.ts'
 import type { GraphKind } from '../transformer/objective-graph.ts'
 import type { Gradients } from './gradient-sum.ts'

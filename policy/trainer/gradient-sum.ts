@@ -32,7 +32,7 @@ export class GradientSum {
   readonly #architecture: Architecture
   /** Sum of squares of each gradient, in the order of `gradients`, of the last sum. */
   squares: readonly number[] = []
-  /** What each thread has summed; the first is the whole once the threads' sums were added up. */
+  /** The sum of each thread; the first is the whole once the threads' sums were added up. */
   readonly #parts: [Gradients, ...Gradients[]]
 
   constructor(architecture: Architecture) {
@@ -44,7 +44,7 @@ export class GradientSum {
     return this.#parts[0]
   }
 
-  /** What a thread adds to; the threads count from 0. */
+  /** The sum that a thread adds to; the threads count from 0. */
   part(thread: number): Gradients {
     while (this.#parts.length <= thread) this.#parts.push(zeros(this.#architecture))
     return this.#parts[thread] as Gradients

@@ -26,7 +26,7 @@ export function weightFeeds(architecture: Architecture, weights: Weights): Weigh
   )
 }
 
-/** What one run gives: one number per counted token, in the micro-batch's order. */
+/** The results of one run: one number per counted token, in the micro-batch's order. */
 export interface TokenResults {
   readonly logprobs: Float32Array
   readonly entropy: Float32Array
@@ -141,7 +141,7 @@ export class GraphSessions {
     for (const session of sessions) await (await session).release()
   }
 
-  /** The tables and the mask for positions up to a time, made anew where a longer one comes. */
+  /** The tables and the mask for positions up to a time, rebuilt where a longer one comes. */
   #positions(architecture: Architecture, time: number): Readonly<Record<string, Tensor>> {
     const { head_dim, rope_theta, rope_scaling } = architecture
     const key = JSON.stringify([head_dim, rope_theta, rope_scaling])
@@ -160,7 +160,7 @@ export class GraphSessions {
   }
 }
 
-/** What micro-batches feed, joined as `microBatchGraph` takes it. */
+/** The inputs of micro-batches, joined as `microBatchGraph` takes them. */
 function microBatchFeeds(works: readonly GraphWork[]): Record<string, Tensor> {
   const micros = works.map(({ micro }) => micro)
   const int64 = (parts: readonly BigInt64Array[]): Tensor => {

@@ -23,7 +23,7 @@ interface Rule {
 
 /** The losses of a batch's tokens. */
 export interface Losses {
-  /** Of a token, by its place in the batch. */
+  /** The loss of a token, by its place in the batch. */
   readonly of: (source: number) => Loss
   /** The graph can do it itself: all tokens are `clipped`. */
   readonly areClipped: boolean

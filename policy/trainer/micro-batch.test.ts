@@ -78,12 +78,12 @@ describe('microBatches', () => {
     ])
     const [micro, ...others] = microBatches(batch, 64)
     expect(others).toEqual([])
-    // Of the second episode only its first token is needed: it predicts the one that counts.
+    // Only the first token of the second episode is needed: it predicts the one that counts.
     expect(micro).toMatchObject({ batch: 1, time: timeMultiple, rows: BigInt64Array.of(0n) })
     expect([...(micro?.tokens ?? [])].filter((token) => token !== 0n)).toEqual([4n])
   })
 
-  test('counted on request is all that a counted token depends on, but for the first token', () => {
+  test('with observations, every token that a counted token depends on counts, except the first token', () => {
     const batch = batchOf([
       [0, 0, 0],
       [0, 0, 1, 0, 1, 0],

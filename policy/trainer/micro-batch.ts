@@ -7,7 +7,7 @@
  *
  * Invariants
  * - Every counted token is in exactly one micro-batch; an episode is never cut.
- * - What no counted token depends on (an episode's end, an episode without counted tokens) is left out.
+ * - Tokens on which no counted token depends (an episode's end, an episode without counted tokens) are left out.
  * - [LAYOUT-1] The layout follows from lengths and order alone; no other cuts of the sorted episodes feed fewer
  *   tokens, a run of the graph counted as `runTokens` of them.
  */
@@ -28,7 +28,7 @@ export interface MicroBatch {
   readonly sources: Int32Array
 }
 
-/** What a run of the graph costs beside its tokens, in tokens: mostly the sum of its gradients, of whatever width. */
+/** The cost of a graph's run beside its tokens, in tokens: mostly the sum of its gradients, of whatever width. */
 export const runTokens = 32
 
 interface Span {
@@ -69,7 +69,7 @@ export function microBatches(
 /** How many episodes the micro-batch takes that begins with each. @param times falling, padded */
 function cheapestSizes(times: readonly number[], tokenLimit: number): readonly number[] {
   const sizes = times.map(() => 1)
-  /** What the micro-batches from each episode on cost. */
+  /** The cost of the micro-batches from each episode on. */
   const costs = [...times.map(() => Number.POSITIVE_INFINITY), 0]
   for (const [first, time] of [...times.entries()].reverse()) {
     const most = Math.min(times.length - first, Math.max(1, Math.floor(tokenLimit / time)))

@@ -79,7 +79,7 @@ it('each pass has every counted token once, in episodes as they were, with weigh
             [...batch.tokens].filter((_, i) => batch.lossMask[i] === 1),
           )
           for (const part of pass) {
-            // Tokens are numbered by their place, so what stands beside each is what stood there.
+            // Tokens are numbered by their place, so each must keep the values of its place.
             for (const [i, token] of part.tokens.entries())
               for (const name of [
                 'lossMask',

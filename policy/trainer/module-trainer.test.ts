@@ -88,9 +88,9 @@ describe('a trainer of a module', () => {
     const own = await trainerThat(
       'onProgress(1, 2); const made = await half(request); onProgress(2, 2); return made',
     )
-    const told: number[] = []
-    const { loss } = await own.update(update(), (done) => told.push(done))
-    expect({ loss, told }).toEqual({ loss: 1, told: [1, 2] })
+    const progress: number[] = []
+    const { loss } = await own.update(update(), (done) => progress.push(done))
+    expect({ loss, progress }).toEqual({ loss: 1, progress: [1, 2] })
     const [before, after] = await Promise.all(
       ['0', '1'].map((version) => readCheckpoint(join(root, version))),
     )
@@ -121,9 +121,9 @@ describe('a trainer of a module', () => {
   })
 
   // [MODULE-TRAINER-1]
-  test('that tells nothing for too long is given up, told to stop, and opened anew', async () => {
+  test('without progress for too long is given up, asked to stop, and opened again', async () => {
     const own = await trainerThat(
-      "if (globalThis.hung) return half(request); globalThis.hung = true; signal.addEventListener('abort', () => note('told')); await new Promise(() => {})",
+      "if (globalThis.hung) return half(request); globalThis.hung = true; signal.addEventListener('abort', () => note('aborted')); await new Promise(() => {})",
       '',
       500,
     )
@@ -133,7 +133,7 @@ describe('a trainer of a module', () => {
     const { readFile } = await import('node:fs/promises')
     expect((await readFile(join(root, 'notes'), 'utf8')).trim().split('\n')).toEqual([
       'opened',
-      'told',
+      'aborted',
       'closed',
       'opened',
     ])

@@ -1,12 +1,12 @@
 /**
- * A trainer of someone's own, from a module: `policy.trainer: ./my-trainer`.
+ * A custom trainer, from a module: `policy.trainer: ./my-trainer`.
  *
- * It runs in the trainer's worker, and what it writes is examined as that of a program is.
+ * It runs in the trainer's worker, and its results are examined like those of a program.
  *
  * Invariants
- * - [MODULE-TRAINER-1] What it throws, answers wrongly, or tells nothing of for the stall limit is a fault that names it; its next
- *   call opens it anew.
- * - [MODULE-TRAINER-2] What it leaves out, the warm start for instance, the embedded trainer does.
+ * - [MODULE-TRAINER-1] An error, a wrong answer, or silence for the stall limit is a fault that names the trainer; its next
+ *   call opens it again.
+ * - [MODULE-TRAINER-2] The embedded trainer does the work that it leaves out, the warm start for instance.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ import {
 } from './examined-trainer.ts'
 import { type OwnTrainer, type Trainer, type TrainerDefinition, TrainerFault } from './trainer.ts'
 
-/** One that does not close is left: it is asked nothing more. */
+/** A trainer that does not close in this time is left: it is asked nothing more. */
 const leaveMs = 5000
 
 const definitionSchema = z.looseObject({
@@ -113,12 +113,12 @@ class OpenedModule implements StartedTrainer {
     const giveUp = () => reject(given.reason)
     given.addEventListener('abort', giveUp, { once: true })
     const timer = setTimeout(
-      () => this.lose('stalled', `told nothing of "${work.method}" for ${this.#stallMs / 1000} s`),
+      () => this.lose('stalled', `reported nothing about "${work.method}" for ${this.#stallMs / 1000} s`),
       this.#stallMs,
     )
     try {
-      const told = this.#progress(timer, asking)
-      const answer = schema.safeParse(await Promise.race([this.#do(work, told, given), givenUp]))
+      const onProgress = this.#progress(timer, asking)
+      const answer = schema.safeParse(await Promise.race([this.#do(work, onProgress, given), givenUp]))
       given.throwIfAborted()
       if (answer.success) return answer.data
       const [issue] = answer.error.issues
@@ -155,17 +155,17 @@ class OpenedModule implements StartedTrainer {
     }
   }
 
-  async #do(work: TrainerWork, told: Asking['onProgress'], signal: AbortSignal): Promise<unknown> {
+  async #do(work: TrainerWork, onProgress: Asking['onProgress'], signal: AbortSignal): Promise<unknown> {
     return work.method === 'update'
-      ? await this.#own.update(work.params, told, signal)
-      : await this.#own.warmStart?.(work.params, told, signal)
+      ? await this.#own.update(work.params, onProgress, signal)
+      : await this.#own.warmStart?.(work.params, onProgress, signal)
   }
 
   /** Progress that does not advance is nothing new. */
   #progress(timer: NodeJS.Timeout, { onProgress }: Asking): Asking['onProgress'] {
     let last = -1
     return (done, total) => {
-      if (done > total) this.lose('bad_answer', `told that ${done} of ${total} parts are done`)
+      if (done > total) this.lose('bad_answer', `reported that ${done} of ${total} parts are done`)
       if (done <= last || this.isLost) return
       last = done
       timer.refresh()

@@ -40,7 +40,7 @@ export interface GraphPolicy {
 
 export class PolicyGraphs {
   readonly #threads: number
-  /** Of the calling thread: a graph at a time, on one core and on all. */
+  /** The sessions of the calling thread: a graph at a time, on one core and on all. */
   readonly #apart = new GraphSessions(1)
   readonly #together: GraphSessions
   readonly #others: GradientThread[] = []
@@ -161,7 +161,7 @@ function refuseBeyondWindow(architecture: Architecture, works: readonly GraphWor
   if (beyond !== undefined) throw new TrainerFault('bad_batch', `${beyond}: lower policy.contextLength`)
 }
 
-/** What each of at most `threads` does: the longest goes to the one with least to do, then some are exchanged. */
+/** Shares work among at most `threads`: the longest goes to the one with least to do, then some are exchanged. */
 function sharesOf(costs: readonly number[], threads: number): readonly (readonly number[])[] {
   const count = Math.max(1, Math.min(threads, costs.length))
   const shares = Array.from({ length: count }, (): Share => ({ load: 0, works: [] }))

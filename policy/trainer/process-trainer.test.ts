@@ -56,7 +56,7 @@ function update(from = 0, to = 1): UpdateRequest {
   }
 }
 
-/** What the program was asked: its process and the method, by line. */
+/** The calls of the program: its process and the method, by line. */
 async function asked(): Promise<readonly (readonly string[])[]> {
   const text = await readFile(join(root, 'notes'), 'utf8')
   return text
@@ -70,14 +70,14 @@ async function expectOnly(...versions: readonly string[]): Promise<void> {
   expect((await readdir(root)).filter((name) => name !== 'notes')).toEqual(versions)
 }
 
-test('a program makes updates one after the other, and its progress is told', async () => {
+test('a program makes updates one after the other, and its progress is reported', async () => {
   const foreign = trainerThat('good')
-  const told: (readonly number[])[] = []
-  const { loss, seconds } = await foreign.update(update(), (...counts) => told.push(counts))
-  expect({ loss, seconds, told }).toEqual({
+  const progress: (readonly number[])[] = []
+  const { loss, seconds } = await foreign.update(update(), (...counts) => progress.push(counts))
+  expect({ loss, seconds, progress }).toEqual({
     loss: 1,
     seconds: 0.1,
-    told: [
+    progress: [
       [1, 2],
       [2, 2],
     ],
@@ -135,9 +135,9 @@ test('a process that dies is named with its end, and started again by the next u
 
 // [TRAINER-PROCESS-2]
 test.each([
-  ['hangs', 'told nothing of "update" for 4 s'],
-  ['still', 'told nothing of "update" for 4 s'],
-  ['silent', 'told nothing of "hello" for 4 s'],
+  ['hangs', 'reported nothing about "update" for 4 s'],
+  ['still', 'reported nothing about "update" for 4 s'],
+  ['silent', 'reported nothing about "hello" for 4 s'],
 ])('a process that %s is ended after the stall limit', async (trick, message) => {
   // Loading the program counts as silence too, so this test gives it the time that it needs.
   const foreign = trainerThat(trick, 4000)

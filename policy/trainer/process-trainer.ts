@@ -2,7 +2,7 @@
  * A trainer in another process, in any language: `policy.trainer: [COMMAND, ARGUMENT…]`.
  *
  * Invariants
- * - What it does is examined as that of every trainer that is not Perdure's (`examined-trainer.ts`).
+ * - Its results are examined like those of every trainer that is not Perdure's (`examined-trainer.ts`).
  */
 import { createExaminedTrainer, type StartedTrainer } from './examined-trainer.ts'
 import type { Trainer } from './trainer.ts'

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 
-/** Of an update. */
+/** The statistics of an update. */
 export const statisticsSchema = z.strictObject({
   loss: z.number(),
   kl: z.number(),
@@ -40,7 +40,7 @@ export const statisticsSchema = z.strictObject({
 /** `UpdateStatistics` without its seconds. */
 export type Statistics = z.output<typeof statisticsSchema>
 
-/** Of a part of a warm start. */
+/** The statistics of a part of a warm start. */
 export const warmStartStatisticsSchema = z.strictObject({
   loss: z.number(),
   lastLoss: z.number(),

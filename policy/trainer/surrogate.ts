@@ -23,7 +23,7 @@ import type { TokenResults } from './graph-sessions.ts'
 import type { Loss, Losses } from './losses.ts'
 import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
-/** What a batch's tokens say under a rule. */
+/** The surrogate of a batch's tokens under a rule. */
 export interface Surrogate {
   /** [micros][rows] the policy's own */
   readonly logprobs: readonly Float32Array[]
@@ -70,7 +70,7 @@ export function surrogateOf(
   return { logprobs: results.map(({ logprobs }) => logprobs), parts }
 }
 
-/** Of the tokens of one episode, which has one task, and so one loss. */
+/** The losses of the tokens of one episode, which has one task, and so one loss. */
 function sequenceLosses(
   loss: Loss,
   sequence: readonly LossToken[],

@@ -1,5 +1,5 @@
 /**
- * What an update found of each token that it learnt from: how likely it had become since it was sampled, and how many others
+ * The figures of an update for each token that it learnt from: how likely it had become since it was sampled, and how many others
  * were as likely. The figures by origin follow from it, and a file beside the batch keeps it for the page.
  *
  * Tensors, N tokens as in the batch, 0 where its mask is 0:

@@ -1,5 +1,5 @@
 /**
- * What the bytes of a training depend on beside its request: the code, and the processor that rounds for it.
+ * The code of the trainer and the processor that rounds for it: beside the request, the bytes of a training depend on them.
  *
  * Invariants
  * - Code that differs in one byte has another name, in a checkout and as built alike.

@@ -1,4 +1,4 @@
-/** What a trainer asks of its thread. */
+/** The messages between a trainer and its thread. */
 import type { Trainer } from './trainer.ts'
 
 type Method = Exclude<keyof Trainer, 'close' | 'losses'>
@@ -12,7 +12,7 @@ export type TrainingMethods = {
   }
 }
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface TrainerWorkerData {
   readonly threads: number
 }

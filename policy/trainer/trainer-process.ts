@@ -23,7 +23,7 @@ export interface TrainerCommand {
   readonly threads: number
 }
 
-/** What goes with a request. */
+/** Options of a request. */
 interface Asking {
   readonly onProgress?: Progress | undefined
   /** Ends the process. */
@@ -38,7 +38,7 @@ interface Waiting {
   readonly onProgress: Progress | undefined
   readonly resolve: (result: unknown) => void
   readonly reject: (fault: unknown) => void
-  /** Parts done, as last told. */
+  /** Parts done, as last reported. */
   done: number
 }
 
@@ -49,7 +49,7 @@ export class TrainerProcess {
   #lastId = -1
   #timer: NodeJS.Timeout | undefined
   #fault: TrainerFault | undefined
-  /** What its loss is called, until the process is lost by itself. */
+  /** The kind of its fault, until the process is lost by itself. */
   #kind: TrainerFault['kind'] = 'crashed'
 
   private constructor({ command: [program = '', ...args], stallMs }: TrainerCommand) {
@@ -155,7 +155,7 @@ export class TrainerProcess {
 
   #watch(method: string): void {
     this.#timer = setTimeout(
-      () => this.lose('stalled', `told nothing of "${method}" for ${this.#stallMs / 1000} s`),
+      () => this.lose('stalled', `reported nothing about "${method}" for ${this.#stallMs / 1000} s`),
       this.#stallMs,
     )
   }

@@ -31,7 +31,7 @@ const lineSchema = z.union([
 ])
 type TrainerLine = z.output<typeof lineSchema>
 
-/** What it can do. */
+/** The capabilities of a trainer. */
 export const helloSchema = z.looseObject({
   methods: z.array(z.string()),
   losses: z.array(z.string()).default([]),

@@ -23,7 +23,7 @@ export type LossChoice =
 export interface ObjectiveSettings {
   /** `policy`: the clipped objective; `supervised`: mean negative log-likelihood of the masked tokens. */
   readonly kind: 'policy' | 'supervised'
-  /** Of the policy objective; absent: `clipped`. */
+  /** The policy objective; absent: `clipped`. */
   readonly loss?: LossChoice | undefined
   /** Where tasks have objectives of their own: the losses that the batch's `losses` count; then `loss` is absent. */
   readonly losses?: readonly LossChoice[] | undefined
@@ -114,7 +114,7 @@ export interface WarmStartRequest {
   readonly warmUpSteps: number
   /** Order of the demonstrations. */
   readonly seed: number
-  /** What a token that the expert reads counts, beside 1 for one that it writes. */
+  /** The weight of a token that the expert reads, beside 1 for one that it writes. */
   readonly observationWeight: number
   readonly optimizer: OptimizerSettings
   readonly microBatchTokens: number
@@ -176,7 +176,7 @@ export interface OwnTrainer extends Pick<Trainer, 'update'> {
   readonly close?: Trainer['close']
 }
 
-/** What a trainer of someone's own is opened with. */
+/** Options for opening a custom trainer. */
 export interface TrainerOptions {
   /** Threads that it may take. */
   readonly threads: number
@@ -184,7 +184,7 @@ export interface TrainerOptions {
   readonly embedded: Pick<Trainer, 'update' | 'warmStart' | 'logprobs'>
 }
 
-/** A kind of trainer: `export const trainer: TrainerDefinition = …` of a module of one's own. */
+/** A kind of trainer. A custom module exports it: `export const trainer: TrainerDefinition = …`. */
 export interface TrainerDefinition {
   readonly name: string
   /** @throws TrainerFault */
@@ -194,8 +194,8 @@ export interface TrainerDefinition {
 /**
  * The trainer could not finish the update. `not_finite`, `exploded`: its gradient or its weights are no numbers, or the gradient
  * is larger than allowed; nothing was published. `storage`: a file could be neither read nor written, for instance because the
- * disk is full. `stalled`, `bad_answer`: a trainer in another process told nothing for too long, or answered or wrote what is
- * not what it was asked for; its process was ended. `bad_loss`: a loss of someone's own does not load, throws, or gives what is no
+ * disk is full. `stalled`, `bad_answer`: a trainer in another process reported nothing for too long, or its answer or checkpoint is
+ * not what it was asked for; its process was ended. `bad_loss`: a custom loss does not load, throws, or gives what is no
  * finite number. `unsupported`: the trainer does not offer such a loss.
  */
 export class TrainerFault extends Fault<

@@ -28,7 +28,7 @@ export class TrainingPolicy {
   readonly gradient: GradientSum
   readonly #source: CheckpointContent
   readonly #adapter: AdapterTraining | undefined
-  /** What a step changes: the adapter, or all weights. */
+  /** The weights that a step changes: the adapter, or all. */
   readonly #trained: Weights
   readonly #specs: readonly WeightSpec[]
   readonly #first: ReadonlyMap<string, Float32Array>

@@ -29,7 +29,7 @@ import { type ObjectiveSettings, TrainerFault, type UpdateRequest, type UpdateSt
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
 
-/** What the work of a trainer needs beside its request. */
+/** The graphs and the memory of a trainer, beside its request. */
 export interface TrainerContext {
   readonly graphs: PolicyGraphs
   readonly memory: PolicyMemory
@@ -212,7 +212,7 @@ export async function batchGradient(
     addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
     onResult?.(micro, result)
   }
-  // Of examples alone nothing was sampled.
+  // In a batch of examples alone no token was sampled.
   const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
   return {
     loss: totals.loss,
@@ -242,10 +242,10 @@ function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
   return entropyCoefficient === 0 ? 'policy' : 'policy_with_entropy'
 }
 
-/** What the counted tokens of a batch bring to an objective. */
+/** The values of a batch's counted tokens that an objective reads. */
 interface TokenFacts {
   readonly batch: ProximalBatch
-  /** What a token counts in the loss, by its place in the batch. */
+  /** The weight of a token in the loss, by its place in the batch. */
   readonly weightOf: (source: number) => number
   /** [rows] of the micro-batch; undefined without a reference. */
   readonly referenceLogprobs: Float32Array | undefined

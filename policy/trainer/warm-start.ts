@@ -123,7 +123,7 @@ export function learningRateAt(
 }
 
 /**
- * The demonstrations of each of the first `count` steps: shuffled anew in every pass, taken until a step
+ * The demonstrations of each of the first `count` steps: shuffled again in every pass, taken until a step
  * holds `batchTokens` tokens.
  * @throws TrainerFault `bad_batch` when no demonstration has a counted token
  */

@@ -1,5 +1,5 @@
 /**
- * What is done with weights and sums of gradients element by element, in parts that threads share out among them.
+ * Work on weights and sums of gradients element by element, in parts that threads share out among them.
  *
  * Invariants
  * - [PARTS-1] A weight is one thread's: how many threads share a task changes no byte.

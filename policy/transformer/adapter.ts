@@ -19,7 +19,7 @@ import {
 /** Which adapters a policy has. */
 export interface AdapterShape {
   readonly rank: number
-  /** What B · A is multiplied by, divided by the rank. */
+  /** The factor of B · A, divided by the rank. */
   readonly alpha: number
   readonly targets: readonly AdapterTarget[]
 }

@@ -8,7 +8,7 @@
 import type { IdRange } from '../tokenizer/tokenless-ids.ts'
 
 /**
- * What a family has beside the Llama decoder: Qwen2 adds biases to queries, keys and values, Qwen3 a norm to each head's
+ * Differences of a family from the Llama decoder: Qwen2 adds biases to queries, keys and values, Qwen3 a norm to each head's
  * queries and keys before they are turned.
  */
 export const families = ['llama', 'qwen2', 'qwen3'] as const

@@ -19,15 +19,15 @@ export interface AttentionShape {
   readonly blocks: number
 }
 
-/** What every layer's attention shares: masks of the blocks, made once per graph. */
+/** Masks of the blocks, shared by every layer's attention and made once per graph. */
 export interface CausalMasks {
   /** Block i: [time / blocks, (i + 1) · time / blocks] of `causalLimits`. */
   readonly blocks: readonly Value[]
 }
 
 /**
- * Scores at most, relative to a token's score for itself: [time, time], no limit where a key may be seen. What is masked
- * is not lower, because the runtime's softmax would make numbers of it that are denormal: the processor takes so much
+ * Scores at most, relative to a token's score for itself: [time, time], no limit where a key may be seen. A masked score
+ * is not lower, because the runtime's softmax would turn it into denormal numbers: the processor takes so much
  * longer for them that all of softmax took three times as long.
  */
 export function causalLimits(time: number): Float32Array {

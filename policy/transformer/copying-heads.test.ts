@@ -31,7 +31,7 @@ function rowOf(weights: ReadonlyMap<string, Float32Array>, token: number): reado
   return [...(weights.get('model.embed_tokens.weight') ?? [])].slice(token * width, (token + 1) * width)
 }
 
-/** What a head adds to the logit of each of some tokens by what it writes of one that it attends to. */
+/** The logits that a head adds to each of some tokens when it attends to one. */
 function headLogits(
   weights: ReadonlyMap<string, Float32Array>,
   { layer, head }: { readonly layer: number; readonly head: number },

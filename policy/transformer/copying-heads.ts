@@ -1,7 +1,7 @@
 /**
- * First weights of a policy that copies. What a small agent mostly has to do is to repeat a name that it has just read, and a decoder
- * finds out how late, all at once, after thousands of episodes. So the heads that do it stand in the first weights: one looks at the
- * token before, one looks where that was the token at hand, and half of those in later layers raise the logit of the token that they
+ * First weights of a policy that copies. A small agent mostly has to repeat a name that it has just read, and a decoder
+ * learns that late, all at once, after thousands of episodes. So the first weights contain the heads that do it: one looks at the
+ * token before, one looks where that was the current token, and half of those in later layers raise the logit of the token that they
  * look at: a text that was read once is gone on with. Where else they look is learnt.
  * Sources: Olsson et al. 2022 (arXiv 2209.11895), what such heads do in trained decoders; Trockman and Kolter 2023 (arXiv
  * 2305.09828), first weights that resemble trained ones.
@@ -28,7 +28,7 @@ const sharpness = 12
 /** c, what a copying head writes of what it reads. */
 const copied = 0.3
 
-/** What the first head writes of the token before, for the matching head alone. */
+/** The size of the first head's note of the token before, which only the matching head reads. */
 const noted = 0.4
 
 /** Tokens over which tokens are matched: in pairs of places that turn less than a radian on the way. */
@@ -161,7 +161,7 @@ function orthonormal(vectors: readonly Float32Array[]): readonly Float32Array[] 
 }
 
 /**
- * What the second layer reads of a token, times what it reads of it where it was noted, in so many directions: a direction has half a
+ * The second layer's reading of a token times its reading of the note of that token, in so many directions: a direction has half a
  * channel's square of a normalized token, whose other half is the constant.
  */
 function productOfMatch(width: number, directions: number): number {

@@ -28,7 +28,7 @@ const noSink = -1e30
  * `new_key.l` and `new_value.l`, for which the arrays of `key.l` and `value.l` are to be given: each row's new keys and
  * values are written to their places, and nothing else is touched.
  * @param exactThreads see `productBlocks`
- * @param stored a version's weights as constants, which the runtime lays out anew for its products
+ * @param stored a version's weights as constants, which the runtime lays out again for its products
  */
 export function buildDecodeGraph(a: Architecture, exactThreads: number, stored?: StoredWeights): Uint8Array {
   const graph = new Graph()

@@ -22,7 +22,7 @@ const nowhere = -1e30
 /** Any c times this is below c in single precision. */
 const justBelowOne = 1 - 2 ** -23
 
-/** What rows are drawn with, each [count, 1]. */
+/** The inputs of rows' draws, each [count, 1]. */
 export interface DrawInputs {
   readonly inverseTemperature: Value
   /** In [0, 1). */

@@ -1,7 +1,7 @@
 /**
  * The graph of an objective over several micro-batches, one after the other, whose gradients it adds up.
  *
- * What a run returns is copied, and the gradients of all weights are large beside a micro-batch: so a run computes as
+ * The outputs of a run are copied, and the gradients of all weights are large beside a micro-batch: so a run computes as
  * many micro-batches as it is fed, and continues the sums that it is fed.
  *
  *     tokens   | micro-batch 0: batch · time | 1 | 2 …   cut at `token_starts`

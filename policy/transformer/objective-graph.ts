@@ -24,7 +24,7 @@ import { forward } from './forward.ts'
 import { maskedLogits } from './masked-logits.ts'
 
 /**
- * What a graph computes: `logprobs` no gradient; `policy` and `policy_with_entropy` the clipped objective
+ * The kind of a graph: `logprobs` computes no gradient; `policy` and `policy_with_entropy` the clipped objective
  * without and with entropy bonus; `supervised` the negative log-likelihood.
  */
 export type GraphKind = 'logprobs' | 'supervised' | 'policy' | 'policy_with_entropy'
@@ -56,7 +56,7 @@ export function objectiveGraph(architecture: Architecture, kind: GraphKind, bloc
   return graph.encode()
 }
 
-/** What an objective gives for a micro-batch. */
+/** The outputs of an objective for a micro-batch. */
 export interface Objective {
   /** [rows] */
   readonly logprobs: Value

@@ -66,14 +66,14 @@ function scaled(
   })
 }
 
-/** Of `llama3`: none where less than `low_freq_factor` turns fit into the first training's context, all above `high_freq_factor`. */
+/** The share that `llama3` keeps: none below `low_freq_factor` turns in the first training's context, all above `high_freq_factor`. */
 function llamaKept(speed: number, scaling: Extract<RopeScaling, { rope_type: 'llama3' }>): number {
   const { low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: context } = scaling
   const turns = (context * speed) / (2 * Math.PI)
   return Math.min(1, Math.max(0, (turns - low) / (high - low)))
 }
 
-/** Of `yarn`: a ramp over the pairs, from the one that makes `beta_fast` turns in the first training's context to `beta_slow`. */
+/** The share that `yarn` keeps: a ramp over the pairs, from `beta_fast` turns in the first training's context to `beta_slow`. */
 function yarnKept(
   pair: number,
   { head_dim, rope_theta }: Pick<Architecture, 'head_dim' | 'rope_theta'>,
@@ -87,7 +87,7 @@ function yarnKept(
   return 1 - Math.min(1, Math.max(0, (pair - low) / (high === low ? 0.001 : high - low)))
 }
 
-/** What YaRN multiplies queries and keys with, so that attention stays as sharp over a longer context. */
+/** YaRN's factor of queries and keys, which keeps attention as sharp over a longer context. */
 function yarnSize({ factor, attention_factor, mscale, mscale_all_dim }: YarnScaling): number {
   const of = (scale: number): number => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1)
   if (attention_factor !== undefined) return attention_factor

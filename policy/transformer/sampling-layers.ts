@@ -1,5 +1,5 @@
 /**
- * What the graphs that sample have in common: all of the decoder but its attention, and the draw.
+ * The common layers of graphs that sample: all of the decoder but its attention, and the draw.
  *
  * Invariants
  * - The draw is made in the graph from the uniform of its row (see `drawing.ts`).
@@ -44,7 +44,7 @@ export function rotaryInputs(graph: Graph, headDim: number): Rotations {
   return { cos: graph.input('cos', dims), sin: graph.input('sin', dims) }
 }
 
-/** Attention of a layer, but for its projections. @param projected [..., query + 2·keyValue] @returns [..., query] */
+/** Attention of a layer without its projections. @param projected [..., query + 2·keyValue] @returns [..., query] */
 export type Attention = (layer: number, projected: Value) => Value
 
 /** Hidden states as a sum, [..., hidden] each: the norm that follows adds them up. */

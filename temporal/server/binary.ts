@@ -2,7 +2,7 @@
  * The `temporal` binary: found on this machine.
  *
  * Invariants
- * - What is returned has answered `--version` as Temporal's command does, and is recent enough.
+ * - The returned program has answered `--version` as Temporal's command does, and is recent enough.
  * - Order: `PERDURE_TEMPORAL_CLI`, then the PATH, then the cache folder.
  */
 

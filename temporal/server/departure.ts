@@ -1,5 +1,5 @@
 /**
- * Departure: what this process leaves running when it exits before it could close its servers.
+ * Departure: the servers that this process leaves running when it exits before it could close them.
  *
  * Invariants
  * - However a process exits, it takes along the server that it alone uses; only SIGKILL leaves one to the next user.
@@ -7,7 +7,7 @@
  * An exiting process can wait for nothing, so the server is killed: its file is as safe from that as from any crash.
  */
 
-/** What is done at an exit, without waiting. */
+/** Functions that run at an exit, without waiting. */
 const departures = new Set<() => void>()
 
 /** Has something done if the process exits. @returns takes it back */

@@ -19,7 +19,7 @@ describe('silence', () => {
     expect(meter.silentMs()).toBe(3_500)
   })
 
-  it('begins anew for a process that was stopped itself, as on a laptop that slept for an hour', () => {
+  it('restarts for a process that was stopped itself, as on a laptop that slept for an hour', () => {
     const meter = createSilenceMeter()
     for (const now of ticks(0, 29)) meter.tick(now)
     for (const now of ticks(3_600_000, 4)) meter.tick(now)
@@ -45,11 +45,11 @@ describe('a server that accepts connections and answers nothing', () => {
 
   it('is silent, and that is reported once', async () => {
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    const told: string[] = []
+    const reports: string[] = []
     const { port } = mute.address() as AddressInfo
     const health = watchHealth(
       { address: `127.0.0.1:${port}` },
-      { log: (line) => told.push(line), remedy: 'it is being restarted' },
+      { log: (line) => reports.push(line), remedy: 'it is being restarted' },
     )
     await vi.waitFor(() => expect(health.silentMs()).toBeGreaterThan(silentAfterMs + 1_000), {
       timeout: 60_000,
@@ -57,6 +57,6 @@ describe('a server that accepts connections and answers nothing', () => {
     })
     expect(health.hasAnswered()).toBe(false)
     await health.close()
-    expect(told).toEqual(['The Temporal server does not answer since 5 s; it is being restarted.'])
+    expect(reports).toEqual(['The Temporal server does not answer since 5 s; it is being restarted.'])
   })
 })

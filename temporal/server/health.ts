@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A server that accepts connections and answers no call is not healthy.
- * - Silence counts only while this process runs: after it was stopped itself, as on a laptop that slept, it counts anew.
+ * - Silence counts only while this process runs: after it was stopped itself, as on a laptop that slept, it counts from zero.
  * - Silence is reported once when it begins and once when it ends.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,7 +22,7 @@ const callDeadlineMs = 10_000
 const stoodStillMs = 5_000
 
 export interface SilenceMeter {
-  /** To be told often, whatever the server does. @param now milliseconds of a clock that only grows */
+  /** Called often, whatever the server does. @param now milliseconds of a clock that only grows */
   tick(now: number): void
   answered(): void
   /** Milliseconds without an answer. */
@@ -132,5 +132,5 @@ export function silenceWords(silentMs: number, remedy?: string): string {
   return remedy === undefined ? words : `${words}; ${remedy}`
 }
 
-/** What is done about the silence of an embedded server. */
+/** The remedy for the silence of an embedded server. */
 export const embeddedRemedy = `after ${hungAfterMs / 1000} s it is started again`

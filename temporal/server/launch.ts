@@ -37,7 +37,7 @@ export const embeddedNamespace = 'default'
 const readyDeadlineMs = 90_000
 const readyPollMs = 150
 /**
- * What a server prints once it has its ports. Another home's server may have taken the port a moment
+ * The line that a server prints once it has its ports. Another home's server may have taken the port a moment
  * ago and answer in its place; a version that prints something else is believed after a while.
  */
 const announcement = 'Temporal Server:'
@@ -59,7 +59,7 @@ const dynamicSettings = [
   // A task queue of one server needs no parts, between which tasks and polls would be passed on.
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
-  // A server in memory reads its search attributes anew each time it lists an execution; ours has them from its start.
+  // A server in memory reads its search attributes again each time it lists an execution; ours has them from its start.
   'system.forceSearchAttributesCacheRefreshOnRead=false',
   // By default a quarter of a million executions, ended ones too, fill the memory that the collector is given. An
   // episode counts 2 kB and takes 46 kB: this is room for three thousand.
@@ -199,7 +199,7 @@ const sqliteMagic = 'SQLite format 3\u0000'
 function refuseForeignFile(database: string): void {
   if (!existsSync(database)) return
   if (statSync(database).size === 0) {
-    // What a log without its file holds cannot be told from what another file's would.
+    // The log of a missing file cannot be distinguished from another file's log.
     if (sizeOf(`${database}-wal`) > 0) throw corruptFile(database)
     // The server would take it for one of another version.
     rmSync(database)
@@ -234,7 +234,7 @@ function openDatabase(database: string): number {
 function corruptFile(database: string, cause?: unknown): TemporalFault {
   return new TemporalFault(
     'corrupt_file',
-    `${database} is damaged or no Temporal file. Put a copy of it back, or move it away (mv ${shellWord(database)} ${shellWord(`${database}.broken`)}) and start again: checkpoints and results are kept elsewhere in the home directory, only the workflows begin anew.`,
+    `${database} is damaged or no Temporal file. Put a copy of it back, or move it away (mv ${shellWord(database)} ${shellWord(`${database}.broken`)}) and start again: checkpoints and results are kept elsewhere in the home directory, only the workflows start over.`,
     { cause },
   )
 }

@@ -8,7 +8,7 @@
  * Invariants
  * - [INDEXES-1] Every query has the answer that it had, and a condition on a value the index: an empty field meets none.
  * - [INDEXES-2] Done twice it changes nothing; it is done as a whole or not at all.
- * - What is unknown here, as the tables of a later server may be, stays as it is.
+ * - Unknown tables, such as those of a later server, stay as they are.
  */
 import { DatabaseSync } from 'node:sqlite'
 

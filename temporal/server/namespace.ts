@@ -1,5 +1,5 @@
 /**
- * What a namespace must have before runs work in it: the search attributes, and a long retention.
+ * The preparation of a namespace before runs work in it: search attributes, and a long retention.
  *
  * Invariants
  * - Preparing twice changes nothing.

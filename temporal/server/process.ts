@@ -93,7 +93,7 @@ async function endProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<b
 
 /** Share of a processor that a process which works has had at least, on a busy machine too. */
 const leastShare = 0.03
-/** What works is not waited for longer either. */
+/** The longest wait even for a process that is still working. */
 const longestWorkMs = 120_000
 const tickMs = 10
 

@@ -1,5 +1,5 @@
 /**
- * What the embedded server keeps in a home directory, and its `temporal.json`: where it listens and which process it is.
+ * The files of the embedded server in a home directory, and its `temporal.json`: where it listens and which process it is.
  *
  * Invariants
  * - The file is replaced as a whole; a reader sees an old record or a new one, never half of one.

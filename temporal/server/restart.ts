@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It comes back on the same ports and the same file.
- * - Of the processes that use it, the one that holds the start lock starts it; the others find it there.
+ * - Among the processes that use it, the holder of the start lock starts it; the others find it there.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
@@ -13,7 +13,7 @@ import type { ServerPaths, ServerRecord } from './record.ts'
 import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
 
 const lookEveryMs = 500
-/** What lives and accepts no connection is starting or ending, and does so within this time. */
+/** A living server that accepts no connection is starting or ending, and does so within this time. */
 const closedAfterMs = 15_000
 const firstBackOffMs = 100
 const longestBackOffMs = 10_000

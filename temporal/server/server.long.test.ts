@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(written, { recursive: true, force: true }))
 
-/** What the server wrote last is in the files beside the database. */
+/** Copies the database with the files beside it, which hold the latest writes. */
 function copyDatabase(from: string, to: string): void {
   const database = basename(serverPaths(from).database)
   for (const file of readdirSync(from))

@@ -11,7 +11,7 @@
  * - A copy of a home has a server of its own, whether that of the original runs or not.
  * - A process that exits without leaving counts no more either, and kills the server that it alone used.
  * - A start that is given up leaves no process.
- * - What keeps the server from starting is a TemporalFault whose message says what to do.
+ * - If the server cannot start, a TemporalFault says what to do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopback } from '../../machine/listening.ts'
@@ -127,18 +127,18 @@ export async function stopTemporal(home: string): Promise<boolean> {
   return await stopRecorded(paths)
 }
 
-/** What is known of a home's server. */
+/** The state of a home's server. */
 export interface TemporalInspection {
   readonly record: ServerRecord
   /** Whether it answers. */
   readonly running: boolean
-  /** What is to be said of a server that lives and does not answer. */
+  /** The report about a server that lives and does not answer. */
   readonly silence?: string
   /** Living processes that use it. */
   readonly users: number
 }
 
-/** What runs for a home directory, without changing anything. @returns undefined when nothing ever did */
+/** Inspects the server of a home directory, without changing anything. @returns undefined when none ever ran */
 export async function inspectTemporal(home: string): Promise<TemporalInspection | undefined> {
   const paths = serverPaths(home)
   const record = readRecord(paths.record)

@@ -60,7 +60,7 @@ export async function takeStartLock(paths: ServerPaths, signal?: AbortSignal): P
   )
 }
 
-/** What the record of a home says of its server, and what is true of it. */
+/** The server that a home's record names, and its actual state. */
 export type FoundServer =
   | { readonly kind: 'answers'; readonly record: ServerRecord }
   /** It lives, and has not answered a call of a few seconds. */

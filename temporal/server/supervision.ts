@@ -102,7 +102,7 @@ export function supervise(membership: Membership): RunningTemporal {
       record = restarted.record
       if (restarted.byThis) restarts += 1
     } finally {
-      // What comes back begins without a silence.
+      // The restarted server begins without a silence.
       await health.close()
       health = attend()
     }

@@ -4,7 +4,7 @@
  * Invariants
  * - The values under the cursor are in the legend of every chart of the group, so that one look reads one moment.
  * - A chart that gets more values keeps the stretch that was zoomed to.
- * - What it shows is said in words too, with all that is marked.
+ * - Words describe the chart too, with all its marks.
  */
 import { type Signal, useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
@@ -16,12 +16,12 @@ import { type ChartProps, chartSummary, marksAt, marksSummary, type Series } fro
 
 export const Chart: FunctionComponent<ChartProps> = (props) => {
   const { title, axis, series, marks = [], write = plain } = props
-  // A signal: moving the cursor draws the legend anew, not the chart.
+  // A signal: moving the cursor redraws the legend, not the chart.
   const cursor = useSignal<number | null>(null)
   const drawing = useRef<HTMLDivElement>(null)
   const plot = useRef<ReturnType<typeof plotOf>>(undefined)
   const dark = isDark.value
-  // What the drawing is made of: where only values are new, it is kept.
+  // The form of the drawing: where only values are new, the drawing is kept.
   const form = JSON.stringify([dark, props.kind, props.range, axis.label, ...series.map(formOf)])
   const latest = useRef(props)
   latest.current = props

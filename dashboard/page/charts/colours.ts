@@ -7,7 +7,7 @@
 
 const seriesCount = 10
 
-/** Of the n-th of several things, as a name of the style sheet. */
+/** The colour of the n-th of several things, as a name of the style sheet. */
 export function seriesColour(index: number): string {
   return `var(--series-${index % seriesCount})`
 }

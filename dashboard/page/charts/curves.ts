@@ -2,7 +2,7 @@
  * The curves of a run, kept up to date.
  *
  * Invariants
- * - What a run adds is asked for alone, until it is so long that the server thins it.
+ * - Only new points of a run are requested, until it is so long that the server thins it.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunCurves } from '../../contract/curves.ts'
@@ -11,7 +11,7 @@ import type { Answered } from '../answer.ts'
 import { ask, PageFault } from '../source.ts'
 import { joined } from './joined.ts'
 
-/** Beyond this the curves are asked for anew, so that the server thins them. */
+/** Beyond this length all curves are requested again, so that the server thins them. */
 const mostUpdates = 20_000
 
 /** @param reason any number that grows when there may be more */

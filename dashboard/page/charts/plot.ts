@@ -4,7 +4,7 @@
  * Invariants
  * - Whatever is zoomed to stays when values are added; a double click shows all again.
  * - A drawing is as wide as what holds it, and is destroyed with it.
- * - [PLOT-1] It is drawn anew only where what it shows differs, and only while it is seen, or when it is seen again.
+ * - [PLOT-1] It is redrawn only where its contents differ, and only while it is seen, or when it is seen again.
  */
 import UPlot from 'uplot'
 import { resolved, translucent } from './colours.ts'
@@ -141,7 +141,7 @@ function lineOptions({ colour, low, isDashed, isSparse, isGapless }: Series): UP
       stroke,
       width: 1.6,
       spanGaps,
-      // What is dashed is a level beside what was measured: it has no points of its own.
+      // A dashed line is a level beside the measured values: it has no points of its own.
       ...(isDashed === true ? { dash: [5, 4], points: { show: false } } : {}),
       ...(isSparse === true ? { points: { show: true, size: 6, fill: stroke, stroke } } : {}),
     },

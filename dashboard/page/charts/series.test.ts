@@ -39,16 +39,16 @@ test('smoothing is the mean of what is near, and none changes nothing', () => {
   )
 })
 
-test('a series is told in words', () => {
+test('a series is described in words', () => {
   expect(chartSummary(won, String)).toBe('won: from 1 to 3, between 1 and 3.')
   expect(chartSummary({ ...won, values: [null] }, String)).toBe('won: no values yet.')
 })
 
 // [SERIES-3]
-test('each mark is told at the value that is nearest to it, with the others there', () => {
+test('each mark is listed at the value that is nearest to it, with the others there', () => {
   const marks = [4, 6, 7, 10].map((at) => ({ at, text: `at ${at}`, colour: '' }))
-  const told = [0, 10].map((_, index) => marksAt(marks, [0, 10], index).map(({ at }) => at))
-  expect(told).toEqual([[4], [6, 7, 10]])
+  const placed = [0, 10].map((_, index) => marksAt(marks, [0, 10], index).map(({ at }) => at))
+  expect(placed).toEqual([[4], [6, 7, 10]])
   const words = marksSummary(marks.slice(1, 3).toReversed(), { label: 'update', write: String })
   expect(words).toBe(' Marks: at update 6 at 6; at update 7 at 7.')
 })

@@ -2,9 +2,9 @@
  * Series: what a chart draws, and how it is laid out for the plot library.
  *
  * Invariants
- * - [SERIES-1] A stack's columns add up: the first one drawn is the sum of all, and each value is told as itself.
+ * - [SERIES-1] A stack's columns add up: the first one drawn is the sum of all, and each value is reported as itself.
  * - [SERIES-2] Every column is as long as the axis; what is missing is null, and no line goes through it.
- * - [SERIES-3] Each mark belongs to one value of the axis, the nearest, and all that belong to one are told together.
+ * - [SERIES-3] Each mark belongs to one value of the axis, the nearest, and all marks of one value are listed together.
  */
 
 export type Column = readonly (number | null)[]
@@ -33,7 +33,7 @@ export interface Mark {
   readonly colour: string
 }
 
-/** What the axis counts. */
+/** The unit of the axis. */
 export interface Axis {
   readonly values: readonly number[]
   readonly label: string
@@ -97,7 +97,7 @@ export function chartSummary({ label, values }: Series, write: (value: number) =
   return `${label}: from ${write(first)} to ${write(last)}, between ${write(low)} and ${write(high)}.`
 }
 
-/** The marks that a value of the axis stands for. @param index of the value */
+/** The marks at a value of the axis. @param index of the value */
 export function marksAt(marks: readonly Mark[], axis: readonly number[], index: number): readonly Mark[] {
   const value = axis[index]
   return value === undefined ? [] : marks.filter(({ at }) => nearestValue(axis, at) === value)
@@ -112,15 +112,15 @@ function nearestValue(axis: readonly number[], to: number): number | undefined {
 }
 
 /** A run of many orders would fill each label of a chart. */
-const mostToldMarks = 20
+const mostListedMarks = 20
 
 /** In words, for those who do not see the drawing; the latest ones, where there are many. */
 export function marksSummary(marks: readonly Mark[], axis: Pick<Axis, 'label' | 'write'>): string {
   if (marks.length === 0) return ''
-  const byPlace = marks.toSorted((a, b) => a.at - b.at).slice(-mostToldMarks)
+  const byPlace = marks.toSorted((a, b) => a.at - b.at).slice(-mostListedMarks)
   const before = marks.length - byPlace.length
-  const told = byPlace.map(({ at, text }) => `at ${axis.label} ${axis.write(at)} ${text}`)
-  return ` Marks: ${before === 0 ? '' : `${before} earlier ones, `}${told.join('; ')}.`
+  const words = byPlace.map(({ at, text }) => `at ${axis.label} ${axis.write(at)} ${text}`)
+  return ` Marks: ${before === 0 ? '' : `${before} earlier ones, `}${words.join('; ')}.`
 }
 
 /** The column smoothed by its neighbours: the mean over so many values before and after. @param reach 0 changes nothing */

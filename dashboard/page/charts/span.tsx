@@ -5,7 +5,7 @@ import type { Interval } from '../../../learning/interval.ts'
 interface SpanProps extends Interval {
   readonly value: number
   readonly colour: string
-  /** What the line reaches from and to. */
+  /** The ends of the line. */
   readonly from: number
   readonly to: number
   readonly label: string

@@ -16,7 +16,7 @@ const phaseWords: Readonly<Record<RunPhase, string>> = {
   failed: 'failed',
 }
 
-/** What a run is at. */
+/** The status or the phase of a run. */
 export const RunBadge: FunctionComponent<{ status: RunStatus; phase: RunPhase }> = ({ status, phase }) => {
   const shown = status === 'running' ? phase : status
   return <span class={`badge ${toneOf(shown)}`}>{phaseWords[shown]}</span>

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 
 interface ChoiceProps<Name extends string> {
-  /** What is chosen, for those who do not see where it stands. */
+  /** The subject of the choice, for readers who do not see its place. */
   readonly label: string
   readonly options: readonly { readonly name: Name; readonly text: string }[]
   readonly chosen: Name

@@ -10,18 +10,18 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { drawnRows, type Seen } from './stretches.ts'
 
 interface LongTableProps {
-  /** What it is called for those who hear the page. */
+  /** Its name for those who hear the page. */
   readonly label: string
   readonly class?: string
   readonly head: ComponentChildren
   readonly columns: number
   /** Rows in all. */
   readonly total: number
-  /** Of each row, in pixels: its style must keep it. */
+  /** The height of each row, in pixels: its style must keep it. */
   readonly rowHeight: number
   /** A row of the table, with its index and the index that it has for those who hear it. */
   readonly row: (index: number, rowIndex: number) => VNode
-  /** Told after each drawing. */
+  /** Called after each drawing. */
   readonly onDrawn?: (rows: Seen) => void
   /** The table is shown from its top again when it differs. */
   readonly of?: string
@@ -66,7 +66,7 @@ export const LongTable: FunctionComponent<LongTableProps> = (props) => {
   )
 }
 
-/** Stands for rows that are not drawn. */
+/** Takes the space of rows that are not drawn. */
 const Filler: FunctionComponent<{ columns: number; height: number }> = ({ columns, height }) =>
   height === 0 ? null : (
     <tr class="filler">

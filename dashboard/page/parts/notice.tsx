@@ -1,4 +1,4 @@
-/** What is said where there is nothing to show: not yet, nothing, or why not. */
+/** Notices where there is nothing to show: not yet, nothing, or why not. */
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import type { Answered } from '../answer.ts'
 import type { PageFault } from '../source.ts'

@@ -2,7 +2,7 @@
 import type { FunctionComponent } from 'preact'
 
 interface ScrollsProps {
-  /** What is in it, for those who do not see it. */
+  /** Its contents, for those who do not see it. */
   readonly label: string
   readonly class?: string
 }

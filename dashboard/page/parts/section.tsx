@@ -2,14 +2,14 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 
 interface SectionProps {
-  /** Of the heading. */
+  /** The id of the heading. */
   readonly id: string
   readonly title: ComponentChildren
   /** In a few quiet words beside the heading. */
   readonly note?: ComponentChildren
-  /** What else is beside the heading: links, fields. */
+  /** Links or fields beside the heading. */
   readonly beside?: ComponentChildren
-  /** e.g. `sheet`, or where it stands. */
+  /** e.g. `sheet`, or its place. */
   readonly class?: string
   readonly children: ComponentChildren
 }

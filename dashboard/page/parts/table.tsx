@@ -13,7 +13,7 @@ export interface Column {
 }
 
 interface TableProps {
-  /** What it is called for those who hear the page. */
+  /** Its name for those who hear the page. */
   readonly label: string
   readonly columns: readonly (Column | string)[]
   readonly class?: string

@@ -9,7 +9,7 @@
 const shownLines = 14
 const shownCharacters = 1600
 
-/** What of a text is shown before it is unfolded. */
+/** The beginning of a text, which is shown before it is unfolded. */
 export function beginningOf(text: string): string {
   let end = -1
   for (let line = 0; line < shownLines; line++) {

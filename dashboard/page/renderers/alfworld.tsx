@@ -54,9 +54,9 @@ function commandOf(turn: TrajectoryTurn | undefined): string {
 }
 
 function textOf({ observation }: TrajectoryTurn): string {
-  const { observation: told } = observation.info
-  if (typeof told === 'string') return told
+  const { observation: text } = observation.info
+  if (typeof text === 'string') return text
   return observation.messages.map(({ content }) => content).join('\n')
 }
 
-export const alfworldRenderer: Renderer = { State, stateTitle: 'What the agent knows' }
+export const alfworldRenderer: Renderer = { State, stateTitle: 'The agent’s knowledge' }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { householdAfter } from './household.ts'
 
 // [HOUSEHOLD-1]
-test('a household is known as far as the built-in game has told of it', () => {
+test('a household is known as far as the built-in game has described it', () => {
   const home = householdAfter([
     { command: '', text: 'You see fridge 1, shelf 1, shelf 2.\nYour task is to: put a cool mug at shelf 1.' },
     { command: 'go to fridge 1', text: 'fridge 1 is closed.' },

@@ -1,5 +1,5 @@
 /**
- * What is known of a household after some turns: where the agent is, what it carries, what lies where.
+ * The known state of a household after some turns: where the agent is, what it carries, what lies where.
  *
  * It is read from what the game says, in the words of the built-in games and in those of ALFWorld.
  *
@@ -14,7 +14,7 @@ export interface Household {
   /** By place; null: known to be there, but not what is in it. */
   readonly places: ReadonlyMap<string, readonly string[] | null>
   readonly closed: ReadonlySet<string>
-  /** What is known of things: clean, hot, cold, on. */
+  /** The known states of things: clean, hot, cold, on. */
   readonly states: ReadonlyMap<string, string>
 }
 

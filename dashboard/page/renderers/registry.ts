@@ -14,7 +14,7 @@ const renderers: Readonly<Record<string, Renderer>> = {
   webshop: webshopRenderer,
 }
 
-/** Of a task without one: everything is shown as text. */
+/** The renderer of a task without one: everything is shown as text. */
 const textRenderer: Renderer = {}
 
 export function rendererOf(task: string): Renderer {

@@ -1,4 +1,4 @@
-/** What a task may show in its own way; where it does not, messages and arguments are shown as text. */
+/** The parts that a task may show in its own way; without them, messages and arguments are shown as text. */
 import type { FunctionComponent } from 'preact'
 import type { JsonObject } from '../../../messages/message.ts'
 import type { Observation, TrajectoryTurn } from '../../contract/trajectory.ts'
@@ -9,7 +9,7 @@ export interface CallProps {
   readonly arguments: JsonObject
 }
 
-/** What the environment answered. */
+/** The answer of the environment. */
 export interface AnswerProps {
   readonly text: string
   readonly observation: Observation
@@ -26,7 +26,7 @@ export interface Renderer {
   /** A message of a tool; `isFor` says of which. */
   readonly Answer?: FunctionComponent<AnswerProps>
   readonly isFor?: (observation: Observation) => boolean
-  /** What is known at a turn, beside the messages. */
+  /** The known state at a turn, beside the messages. */
   readonly State?: FunctionComponent<StateProps>
   readonly stateTitle?: string
 }

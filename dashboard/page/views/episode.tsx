@@ -51,7 +51,7 @@ export const EpisodeView: FunctionComponent<EpisodeProps> = ({ episode, turn, to
             <span>
               {trajectory.row.kept
                 ? 'The first appears when it is played.'
-                : 'What the configuration’s retention removes leaves only the seal of an episode.'}
+                : 'The configuration’s retention removed all but the seal of this episode.'}
             </span>
           </Empty>
         </div>

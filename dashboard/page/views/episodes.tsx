@@ -165,7 +165,7 @@ export function toggled(filter: string, word: string): string {
   return (words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(' ')
 }
 
-/** What the last word may become. */
+/** Completions of the last word. */
 export function suggestionsFor(text: string, known: FieldProps['known']): readonly string[] {
   const before = text.slice(0, text.length - (/\S*$/.exec(text)?.[0].length ?? 0))
   const words = [

@@ -179,7 +179,7 @@ const SuiteCurves: FunctionComponent<{ arms: readonly string[]; curves: readonly
       )
     return {
       label: arm,
-      // What is no arm is a line that the arms are seen beside.
+      // A line that is no arm is a reference for the arms.
       colour: seriesColour(own === -1 ? arms.length : own),
       isDashed: own === -1,
       isSparse: true,
@@ -203,9 +203,9 @@ const SuiteCurves: FunctionComponent<{ arms: readonly string[]; curves: readonly
 
 const Costs: FunctionComponent<{ answer: ExperimentAnswer }> = ({ answer: { arms, costs } }) =>
   costs.every((cost) => cost === null) ? null : (
-    <Section id="costs" title="What a run took" note="Means over the runs of each arm that are done.">
+    <Section id="costs" title="Cost of a run" note="Means over the runs of each arm that are done.">
       <Table
-        label="What a run took"
+        label="Cost of a run"
         columns={[
           'Arm',
           { name: 'Time', isFigures: true },

@@ -103,10 +103,10 @@ const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
 const lessonWords: Readonly<Record<NonNullable<GroupAnswer['learnt']>, string>> = {
   learnt: ' The update learnt from them.',
   nothing_learnt: ' The update learnt nothing from them.',
-  not_kept: ' What the update learnt from them is not kept.',
+  not_kept: ' The update’s learning signal for them is not kept.',
 }
 
-/** What there is to see in a group, in a sentence or two. */
+/** The notable facts of a group, in a sentence or two. */
 function whatItSays(group: GroupAnswer): string {
   const { samples, instance, partsAt, learnt } = group
   const counted = samples.filter(({ counts, outcome }) => counts && outcome !== null)
@@ -131,7 +131,7 @@ function treeText({ tree }: GroupAnswer): string {
   return `The first ${firstSample} were lost, so sample ${firstSample} and those after it play on from turn ${turn} of sample ${sample}. `
 }
 
-/** What winners did otherwise; samples of several instances have nothing to differ in. */
+/** The first difference between winners and losers; samples of several instances have nothing to differ in. */
 function differenceIn({ samples, instance }: GroupAnswer): Difference | null {
   if (instance === null) return null
   return firstDifference(samples.filter(({ counts, outcome }) => counts && outcome !== null))

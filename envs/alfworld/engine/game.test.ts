@@ -32,7 +32,7 @@ test('the first state shows the room, the task and what can be done, numbers fal
 
 test('texts follow facts: lists, lids, what was taken away', () => {
   // Each text was compared with TextWorld's.
-  const told = [
+  const answers = [
     ['lift chest 1', 'You lift the lid of chest 1.'],
     ['look', 'You see the open chest 1 with a lamp 1, a pearl 3, and a pearl 1.'],
     ['get lamp 1 from chest 1', 'You have lamp 1.'],
@@ -48,7 +48,7 @@ test('texts follow facts: lists, lids, what was taken away', () => {
   ] as const
   const game = openGame(toy)
   game.start()
-  for (const [command, text] of told) expect(game.play(command).observation).toBe(text)
+  for (const [command, text] of answers) expect(game.play(command).observation).toBe(text)
 })
 
 test('texts hear of all effects of an action, also of those whose condition fails, as in TextWorld', () => {

@@ -17,7 +17,7 @@ import { parseProblem } from './problem.ts'
 import type { Query, TextSymbol, Value } from './symbol.ts'
 import { type Instance, type PlannedDomain, planDomain, World } from './world.ts'
 
-/** What a game is made of, all texts as in an official `game.tw-pddl`. */
+/** The source of a game, all texts as in an official `game.tw-pddl`. */
 export interface GameSource {
   readonly id: string
   /** PDDL domain. */
@@ -32,7 +32,7 @@ export interface GameSource {
   readonly walkthrough?: readonly string[] | undefined
 }
 
-/** What a player sees, texts exactly as the official engine prints them. */
+/** One state as the player sees it, texts exactly as the official engine prints them. */
 export interface GameState {
   readonly observation: string
   /** Commands that do something, sorted. */
@@ -118,7 +118,7 @@ class PddlGame implements Game {
     const { objects, mentioned } = this.#world
     const names = nameObjects(objects.ids.filter((_, number) => mentioned.has(number)))
     this.#narrator = new Narrator(grammar.rules, objects, names, (name, arity) =>
-      this.#world.told(name, arity),
+      this.#world.narrated(name, arity),
     )
     report = (instance, possible) => this.#commands.change(instance, possible)
     for (const instance of early) report(instance, true)
@@ -234,7 +234,7 @@ function visitValue(value: Value, visit: (name: string, query: Query | undefined
   }
 }
 
-/** What Python's `str.strip` takes for a blank: unlike `trim`, also U+001C to U+001F and U+0085, but not U+FEFF. */
+/** Characters that Python's `str.strip` removes: unlike `trim`, also U+001C to U+001F and U+0085, but not U+FEFF. */
 const blank = '\\t-\\r\\u001c- \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
 const outerBlanks = new RegExp(`^[${blank}]+|[${blank}]+$`, 'g')
 

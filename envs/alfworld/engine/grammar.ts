@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { EnvironmentFault } from '../../environment.ts'
 import { parseQuery, parseSymbols, type Query, type TextSymbol } from './symbol.ts'
 
-/** Stands in a grammar where the task goes. */
+/** Marks the place of the task in a grammar. */
 export const taskPlaceholder = '@@TASK@@'
 
 /** One way to write a text, taken where its condition holds. */
@@ -18,7 +18,7 @@ interface Production {
   readonly symbols: readonly TextSymbol[]
 }
 
-/** How players call an action, and what they are told after it. */
+/** The command of an action, and the text that follows it. */
 export interface Wording {
   readonly template: readonly TextSymbol[]
   readonly feedback: readonly TextSymbol[]

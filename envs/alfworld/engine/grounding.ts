@@ -86,7 +86,7 @@ function bindStep(
   return { kind: step.kind, literal, table }
 }
 
-/** The object that a term stands for, −1 for a variable without a value. */
+/** The object of a term: a constant, or the value of a variable; −1 for a variable without a value. */
 function objectOf(term: number, values: ArrayLike<number>): number {
   return term < 0 ? -1 - term : (values[term] as number)
 }

@@ -2,7 +2,7 @@
  * Writes the texts of a game from its grammar and the facts of the moment.
  *
  * Invariants
- * - Of a rule's productions the first counts whose condition holds.
+ * - The first production of a rule whose condition holds is used.
  * - Different placeholders stand for different objects; those of the action played are taken from the start.
  * - Lists come in the order of the objects' ids; what a condition found is not known to the text under it.
  */
@@ -12,7 +12,7 @@ import type { Grammar } from './grammar.ts'
 import type { Objects } from './objects.ts'
 import type { Pattern, Query, TextSymbol, Value } from './symbol.ts'
 
-/** A placeholder that stands for an object, before those found earlier. */
+/** A placeholder with the object that it names, before those found earlier. */
 export interface Finding {
   readonly name: string
   readonly type: string
@@ -27,19 +27,19 @@ export class Narrator {
   readonly #rules: Grammar['rules']
   readonly #objects: Objects
   readonly #names: ReadonlyMap<string, string>
-  readonly #told: (predicate: string, arity: number) => FactTable
+  readonly #narrated: (predicate: string, arity: number) => FactTable
   readonly #tables = new Map<Pattern, FactTable>()
 
   constructor(
     rules: Grammar['rules'],
     objects: Objects,
     names: ReadonlyMap<string, string>,
-    told: (predicate: string, arity: number) => FactTable,
+    narrated: (predicate: string, arity: number) => FactTable,
   ) {
     this.#rules = rules
     this.#objects = objects
     this.#names = names
-    this.#told = told
+    this.#narrated = narrated
   }
 
   /** @throws EnvironmentFault bad_data where the grammar lacks what the text asks for */
@@ -107,7 +107,7 @@ export class Narrator {
         let finding = findings
         while (finding !== undefined && finding.name !== value.name) finding = finding.earlier
         if (finding === undefined)
-          throw new EnvironmentFault('bad_data', `text grammar: "${value.name}" stands for nothing`)
+          throw new EnvironmentFault('bad_data', `text grammar: "${value.name}" names no object`)
         return this.#attribute(finding.object, value.attribute)
       }
     }
@@ -180,7 +180,7 @@ export class Narrator {
   #table(pattern: Pattern): FactTable {
     let table = this.#tables.get(pattern)
     if (table === undefined) {
-      table = this.#told(pattern.predicate, pattern.placeholders.length)
+      table = this.#narrated(pattern.predicate, pattern.placeholders.length)
       this.#tables.set(pattern, table)
     }
     return table

@@ -16,7 +16,7 @@ export type Step =
 export interface Plan {
   readonly trigger: Literal | undefined
   readonly steps: readonly Step[]
-  /** What must be watched during play. */
+  /** Literals that must be watched during play. */
   readonly fluents: readonly Literal[]
 }
 

@@ -36,8 +36,8 @@ interface Atom {
   readonly key: number
   readonly initial: boolean
   truth: boolean
-  /** What texts know of it: 1 it holds, −1 an action took it away, 0 never heard of. */
-  told: -1 | 0 | 1
+  /** State of the fact in the texts: 1 it holds, −1 an action took it away, 0 it was never mentioned. */
+  narrated: -1 | 0 | 1
   /** Whether the instances that it triggers have been made. */
   settled: boolean
   readonly needing: Instance[]
@@ -115,7 +115,7 @@ export class World {
   readonly #domain: Domain
   readonly #fixed = new Map<string, FactTable>()
   readonly #atoms = new Map<string, Map<number, Atom>>()
-  readonly #told = new Map<string, FactTable>()
+  readonly #narrated = new Map<string, FactTable>()
   readonly #triggered = new Map<string, Source[]>()
   readonly #listener: (instance: Instance, possible: boolean) => void
   /** By part of the goal: how many of its instances hold. */
@@ -180,17 +180,17 @@ export class World {
     return createHash('sha256').update(changed.sort().join('\n')).digest('base64url').slice(0, 16)
   }
 
-  /** The facts that texts may tell; `not_p` are those of `p` that actions took away. */
-  told(name: string, arity: number): FactTable {
+  /** The facts that texts may mention; `not_p` are those of `p` that actions took away. */
+  narrated(name: string, arity: number): FactTable {
     const positive = !name.startsWith('not_')
     const predicate = positive ? name : name.slice('not_'.length)
     if (positive && !this.#domain.fluents.has(predicate)) return this.#fixedTable(predicate, arity)
-    let table = this.#told.get(name)
+    let table = this.#narrated.get(name)
     if (table === undefined) {
       table = new FactTable(this.objects.ids.length, arity)
-      for (const { key, told } of this.#atoms.get(predicate)?.values() ?? [])
-        if (told === (positive ? 1 : -1)) table.add(key)
-      this.#told.set(name, table)
+      for (const { key, narrated } of this.#atoms.get(predicate)?.values() ?? [])
+        if (narrated === (positive ? 1 : -1)) table.add(key)
+      this.#narrated.set(name, table)
     }
     return table
   }
@@ -203,14 +203,14 @@ export class World {
     )
     for (const { atom, adds } of fired) if (!adds) this.#set(atom, false)
     for (const { atom, adds } of fired) if (adds) this.#set(atom, true)
-    for (const { atom, adds } of instance.effects) this.#tell(atom, adds ? 1 : -1)
+    for (const { atom, adds } of instance.effects) this.#narrate(atom, adds ? 1 : -1)
   }
 
   reset(): void {
     for (const atoms of this.#atoms.values()) {
       for (const atom of atoms.values()) {
         this.#set(atom, atom.initial)
-        this.#tell(atom, atom.initial ? 1 : 0)
+        this.#narrate(atom, atom.initial ? 1 : 0)
       }
     }
   }
@@ -269,7 +269,7 @@ export class World {
         key,
         initial,
         truth: initial,
-        told: initial ? 1 : 0,
+        narrated: initial ? 1 : 0,
         settled: false,
         needing: [],
         barring: [],
@@ -322,14 +322,14 @@ export class World {
     if (truth) this.#settle(atom)
   }
 
-  #tell(atom: Atom, told: Atom['told']): void {
-    if (atom.told === told) return
-    atom.told = told
-    const positive = this.#told.get(atom.predicate)
-    if (told === 1) positive?.add(atom.key)
+  #narrate(atom: Atom, narrated: Atom['narrated']): void {
+    if (atom.narrated === narrated) return
+    atom.narrated = narrated
+    const positive = this.#narrated.get(atom.predicate)
+    if (narrated === 1) positive?.add(atom.key)
     else positive?.delete(atom.key)
-    const negative = this.#told.get(`not_${atom.predicate}`)
-    if (told === -1) negative?.add(atom.key)
+    const negative = this.#narrated.get(`not_${atom.predicate}`)
+    if (narrated === -1) negative?.add(atom.key)
     else negative?.delete(atom.key)
   }
 

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - One thing is carried at a time.
- * - What lies in closed furniture cannot be taken, nor anything put there.
+ * - Nothing can be taken out of closed furniture or put into it.
  * - Heating undoes cooling and cooling undoes heating; washing stays.
  * - A lamp that was switched on stays on.
  */

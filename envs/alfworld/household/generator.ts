@@ -6,7 +6,7 @@
  * - Splits are disjoint: two ids never share a seed.
  * - No game is won before it starts, and every game can be won.
  * - [GOALS-1] With `unseenGoals`, no game of another split asks for what the split `unseen` asks for: an errand with a thing.
- * - Things lie where their kind likely lies, but for one in ten, which lies anywhere it fits.
+ * - Nine things in ten lie where their kind likely lies; the tenth lies anywhere it fits.
  */
 
 import { seedOf } from '../../../identity/identity.ts'
@@ -85,7 +85,7 @@ export function generateGame(split: Split, index: number, settings: HouseholdSet
   const { standing, kinds, goal } = chooseHome(draw, errand, { rooms: settings.rooms, asked })
   const elsewhere = errand === 'light' ? kinds : kinds.filter((kind) => kind !== goal.destination)
 
-  // What the errand needs stays; of the rest as much as the range allows.
+  // Keep the furniture that the errand needs, and as much of the rest as the range allows.
   const wanted = Array.from({ length: errand === 'two' ? 2 : 1 }, () => placeOf(draw, goal.thing, elsewhere))
   const needed = new Set<FurnitureKind>([goal.destination, ...wanted])
   for (const kind of kinds) {

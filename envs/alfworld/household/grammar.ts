@@ -1,9 +1,9 @@
 /**
- * What the household says: the text grammar of every built-in game.
+ * The household's texts: the text grammar of every built-in game.
  *
  * Invariants
  * - Every text is short and regular: a place, then what is seen there.
- * - What lies in closed furniture is never named.
+ * - The contents of closed furniture are never named.
  */
 
 /** The text grammar of every built-in game; the task line takes the place of `@@TASK@@`. */

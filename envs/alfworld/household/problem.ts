@@ -24,7 +24,7 @@ export interface Item {
   readonly place: number
 }
 
-/** What has to be done. */
+/** The goal of a game. */
 export interface Goal {
   readonly errand: Errand
   readonly thing: ThingKind

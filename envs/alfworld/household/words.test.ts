@@ -21,7 +21,7 @@ test('every thing has at least two likely places and fits into each of them', ()
   }
 })
 
-test('every kind of furniture stands in some room, and every lamp place is open', () => {
+test('every kind of furniture is in some room, and every lamp place is open', () => {
   const standing = Object.values(rooms).flat()
   for (const kind of furnitureKinds) expect(standing).toContain(kind)
   for (const place of lamp.places) expect(furniture[place].closable).toBe(false)

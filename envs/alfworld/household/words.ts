@@ -4,11 +4,11 @@
  * Invariants
  * - Every name is one lower-case word that starts with a consonant, so "a" fits all; plurals add "s".
  * - Every thing has at least two likely places, and fits into each of them.
- * - Every kind of furniture stands in some room.
+ * - Every kind of furniture is in some room.
  * - Likely places are listed from the likeliest down: a player can learn where to look first.
  */
 
-/** What a piece of furniture does to a thing. */
+/** The effect of a piece of furniture on a thing. */
 export type Treatment = 'clean' | 'hot' | 'cold'
 
 /** A kind of furniture. */
@@ -36,7 +36,7 @@ export const furniture = {
 
 export type FurnitureKind = keyof typeof furniture
 
-/** What stands in each room; a kind named twice may stand there twice. */
+/** The furniture of each room; a kind named twice may be there twice. */
 export const rooms: Readonly<Record<string, readonly FurnitureKind[]>> = {
   kitchen: ['fridge', 'sink', 'stove', 'counter', 'cupboard', 'table', 'cupboard', 'drawer'],
   bedroom: ['bed', 'drawer', 'shelf', 'chest', 'drawer'],
@@ -88,7 +88,7 @@ export const things = {
 
 export type ThingKind = keyof typeof things
 
-/** The kind that is not carried but switched on; it stands on open furniture. */
+/** The kind that is not carried but switched on; it is placed on open furniture. */
 export const lamp = { name: 'lamp', places: ['desk', 'table', 'shelf'] } as const satisfies {
   name: string
   places: readonly FurnitureKind[]

@@ -2,7 +2,7 @@
 Questions, answers and function documents, read from the files of the package or of a published version.
 
 Invariants
-- What is missing or cannot be read is a fault that names the file; nothing is made up for it.
+- A missing or unreadable file is a fault that names it; no data is made up for it.
 """
 
 import copy

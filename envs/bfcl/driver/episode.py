@@ -24,7 +24,7 @@ OVER = "The conversation is over."
 
 
 class Episode:
-    """What was said and called so far, and what comes next."""
+    """The conversation and the calls so far, and the next turn."""
 
     def __init__(self, data, settings, instance):
         self.entry, self.category, self.answers = data.entry(instance)
@@ -64,7 +64,7 @@ class Episode:
         return {"messages": first + self.question(), "tools": self.tools(), "info": self.info()}
 
     def question(self):
-        """What the user says in this turn; functions that were held back until now are added."""
+        """The user's message of this turn; adds the functions that were held back until now."""
         added = self.held_back.get(str(self.turn))
         if added is not None:
             self.documents += added
@@ -111,7 +111,7 @@ class Episode:
         return {**self.ending, "messages": [message], "reward": 1 if verdict["valid"] else 0}
 
     def grade(self):
-        """What the official checker says."""
+        """The verdict of the official checker."""
         from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker as official
 
         if len(self.record) != len(self.answers):

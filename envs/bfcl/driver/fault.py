@@ -4,7 +4,7 @@ Faults, as the bridge tells them.
 
 
 class Fault(Exception):
-    """What the environment cannot do; the agent is not to blame."""
+    """A failure of the environment; the agent is not to blame."""
 
     def __init__(self, kind, message):
         super().__init__(message)

@@ -1,5 +1,5 @@
 /**
- * What built-in tables are about: tables, columns and their cells.
+ * The subjects of built-in tables: tables, columns and their cells.
  *
  * Invariants
  * - The first column names a row; its cells are unique within a scene.
@@ -8,7 +8,7 @@
  */
 import { nouns, people } from '../../words.ts'
 
-/** What a column may be called, the question's word first. */
+/** Names that a column may have, the question's word first. */
 export type Names = readonly [asked: string, ...others: string[]]
 
 /** A column of numbers. */
@@ -27,9 +27,9 @@ export interface CategoryColumn {
 
 /** One kind of table. */
 export interface Domain {
-  /** What a row is, in the plural. */
+  /** The plural word for the rows. */
   readonly plural: string
-  /** What the table may be called. */
+  /** Names that the table may have. */
   readonly tables: readonly string[]
   readonly key: CategoryColumn
   readonly categories: readonly CategoryColumn[]
@@ -115,7 +115,7 @@ export const domains: readonly Domain[] = [
   },
 ]
 
-/** What a second table says of the values of a category. */
+/** Columns of a second table, which describe the values of a category. */
 export const attributes: readonly NumberColumn[] = [
   number(['rank'], 1, 50),
   number(['budget'], 10, 900, 10),

@@ -318,7 +318,7 @@ const joined: Make = (scene, draw) => {
   }
 }
 
-/** What is asked at each difficulty; the same kind twice is asked twice as often. */
+/** The kinds of problem at each difficulty; a kind that is listed twice is drawn twice as often. */
 export const problemKinds: Readonly<Record<Difficulty, readonly Make[]>> = {
   easy: [find, find, change, strike, enter],
   normal: [lookup, count, countOver, list, extreme(0), total, insert, update, remove, removeGroup],

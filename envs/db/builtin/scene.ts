@@ -39,7 +39,7 @@ export interface SceneTable {
 /** Tables of a problem before a question is asked. */
 export interface Scene {
   readonly domain: Domain
-  /** What the column is called that names a row. */
+  /** The name of the column that identifies a row. */
   readonly key: string
   readonly categories: readonly Asked<CategoryColumn>[]
   readonly numbers: readonly Asked<NumberColumn>[]

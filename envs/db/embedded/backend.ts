@@ -27,7 +27,7 @@ import type { StateHash, TableData } from '../item.ts'
 import type { Reply, Request } from './database-worker.ts'
 import { outOfMemory } from './failure.ts'
 
-// Beyond its deadline a statement needs a moment to be undone and told.
+// Beyond its deadline a statement needs a moment to be undone and reported.
 const graceMs = 500
 // A statement that succeeded once gets more time when it is replayed, since the machine may be busier.
 const againFactor = 4
@@ -132,6 +132,6 @@ function resultOfEnding(ending: Ending): StatementResult {
 }
 
 function unexpected(outcome: Outcome<Reply>): never {
-  const told = outcome.kind === 'reply' ? outcome.reply.kind : outcome.ending
-  throw new EnvironmentFault('backend', `embedded database: answered by "${told}"`)
+  const answer = outcome.kind === 'reply' ? outcome.reply.kind : outcome.ending
+  throw new EnvironmentFault('backend', `embedded database: answered by "${answer}"`)
 }

@@ -1,5 +1,5 @@
 /**
- * What the server's own user does: makes and removes databases and users, reads states, ends statements.
+ * The work of the server's own user: it makes and removes databases and users, reads states, ends statements.
  *
  * Invariants
  * - A user can do nothing outside of its database, and may neither read files nor run for others.
@@ -13,7 +13,7 @@ import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'
 import { backendFault, firstText, type QueryValues, type Rows, ServerPool } from './pool.ts'
 
-/** What a user may do in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
+/** The privileges of a user in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
 const privileges =
   'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, CREATE VIEW, SHOW VIEW, CREATE TEMPORARY TABLES'
 
@@ -27,7 +27,7 @@ const collations = [
 const collationUnknown = 1273
 // Tables of thousands of rows on a slow disk.
 const fillMs = 60_000
-// A hash has the time of a statement, and then this to be told.
+// A hash has the time of a statement, and this time to be reported.
 const graceMs = 1000
 
 /** The server's own user at work. */
@@ -63,7 +63,7 @@ export class Administrator {
   ): Promise<void> {
     await this.#do(`CREATE DATABASE ${quoted(database)} CHARACTER SET utf8mb4 COLLATE ${this.#collation}`)
     for (const table of tables) await this.#fill(database, table)
-    // In a grant `_` stands for any letter.
+    // In a grant `_` is a wildcard for one letter.
     const scope = quoted(database.replaceAll('_', '\\_'))
     const user = `'${login.user}'@'%'`
     await this.#do(`CREATE USER ${user} IDENTIFIED BY '${login.password}' WITH MAX_USER_CONNECTIONS 2`)
@@ -90,7 +90,7 @@ export class Administrator {
     return Number(firstText(await this.#do(query)))
   }
 
-  /** Ends what a connection runs, or the connection. One that is gone already is no error. */
+  /** Ends the statement of a connection, or the connection. A connection that is gone already is no error. */
   async kill(what: 'QUERY' | 'CONNECTION', thread: number): Promise<void> {
     await this.pool.query(`KILL ${what} ${thread}`).catch(() => undefined)
   }
@@ -163,10 +163,10 @@ async function usableCollation(pool: ServerPool): Promise<string> {
 
 /** A fault that tells of the server, and never of the password in its URL. */
 function serverFault(cause: unknown, { host }: URL): EnvironmentFault {
-  const told = isServerError(cause) ? cause.message : String(cause)
+  const reason = isServerError(cause) ? cause.message : String(cause)
   return new EnvironmentFault(
     'backend',
-    `database server at ${host}: ${told || 'it does not answer'}: start it, give another "url", or leave it out to use embedded databases`,
+    `database server at ${host}: ${reason || 'it does not answer'}: start it, give another "url", or leave it out to use embedded databases`,
     { cause },
   )
 }

@@ -2,9 +2,9 @@
  * Databases on a MySQL or MariaDB server: one database and one user a session.
  *
  * Invariants
- * - What is made for a session is removed with it; what a killed process left is removed by any other one
+ * - A session's database and user are removed with it; the leftovers of a killed process are removed by any other one
  *   that shares its leases, or sees that it is dead. No session and no start waits for that.
- * - What cannot be removed now, because something holds it, is left without an owner and tried again.
+ * - A database that cannot be removed now, because something holds it, is left without an owner and tried again.
  * - A statement is ended at its deadline: by the server where it can, and by us in any case.
  */
 import { randomBytes } from 'node:crypto'
@@ -125,7 +125,7 @@ async function make(
     await administrator.make(name, login, tables)
     return new ServerDatabase({ address, administrator, login, limits, isLost: () => lost, remove })
   } catch (error) {
-    // What is left of it goes with its lease's end, should the server not answer now.
+    // If the server does not answer now, the end of the lease removes the rest.
     await remove().catch(() => undefined)
     throw error
   }
@@ -176,7 +176,7 @@ async function removeAll(
     try {
       await administrator.remove(database, userNameOf(leased?.id ?? ''))
     } catch (fault) {
-      // Of one database: the server has answered. Without an answer there is none for the others either.
+      // The server has answered, so the error concerns this database. Without an answer the others fail as well.
       const cause = fault instanceof EnvironmentFault ? fault.cause : fault
       if (!isServerError(cause) || cause.sqlState === undefined) throw fault
       held.push(database)

@@ -34,7 +34,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 /** How long to wait for the server to take a connection. */
 const connectMs = 10_000
 
-/** What connects to the server at a URL, as its own user or another one. */
+/** Options of a connection to the server at a URL, as its own user or another one. */
 export function connectionOptions(
   url: URL,
   as?: { readonly user: string; readonly password: string; readonly database: string },
@@ -64,11 +64,11 @@ export function connectionOptions(
 /** Ends a connection here and now, also to a server that does not answer. */
 export function cut(connection: Connection): void {
   connection.destroy()
-  // What `destroy` alone does waits for the server to hang up.
+  // `destroy` alone waits for the server to hang up.
   ;(connection as unknown as { readonly stream: Duplex }).stream.destroy()
 }
 
-/** What a connection gives within a time; after it the connection is cut. @throws EnvironmentFault backend */
+/** The result of a request within a time; after that the connection is cut. @throws EnvironmentFault backend */
 export async function within<T>(ms: number, connection: Connection, asked: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const overdue = new Promise<never>((_, reject) => {
@@ -87,7 +87,7 @@ export async function within<T>(ms: number, connection: Connection, asked: Promi
 /** Rows of a statement as they come. @returns false to have no more of them */
 export type OnRow = (row: readonly Cell[]) => void
 
-/** What a statement gave besides rows. */
+/** The result of a statement besides its rows. */
 export interface Ending {
   readonly columns: boolean
   readonly affected: number
@@ -112,7 +112,7 @@ export function run(connection: Connection, sql: string, onRow: OnRow): Promise<
   })
 }
 
-/** What the server or the way to it complains of. */
+/** An error of the server or of the connection to it. */
 export interface ServerError {
   readonly errno?: number
   readonly sqlState?: string

@@ -22,7 +22,7 @@ import type { Administrator } from './administrator.ts'
 import { connectionOptions, cut, isServerError, run, within } from './connection.ts'
 import { refusalOf } from './permitted.ts'
 
-/** What a session's database is made of. */
+/** The parts of a session's database. */
 export interface ServerDatabaseOptions {
   readonly address: URL
   readonly administrator: Administrator
@@ -35,7 +35,7 @@ export interface ServerDatabaseOptions {
 
 /** The clock is stopped, so that a session that is played again says the same. */
 const clock = Date.UTC(2024, 0, 1) / 1000
-// After a statement was told to end, its connection is given so long.
+// Time for a connection after its statement was ordered to end.
 const graceMs = 1000
 // Settings of a connection that was just made.
 const settingMs = 10_000
@@ -62,7 +62,7 @@ export class ServerDatabase implements Database {
 
   async stateHash(tables: readonly TableData[]): Promise<StateHash | undefined> {
     const { administrator, login, limits } = this.#options
-    // What is still open of the agent's is committed, as the official task does after every statement.
+    // Commits the agent's open transaction, as the official task does after every statement.
     await this.execute('COMMIT')
     return administrator.stateHash(login.database, tables, limits.deadlineMs)
   }

@@ -9,7 +9,7 @@
 import type { Leased } from '../../../machine/lease.ts'
 import { EnvironmentFault } from '../../environment.ts'
 
-/** What names of databases begin with. */
+/** The beginning of all names of databases. */
 export const namePrefix = 'pdr_'
 const longestName = 64
 const digits = 25

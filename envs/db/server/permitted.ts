@@ -6,7 +6,7 @@
  * executable comments). Those never reach it.
  *
  * Invariants
- * - What is not listed here is refused, so that a statement of a later server is too.
+ * - A statement that is not listed here is refused, so that a new statement of a later server is refused too.
  * - No reading of quotes is trusted, since settings of the agent's connection change it: a statement is known by its
  *   first words, and what an expression may not hold is refused anywhere in the text.
  */
@@ -40,7 +40,7 @@ const permitted: readonly RegExp[] = [
 const sharedFunction = /GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|SERVICE_\w+_LOCKS/i
 /** Read by some servers as a part of the statement. */
 const executableComment = /\/\*M?!/
-/** Of a SET: what is the login's. */
+/** Parts of a SET that change the login. */
 const ofTheLogin = /\b(?:PASSWORD|ROLE)\b/i
 
 const shownText = 40

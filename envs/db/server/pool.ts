@@ -15,7 +15,7 @@ import { connectionOptions, cut, isServerError, within } from './connection.ts'
 
 /** Time for a statement that does little; a busy server answers it within a second. */
 const answerMs = 10_000
-// What other sessions lock is no concern of ours: a lock that is not free soon belongs to something that is stuck.
+// Locks of other sessions do not concern us: a lock that is not free soon belongs to something that is stuck.
 const lockWaitSeconds = 2
 // Connections of ours to the server, those of the sessions aside.
 const connections = 4
@@ -53,7 +53,7 @@ export class ServerPool {
     return this.use((ask) => ask(sql, values, ms))
   }
 
-  /** What one connection is asked, statement by statement. */
+  /** Lends one connection, on which `work` sends its statements one after another. */
   async use<T>(
     work: (
       ask: (sql: string, values?: QueryValues, ms?: number) => Promise<Rows>,
@@ -101,6 +101,6 @@ export function firstText(rows: Rows): string {
 /** A statement's failure as the environment's. */
 export function backendFault(cause: unknown): EnvironmentFault {
   if (cause instanceof EnvironmentFault) return cause
-  const told = isServerError(cause) ? (cause.sqlMessage ?? cause.message) : String(cause)
-  return new EnvironmentFault('backend', `database server: ${told}`, { cause })
+  const reason = isServerError(cause) ? (cause.sqlMessage ?? cause.message) : String(cause)
+  return new EnvironmentFault('backend', `database server: ${reason}`, { cause })
 }

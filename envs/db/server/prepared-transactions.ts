@@ -14,14 +14,14 @@ import type { Administrator } from './administrator.ts'
 import { isServerError, quoted } from './connection.ts'
 import type { ServerPool } from './pool.ts'
 
-// Of a database so many tables are looked at: a task's has a handful.
+// The most tables of a database that are checked: a task has a handful.
 const mostTables = 50
-// What the server tells of locks is made anew only when no one has asked for a tenth of a second.
+// The server refreshes its report of locks only when no one has asked for a tenth of a second.
 const lookMs = 500
 // XA_RBROLLBACK: it only read, and is rolled back already. XAER_NOTA: another process was faster.
 const gone = new Set([1402, 1397])
 
-/** What rolling back came to. */
+/** The result of rolling back. */
 export type Cleared = 'none' | 'rolled back' | 'not distinguished'
 
 /** Rolls back what holds these databases, none of which is owned by a live session. @throws ServerError */

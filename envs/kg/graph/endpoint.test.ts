@@ -121,7 +121,7 @@ test('one that answers others but not this query in time is a costly question', 
     return query !== 'ASK {}'
   }
   await expect(graph.relations(start)).rejects.toBeInstanceOf(CostlyQuestion)
-  // One that fails at everything is down.
+  // An endpoint that fails every query is down.
   server.answer = (_query, response) => {
     response.writeHead(500).end()
     return true

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Every query has a deadline, a limit on its rows and one on the bytes of its answer.
- * - An endpoint that is down is an EnvironmentFault. One that answers others but not this query in time is a
+ * - An endpoint that is down is an EnvironmentFault. An endpoint that answers others but not this query in time throws a
  *   CostlyQuestion: the agent asked for too much.
  * - The same query is sent once while its answer is kept; the graph is taken to be only read.
  */
@@ -15,15 +15,15 @@ import type { Ontology } from './ontology.ts'
 import { isSafeName, QueryWriter } from './sparql.ts'
 
 export interface EndpointOptions {
-  /** Of the endpoint, http or https; a user and password in it are sent as basic authentication. */
+  /** The address of the endpoint, http or https; a user and password in it are sent as basic authentication. */
   readonly url: string
-  /** What is before every name. */
+  /** The prefix of every name. */
   readonly namespace: string
   /** Deadline of a query. */
   readonly timeoutMs: number
   /** Members or relations that are read at most. */
   readonly maxRows: number
-  /** What is a relation, what an attribute, and what they lead to; without it the endpoint is asked. */
+  /** Relations, attributes and the types that they lead to; without them the endpoint is asked. */
   readonly ontology?: Ontology | undefined
   /** How requests are sent; by default over the network. */
   readonly send?: (request: Request, init: { readonly signal: AbortSignal }) => Promise<Response>
@@ -117,7 +117,7 @@ class EndpointGraph implements KnowledgeGraph {
     if (known !== undefined) return known
     const answer = this.#query(query)
     this.#answers.set(query, answer)
-    // What failed may work when asked again.
+    // A query that failed may succeed the next time.
     answer.catch(() => this.#answers.delete(query))
     const [oldest] = this.#answers.keys()
     if (this.#answers.size > keptAnswers && oldest !== undefined) this.#answers.delete(oldest)
@@ -190,7 +190,7 @@ class EndpointGraph implements KnowledgeGraph {
       return await send(request.clone(), { signal })
     } catch (cause) {
       if (signal.aborted) throw cause
-      // A server may close a kept connection just when it is used again; a query only reads, so it is sent anew.
+      // A server may close a kept connection just when it is used again; a query only reads, so it is sent again.
       return send(request, { signal })
     }
   }

@@ -1,10 +1,10 @@
 /**
- * What the tools need of a knowledge graph, wherever it lives.
+ * The knowledge graph that the tools query, wherever it is stored.
  *
  * Invariants
  * - Answers depend on the graph and the question alone, and lists are in the order of their code units.
  * - A graph that cannot be reached is an EnvironmentFault; a question that it cannot answer in time while it
- *   answers others is a CostlyQuestion, which the agent is told.
+ *   answers others is a CostlyQuestion, which the agent reads.
  */
 import type { Derivation, SetDerivation } from './derivation.ts'
 
@@ -16,7 +16,7 @@ export interface Members {
 
 /** A knowledge graph that is only read. */
 export interface KnowledgeGraph {
-  /** The id that a name stands for, undefined where the graph has or allows no such entity. */
+  /** The id of a name; undefined where the graph has or allows no such entity. */
   find(name: string): string | undefined
   /** Relations that lead from members of the set to others. */
   relations(set: SetDerivation): Promise<readonly string[]>

@@ -3,7 +3,7 @@
  *
  * - A number has an optional sign, digits with or without a point, and an optional exponent: `7`, `-0.5`, `1e6`.
  * - A date is `YYYY-MM`, `YYYY-MM-DD` or `YYYY-MM-DDThh:mm[:ss]`, each with or without `Z` or `±hh:mm`; years
- *   before our era have a minus sign. What is left out counts as its beginning, a missing offset as UTC.
+ *   before our era have a minus sign. A missing part counts as its first value, a missing offset as UTC.
  *
  * Invariants
  * - A text has a measure or none, and never throws; days that no calendar has are no dates.

@@ -12,11 +12,11 @@ import { readText, TextFault } from '../../../machine/text-file.ts'
 import { EnvironmentFault } from '../../environment.ts'
 
 export interface Ontology {
-  /** What get_relations may list. */
+  /** Relations that get_relations may list. */
   readonly relations: ReadonlySet<string>
-  /** What get_attributes may list. */
+  /** Attributes that get_attributes may list. */
   readonly attributes: ReadonlySet<string>
-  /** What relations lead to. */
+  /** The type that each relation leads to. */
   readonly types: ReadonlyMap<string, string>
 }
 

@@ -11,11 +11,11 @@ export interface Phrase {
   readonly text: string
   /** True where it is one thing. */
   readonly one: boolean
-  /** What its countries do, where that is how they are known: "border France". */
+  /** The verb by which its countries are known, if there is one: "border France". */
   readonly verb?: string
 }
 
-/** What each relation leads to: "the capital of" something, or the countries that "border" something. */
+/** The words for each relation: "the capital of" something, or the countries that "border" something. */
 const words: Readonly<Record<WorldRelation, { one: string; several: string } | { verb: string }>> = {
   capital: { one: 'the capital of', several: 'the capitals of' },
   borders: { verb: 'border' },
@@ -41,7 +41,7 @@ const superlatives: Readonly<Record<WorldAttribute, Readonly<Record<'argmax' | '
   land_borders: { argmax: 'borders the most countries', argmin: 'borders the fewest countries' },
 }
 
-/** What a relation leads to from a set. */
+/** The phrase for the entities that a relation leads to from a set. */
 export function following(from: Phrase, relation: WorldRelation): Phrase {
   const word = words[relation]
   if ('verb' in word) return whoDo(`${word.verb} ${from.one ? '' : 'any of '}${from.text}`)

@@ -14,7 +14,7 @@ import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { EnvironmentFault } from '../../environment.ts'
 
-/** Beside the essential ones; those that are not installed are left out, but for the first two. */
+/** Packages beside the essential ones. The first two are required; others are left out where they are not installed. */
 export const wanted = [
   'python3',
   'procps',
@@ -121,7 +121,7 @@ function closure(packages: ReadonlyMap<string, Package>): ReadonlySet<string> {
   return chosen
 }
 
-/** What the packages brought, but for documentation: it is a third of the bytes, and no task asks for it. */
+/** The files of the packages without documentation: it is a third of the bytes, and no task asks for it. */
 async function filesOf(packages: ReadonlySet<string>): Promise<string[]> {
   const { stdout } = await run('dpkg', ['-L', ...packages], { maxBuffer: listLimit })
   const paths = stdout
@@ -184,7 +184,7 @@ function installationLog(packages: ReadonlySet<string>): string {
     .join('')
 }
 
-/** What the machine's dpkg knows of these packages: by it, `apt install` of one of them needs no network. */
+/** The entries of these packages in the machine's dpkg status: with them, `apt install` of one needs no network. */
 function installationStatus(packages: ReadonlySet<string>): string {
   return readFileSync('/var/lib/dpkg/status', 'utf8')
     .split(/\n{2,}/)
@@ -201,7 +201,7 @@ root\tALL=(ALL:ALL) ALL
 @includedir /etc/sudoers.d
 `
 
-/** What Debian's own set-up writes: `su` and `useradd` need it. */
+/** Files that Debian's own set-up writes: `su` and `useradd` need them. */
 function generated(
   packages: ReadonlySet<string>,
 ): Readonly<Record<string, { readonly content: string; readonly mode: number }>> {

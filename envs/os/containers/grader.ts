@@ -1,7 +1,7 @@
 /**
  * Grading of official items, out of the agent's reach.
  *
- * What an agent may try, being root on its machine, and why it gains nothing:
+ * The attacks of an agent that is root on its machine, and why each gains nothing:
  *
  * - It replaces `ls`, `bash` or `python3`, puts others before them on the PATH, writes `/etc/ld.so.preload`,
  *   profiles, Python's or Perl's start-up files, or configures name services, PAM or alternatives: no program
@@ -21,7 +21,7 @@
  *
  * Invariants
  * - The chain is AgentBench's: each script gets the answer and the outputs before it, and one that fails ends
- *   it unfulfilled. The example solution stands for `null`.
+ *   it unfulfilled. The example solution takes the place of `null`.
  * - The example runs where the agent never was; only where making the machine again would make another one
  *   (it draws from the system's chance) it runs over the agent's files, as AgentBench has it.
  * - Scripts that only compare their arguments need no machine of the agent; all others run over its files.

@@ -18,7 +18,7 @@ export function publishedImage(recipe: string): string {
   return `local-os/${recipe}`
 }
 
-/** What is read of the engine. */
+/** The calls of the engine that concern images. */
 type Images = Pick<Sandbox, 'hasImage' | 'importImage'>
 
 /**

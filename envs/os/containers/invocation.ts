@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Arguments follow the script as AgentBench passes them: `$1` is the answer, then the outputs before it.
- * - What the agent's shell carries over is kept in the agent's container and trusted by no one else.
+ * - The state that the agent's shell carries over is kept in the agent's container and trusted by no one else.
  */
 import { shellWord } from '../../../machine/shell-word.ts'
 import type { Script } from '../script.ts'

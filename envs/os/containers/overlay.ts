@@ -5,8 +5,8 @@
  * while the agent is stopped.
  *
  * Invariants
- * - What the agent changed, made or deleted is changed, made or deleted here, but for programs, libraries and
- *   what configures them: those stay the image's own, and no new program takes the name of one of them.
+ * - Every change, creation and deletion of the agent is repeated here, except of programs, libraries and
+ *   their configuration: those stay the image's own, and no new program takes the name of one of them.
  * - Changes are found by the change time of the inode, which no program can set: files that the agent did not
  *   touch are the same inode of the same layer in both.
  * - Nothing of the agent's is executed, and no link of its is followed.

@@ -19,7 +19,7 @@ export interface MachineRoom {
   readonly scriptMs: number
   /** Milliseconds that one check may take; a minute by default. */
   readonly checkMs?: number
-  /** Of all items, besides what each names; none by default. */
+  /** Needs of all items, besides those that each item names; none by default. */
   readonly needs?: readonly Need[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the containers of official items are made of.
+ * The specification of the containers of official items.
  *
  * Invariants
  * - The agent is root, as AgentBench has it, with the capabilities that administration needs and no other; what an
@@ -11,7 +11,7 @@ import type { Need } from '../item.ts'
 
 const gibibyte = 2 ** 30
 
-/** What a login of root has. */
+/** The environment of a login of root. */
 export const rootEnvironment = {
   HOME: '/root',
   USER: 'root',

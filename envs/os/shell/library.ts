@@ -4,7 +4,7 @@
  * Invariants
  * - A problem is a function of its id and the settings.
  * - Splits are disjoint: two ids never share a seed.
- * - What one script could do without a look at the machine is told by a ticket.
+ * - An assignment that one script could do without a look at the machine is given by a ticket.
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
 import { Draw, instanceSeed } from '../../draw.ts'

@@ -1,22 +1,22 @@
 /**
- * A generated problem: a world, what is asked, what an expert types, and what must hold afterwards.
+ * A generated problem: a world, a request, an expert's scripts, and a goal.
  *
  * Invariants
- * - What is right is computed here from the world as data, never by running anything.
+ * - The right answer is computed here from the world as data, never by running anything.
  * - A question has one right answer; work is right when the watched folder holds exactly what is expected.
  */
 import type { Draw } from '../../draw.ts'
 import type { Level, Subject } from '../settings.ts'
 import { defaultMode, type Snapshot, type World, type WorldFile } from './world.ts'
 
-/** What must hold in the end. */
+/** The condition that must hold in the end. */
 export type Goal =
   | { readonly kind: 'answer'; readonly answer: string }
   | {
       readonly kind: 'files'
       /** The folder that is watched; whatever else the agent left elsewhere does not matter. */
       readonly below: string
-      /** Exactly these files, contents to the byte; modes only where they are told. */
+      /** Exactly these files, contents to the byte; modes only where they are given. */
       readonly files: readonly WorldFile[]
       /** Folders that must be there, beside those of files. */
       readonly folders?: readonly string[]
@@ -40,13 +40,13 @@ export interface ProblemKind {
   make(draw: Draw): Problem
 }
 
-/** What defines kinds of problems about one subject, by their level. */
+/** Functions that define kinds of problems about one subject, by their level. */
 export function kindsAbout(subject: Subject) {
   const at = (level: Level) => (name: string, make: ProblemKind['make']) => ({ name, subject, level, make })
   return { easy: at('easy'), normal: at('normal'), hard: at('hard') } as const
 }
 
-/** Whether an answer is right: the same text but for blanks around it, or the same whole number. */
+/** Whether an answer is right: the same text except for blanks around it, or the same whole number. */
 export function isAnswer(given: string, right: string): boolean {
   const text = given.trim()
   if (text === right) return true

@@ -40,7 +40,7 @@ describe('generated problems', () => {
     60_000,
   )
 
-  test('what one script could do is told by a ticket, which its scripts read first', async () => {
+  test('an assignment that one script could do is given by a ticket, which its scripts read first', async () => {
     const library = openLibrary(readSettings({}))
     for (let index = 0; index < problemKinds.length; index++) {
       const { problem, seed } = library.open(`validation/${index}`)
@@ -104,7 +104,7 @@ test('work is right when the watched folder holds exactly what is expected', () 
   const check = (entries: readonly (readonly [string, FoundEntry])[]) =>
     isReached(goal, { entries: new Map(entries), processes: [] })
   expect(check([['/d/a', file('x')]])).toBe(true)
-  // What lies elsewhere does not matter.
+  // Files elsewhere do not matter.
   expect(
     check([
       ['/d/a', file('x')],

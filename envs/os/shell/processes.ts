@@ -7,7 +7,7 @@
  */
 import type { WorldProcess } from './world.ts'
 
-/** What a command answered. */
+/** The result of a command. */
 export interface CommandAnswer {
   readonly stdout: string
   readonly stderr: string

@@ -49,26 +49,26 @@ const limits = {
 /** Everything but what starts threads or languages of its own, or converts what no problem holds. */
 const leftOut = new Set(['sqlite3', 'xan', 'yq', 'html-to-markdown', 'help', 'history', 'clear'])
 
-// Of output no more than this leaves the thread; a session shows far less.
+// The most output that leaves the thread; a session shows far less.
 const outputLimit = 64 * kibi
 
 /** Made by the shell itself; no problem is about them. */
 const systemFolders = ['/bin', '/usr', '/proc', '/dev']
 
-// Of variables no more than this carries over to the next script.
+// The most bytes of variables that carry over to the next script.
 const environmentLimit = 64 * kibi
 
 /** When every world begins: 2024-05-06 09:00 UTC, a Monday. */
 const epoch = Date.UTC(2024, 4, 6, 9)
 const minute = 60_000
 
-/** What came of a script. */
+/** The result of a script. */
 export interface ShellResult {
   readonly output: string
   readonly exitCode: number
 }
 
-/** What a shell found on its machine. */
+/** The files and processes of a shell's machine. */
 export interface ShellSnapshot {
   readonly entries: readonly (readonly [path: string, entry: FoundEntry])[]
   readonly processes: readonly WorldProcess[]
@@ -138,7 +138,7 @@ export class VirtualShell {
     return { output: `${stdout}${stderr}`.slice(0, outputLimit), exitCode }
   }
 
-  /** What is on the machine now, read past the shell. */
+  /** The present files and processes of the machine, read without the shell. */
   async snapshot(): Promise<ShellSnapshot> {
     const { fs } = this.#bash
     const entries: (readonly [string, FoundEntry])[] = []

@@ -28,14 +28,14 @@ class ShellDate extends RealDate {
 globalThis.Date = ShellDate as DateConstructor
 Math.random = () => random()
 
-/** What is asked of the thread; `shell` is the machine's number. */
+/** A request to the thread; `shell` is the machine's number. */
 export type ShellRequest =
   | { readonly kind: 'open'; readonly shell: number; readonly world: World; readonly seed: number }
   | { readonly kind: 'run'; readonly shell: number; readonly script: string }
   | { readonly kind: 'snapshot'; readonly shell: number }
   | { readonly kind: 'close'; readonly shell: number }
 
-/** What the thread answers. */
+/** An answer of the thread. */
 export type ShellReply =
   | { readonly kind: 'opened' }
   | { readonly kind: 'ran'; readonly result: ShellResult }

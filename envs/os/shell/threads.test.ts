@@ -21,7 +21,7 @@ function open(deadlineMs: number, count = 1): ShellThreads {
   return threads
 }
 
-/** What a hostile agent may try; each is to end by itself, with a message. */
+/** Attacks of a hostile agent; each is to end by itself, with a message. */
 const hostile: Readonly<Record<string, string>> = {
   'an endless loop': 'while true; do :; done',
   'endless output': 'while true; do echo yes; done',

@@ -18,10 +18,10 @@ import type { World } from './world.ts'
 
 /** Megabytes of JavaScript heap of a thread: many machines of a few megabytes, and no more. */
 const heapMebibytes = 384
-// What was done once is done again, on a machine that may be busier.
+// A script that ran once is run again on a machine that may be busier.
 const againFactor = 4
 
-/** What a script is answered that ended its thread, as bash would be. */
+/** The result of a script that ended its thread, worded as bash would. */
 const stopped: Readonly<Record<Ending, ShellResult>> = {
   'out of time': { output: 'bash: the script ran out of time and was stopped\n', exitCode: 124 },
   'out of memory': { output: 'bash: the script ran out of memory and was stopped\n', exitCode: 137 },

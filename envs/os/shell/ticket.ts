@@ -1,9 +1,9 @@
 /**
- * Tickets: an assignment that the agent finds on the machine. What to do is known once the queue and then the ticket are
- * read, so that no script that was written beforehand does it.
+ * Tickets: an assignment that the agent finds on the machine. The agent learns the assignment by reading the queue and then the ticket,
+ * so no script that was written beforehand does it.
  *
  * Invariants
- * - A ticket changes nothing of its problem but how it is told: its files lie in a folder that no problem watches.
+ * - A ticket changes only how its problem is given: its files lie in a folder that no problem watches.
  * - The queue has other tickets too; their names and files differ.
  */
 import type { Draw } from '../../draw.ts'

@@ -21,11 +21,11 @@ export interface WorldProcess {
   readonly cpu: number
   /** Per cent of the memory. */
   readonly memory: number
-  /** What was started, the program's name first. */
+  /** The command line, the program's name first. */
   readonly command: string
 }
 
-/** What a machine holds. */
+/** The contents of a machine. */
 export interface World {
   readonly files: readonly WorldFile[]
   /** Folders beside those that files are in. */
@@ -48,5 +48,5 @@ export interface Snapshot {
 /** Where the agent's shell starts. */
 export const home = '/home/user'
 
-/** What a file has that says nothing else. */
+/** The mode of a file that names no other. */
 export const defaultMode = 0o644

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A product is found by the very text that the original indexes.
- * - What stays in memory of a product is its index entry, its place and its price; pages in use are kept as well.
+ * - Memory holds the index entry, the place and the price of each product; pages in use are kept as well.
  * - The price of a product that its page shows as a range is one number, the same whenever it is asked for.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'

@@ -44,7 +44,7 @@ export interface WebshopDataset {
   readonly synthetic: GoalList
   readonly human: GoalList
   readonly nouns: NounReader
-  /** What was left out or is missing, each with its file. */
+  /** Parts that were left out or are missing, each with its file. */
   readonly warnings: readonly string[]
   close(): void
 }

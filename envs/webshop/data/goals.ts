@@ -72,7 +72,7 @@ export function listedGoals(file: string, goals: readonly unknown[]): GoalList {
   }
 }
 
-/** What a generated instruction asks of a product, before options and price are added. */
+/** A generated instruction, before options and price are added. */
 export interface Instruction {
   readonly text: string
   readonly attributes: readonly string[]

@@ -79,7 +79,7 @@ class MersenneTwister {
   }
 }
 
-/** Where each of `length` things stands after `random.seed(seed); random.shuffle(things)`. */
+/** The place of each of `length` things after `random.seed(seed); random.shuffle(things)`. */
 export function shuffledOrder(length: number, seed: number): Uint32Array {
   const random = new MersenneTwister(seed)
   const order = Uint32Array.from({ length }, (_, index) => index)

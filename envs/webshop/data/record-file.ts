@@ -109,7 +109,7 @@ class RecordScanner {
   #recordDepth = -1
   #inText = false
   #escaped = false
-  /** What is being gathered, where in the file it starts, and what of it earlier chunks held. */
+  /** The kind of text being gathered, where in the file it starts, and its parts from earlier chunks. */
   #gathered: 'nothing' | 'name' | 'record' = 'nothing'
   #start = 0
   #parts: Buffer[] = []

@@ -42,7 +42,7 @@ interface Level {
   readonly limited: number
 }
 
-/** What the difficulties mean. */
+/** The size and the goals of a shop at each difficulty. */
 export const levels: Readonly<Record<Difficulty, Level>> = {
   easy: {
     products: 1200, // more than few demonstrations show: ids have to be read, and training has products of its own

@@ -1,10 +1,10 @@
 /**
- * Words of the built-in shop: what it sells, what products are like, what can be chosen.
+ * Words of the built-in shop: its wares, their attributes and their options.
  *
  * Invariants
  * - No attribute's words are all within another one's, so that none is taken for another.
  * - Colours are ones that the shop compares as such, and none is within another; no other value holds one.
- * - What a ware is called in a title and in an instruction have the same stem.
+ * - The words for a ware in a title and in an instruction have the same stem.
  */
 
 import words from './words.json' with { type: 'json' }
@@ -14,14 +14,14 @@ export type Department = keyof typeof words.departments
 /** A kind of product. */
 export interface Ware {
   readonly noun: string
-  /** What it is searched by; also the product's `query`. */
+  /** The word that finds it in a search; also the product's `query`. */
   readonly plural: string
   readonly department: Department
   /** Usual price in dollars. */
   readonly price: number
 }
 
-/** What products of a department can be like, and how sizes are called there. */
+/** The attributes of a department's products, and its words for sizes. */
 export interface DepartmentWords {
   readonly title: string
   readonly aisle: string

@@ -12,7 +12,7 @@ import { type Page, type SubPage, subPages } from '../shop/visit.ts'
 
 export type Html = ReturnType<typeof html>
 
-/** What is shown around a page of the shop. */
+/** The surroundings of a page of the shop. */
 export interface PageView {
   readonly instance: string
   readonly instruction: string
@@ -45,7 +45,7 @@ export function documentOf(view: PageView): Html {
 </html>`
 }
 
-/** What a person is told instead of a page. */
+/** A message to a person in place of a page. */
 export function messageOf(title: string, text: string): Html {
   return html`<!doctype html>
 <html lang="en">

@@ -18,7 +18,7 @@ import type { ShopSession } from '../shop-session.ts'
 import { clickCall, searchCall } from '../tools.ts'
 import { documentOf, messageOf } from './html.ts'
 
-/** What a person plays. */
+/** The session and the goals that a person plays. */
 export interface PageOptions {
   readonly session: ShopSession
   /** The first goal, and those after it. */

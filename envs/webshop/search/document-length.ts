@@ -28,7 +28,7 @@ export function lengthToByte(length: number): number {
   return length < exactNumbers ? length : exactNumbers + packFloat(length - exactNumbers)
 }
 
-/** @returns the length that a byte stands for */
+/** @returns the length that a byte encodes */
 export function byteToLength(byte: number): number {
   return byte < exactNumbers ? byte : exactNumbers + unpackFloat(byte - exactNumbers)
 }

@@ -2,7 +2,7 @@
  * Lists of numbers of a fixed width that grow: what an index of unknown size is gathered in.
  *
  * Invariants
- * - What was added is read back in order; growing copies, it never loses.
+ * - Numbers are read back in the order in which they were added; growing copies them and loses none.
  */
 
 type Numbers = Float64Array | Uint32Array | Uint16Array | Uint8Array

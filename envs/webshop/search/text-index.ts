@@ -91,7 +91,7 @@ export class TextIndexBuilder {
 interface Postings {
   readonly vocabulary: ReadonlyMap<string, number>
   readonly names: readonly string[]
-  /** Of term t, the postings are those from offsets[t] up to offsets[t + 1]. */
+  /** The postings of term t are those from offsets[t] up to offsets[t + 1]. */
   readonly offsets: Uint32Array
   readonly documents: Uint32Array
   readonly frequencies: Uint16Array
@@ -99,7 +99,7 @@ interface Postings {
   readonly totalTerms: number
 }
 
-/** What `TextIndexBuilder` has gathered, to be searched. */
+/** The searchable index of the texts that a `TextIndexBuilder` has gathered. */
 export class TextIndex {
   readonly #postings: Postings
   /** Per byte of length: 1 / (k1 · (1 − b + b · length / average length)). */

@@ -9,7 +9,7 @@ function wordsOf(text: string): string[] {
   return words
 }
 
-// What Lucene 8's StandardTokenizer gave for these texts.
+// Output of Lucene 8's StandardTokenizer for these texts.
 describe('words are cut as Lucene cuts them', () => {
   test.each([
     ["women's 3.5mm wi-fi_x", ["women's", '3.5mm', 'wi', 'fi_x']],

@@ -3,7 +3,7 @@
  * the instruction, which the first message has said.
  *
  * Invariants
- * - Everything that can be clicked is named as it is clicked, but for letter case.
+ * - Everything that can be clicked has the name that a click uses, except for letter case.
  * - Chosen options are marked by a star, which the original's texts do not show.
  */
 

@@ -1,8 +1,8 @@
 /**
- * What an agent is asked to buy.
+ * The purchase that an agent is asked to make.
  *
  * Invariants
- * - A goal's text is all that the agent is told; the rest is what purchases are judged by.
+ * - The agent reads only the text of a goal; the other fields judge the purchase.
  */
 
 /** An option asked for: with its name in generated goals, by its value alone in what people wrote. */
@@ -21,7 +21,7 @@ export interface Goal {
   readonly priceLimit: number
 }
 
-/** What the original takes where no limit is asked for. */
+/** The original's limit where no limit is asked for. */
 export const noPriceLimit = 1_000_000
 
 /** Limits are whole tens of dollars below a thousand. */
@@ -40,7 +40,7 @@ export function drawPriceLimit(price: number, draw: () => number): number {
   return above[Math.max(first, second < first ? second : second + 1)] ?? noPriceLimit
 }
 
-/** What is said of the limit at the end of an instruction. */
+/** The limit in words, at the end of an instruction. */
 export function priceLimitText(limit: number): string {
   return limit === noPriceLimit ? '' : `, and price lower than ${limit.toFixed(2)} dollars`
 }

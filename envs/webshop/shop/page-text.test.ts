@@ -36,7 +36,7 @@ const pages: [Page, string][] = [
     `${head}< Prev [SEP] color [SEP] red [SEP] blue [SEP] Red <Hat> [SEP] Price: $10.0 [SEP] Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews [SEP] Buy Now`,
   ],
   [{ kind: 'sub', name: 'Description', product: hat, options: none }, `${head}< Prev`],
-  // Of blanks only, those with a line break are left out; the others take an empty place.
+  // A text of blanks only is left out where it has a line break; otherwise it takes an empty place.
   [{ kind: 'sub', name: 'Features', product: hat, options: none }, `${head}< Prev [SEP] warm [SEP]  [SEP] `],
   [{ kind: 'sub', name: 'Reviews', product: hat, options: none }, `${head}< Prev [SEP] "Nice" [SEP] 5`],
   [

@@ -12,11 +12,11 @@ import { buttonsOf, type Page, type SubPage, type VisitOptions } from './visit.t
 
 const separator = ' [SEP] '
 
-/** What a page needs beside itself to be printed. */
+/** Everything beside a page that its text depends on. */
 export interface PageSetting extends VisitOptions {
   readonly shop: Shop
   readonly instruction: string
-  /** What the purchase earned, on the last page. */
+  /** The reward of the purchase, on the last page. */
   readonly reward: number
 }
 
@@ -25,7 +25,7 @@ export function pageText(page: Page, setting: PageSetting): string {
   return textsOf(page, setting).flatMap(segment).join(separator)
 }
 
-/** What the HTML parser makes of a text: blanks become one blank or line break, and line breaks are left out. */
+/** Splits a text as the HTML parser does: blanks become one blank or line break, and line breaks are left out. */
 function segment(text: string): string[] {
   if (text === '') return []
   if (/^[ \n\t\f\r]+$/.test(text)) return text.includes('\n') ? [] : ['']

@@ -27,7 +27,7 @@ export interface Product {
   /** One price in dollars, or the two ends of a range. */
   readonly prices: readonly number[]
   readonly category: string
-  /** What the product was found by when the shop was made; equal ones are of a kind. */
+  /** The search that found the product when the shop was made; products with the same one are of a kind. */
   readonly query: string
   /** Path of categories, separated by ›. */
   readonly categoryPath: string
@@ -36,7 +36,7 @@ export interface Product {
   readonly image: string
 }
 
-/** What people wrote to ask for a product. */
+/** A person's request for a product. */
 export interface HumanInstruction {
   readonly text: string
   readonly attributes: readonly string[]
@@ -188,7 +188,7 @@ export function readItem(
   }
 }
 
-// What the shop asks for a product without a price.
+// The shop's price for a product without one.
 const unknownPrice = 100
 
 const onePrice = /^[^\d.,]*(\d+|\d{1,3}(?:,\d{3})+)((?:\.\d+)?)[^\d]*$/
@@ -230,6 +230,6 @@ export interface Shop {
   find(keywords: string): readonly string[]
   /** The product of an id that `find` gave. */
   product(id: string): Product
-  /** What a product costs, in dollars; one price even where its page shows a range. */
+  /** The price of a product in dollars; one price even where its page shows a range. */
   price(id: string): number
 }

@@ -1,5 +1,5 @@
 /**
- * What a purchase earns: how many of the attributes, options and the price limit asked for it meets, times a
+ * The reward of a purchase: how many of the attributes, options and the price limit asked for it meets, times a
  * factor for being of the right type.
  *
  * Source: Yao et al., WebShop (arXiv 2207.01206), and the published environment, whose arithmetic this follows.
@@ -14,7 +14,7 @@ import type { Product } from './product.ts'
 import { textLiteral } from './python-text.ts'
 import { tokenSetRatio } from './token-set.ts'
 
-/** What makes up a reward, named as the original names it. */
+/** The parts of a reward, with the original's names. */
 export interface RewardParts {
   /** Factor for the type: 1, 0.5, 0.1 or 0. */
   readonly r_type: number
@@ -34,7 +34,7 @@ export interface RewardParts {
 
 export interface Purchase {
   readonly product: Product
-  /** What it costs, in dollars: one price even where the page shows a range. */
+  /** The price in dollars: one price even where the page shows a range. */
   readonly price: number
   /** Chosen values by name of option. */
   readonly options: ReadonlyMap<string, string>
@@ -127,7 +127,7 @@ function optionsMet(chosen: readonly string[], asked: readonly GoalOption[]): nu
 }
 
 /**
- * What a chosen value is compared with. A named option is compared as the original's pair of name and value
+ * The text that a chosen value is compared with. A named option is compared as the original's pair of name and value
  * prints in Python, so that words of the name count as well; a pair is a colour only where it holds one alone.
  */
 function comparedText(option: GoalOption): string {

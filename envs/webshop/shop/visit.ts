@@ -41,7 +41,7 @@ export type Page =
 
 type Results = Extract<Page, { kind: 'results' }>
 
-/** What a click does. */
+/** The target of a click. */
 type Target =
   | { readonly kind: 'button' }
   | { readonly kind: 'product'; readonly id: string }
@@ -77,7 +77,7 @@ export class Visit {
     return this.#page.kind === 'results' ? shownOf(this.#page, this.#shop.pageSize) : []
   }
 
-  /** What can be clicked, in lower case: buttons, then products, then values of options. */
+  /** Everything that can be clicked, in lower case: buttons, then products, then values of options. */
   get clickables(): readonly string[] {
     return [...this.#targetsOf().keys()]
   }
@@ -169,7 +169,7 @@ function targetsOf(page: Page, pageSize: number, options: VisitOptions): Map<str
   if (page.kind === 'results')
     for (const id of shownOf(page, pageSize)) targets.set(id.toLowerCase(), { kind: 'product', id })
   if (page.kind === 'item')
-    // Of a value that several options have, the last one's is clicked.
+    // A value that several options share belongs to the last of them.
     for (const [name, values] of page.product.options)
       for (const value of values) targets.set(value, { kind: 'option', name, value })
   return targets

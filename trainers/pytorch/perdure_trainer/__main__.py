@@ -62,7 +62,7 @@ def main() -> None:
     updates = Updates(ranks, ModelOptions(_DTYPES[options.dtype], options.checkpoint_activations))
     while True:
         line = sys.stdin.readline() if ranks.is_first else ""
-        command = ranks.told(json.loads(line) if line else None)
+        command = ranks.from_first(json.loads(line) if line else None)
         if command is None:
             # Leaving without a word: tearing the group down may abort the process.
             sys.stderr.flush()

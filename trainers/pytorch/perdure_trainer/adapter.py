@@ -2,7 +2,7 @@
 
 Invariants
 - A linear map W with an adapter computes W x + alpha / rank · B (A x).
-- Of a policy with adapters nothing else is trained.
+- A policy with adapters trains nothing but the adapters.
 - In files the weights of an adapter have PEFT's names.
 """
 
@@ -20,7 +20,7 @@ _TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "dow
 
 @dataclass(frozen=True)
 class AdapterShape:
-    """What `adapter_config.json` says."""
+    """The content of `adapter_config.json`."""
 
     rank: int
     alpha: float

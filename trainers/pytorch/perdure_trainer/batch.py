@@ -1,7 +1,7 @@
 """An update's batch: the tensors of its file, its minibatches, and the micro-batches that are fed.
 
 Invariants
-- What is read keeps the rules of the contract, or it is refused as `bad_batch`.
+- A batch that is read keeps the rules of the contract, or it is refused as `bad_batch`.
 - Every episode that teaches a token is in exactly one minibatch of a pass, and whole in one micro-batch.
 - Micro-batches follow from lengths and order alone, so that every rank cuts alike.
 """

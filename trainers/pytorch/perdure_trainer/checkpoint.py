@@ -5,7 +5,7 @@ Invariants
 - `config.json`, `tokenizer.json` and what servers read are copied byte for byte.
 - Each tensor is gathered when it is written, so that rank 0 holds one whole tensor beside its shards.
 - The same policy gives the same bytes, however many ranks write it.
-- Of a policy that is an adapter the adapter alone is written, and the manifest names the same base.
+- For a policy that is an adapter only the adapter is written, and the manifest names the same base.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from .faults import TrainerFault
 from .ranks import Ranks
 from .tensor_file import Slot, TensorFile, write_tensors
 
-# What stays from version to version; those for servers of other projects may be absent.
+# Files that stay from version to version; those for servers of other projects may be absent.
 _CONSTANT = ("config.json", "tokenizer.json")
 _FOR_SERVERS = ("generation_config.json", "tokenizer_config.json", "chat_template.jinja")
 _ADAPTER_CONFIG, _ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -50,7 +50,7 @@ class TrainedPolicy:
     chat: str
     texts: dict[str, bytes]
     objective: str
-    # What the manifest says of an adapter's base.
+    # The manifest's entry of an adapter's base.
     base: dict | None
 
     def pursue(self, objective: str) -> None:
@@ -93,7 +93,7 @@ def _state(folder: str) -> dict:
 
 
 def _base_of(folder: str) -> tuple[dict | None, str]:
-    """What the manifest says of an adapter's base, and the folder with the base's weights; the folder itself without one."""
+    """The manifest's entry of an adapter's base, and the folder with the base's weights; the folder itself without one."""
     text = manifest_text(folder)
     try:
         base = json.loads(text or "{}").get("base")
@@ -164,7 +164,7 @@ def tokenless_ids(tokenizer: bytes, vocabulary: int) -> list[int]:
 
 
 def trained_parameters(model: Policy) -> dict[str, DTensor]:
-    """What a step changes, by its name in files: the adapter where there is one, else all weights."""
+    """The parameters that a step changes, by their names in files: the adapter where there is one, else all weights."""
     return {name_in_file(name): parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
 

@@ -3,7 +3,7 @@
 Invariants
 - Parameters have the names and shapes of the checkpoint's file; biases and norms of queries and keys are there where the
   family has them.
-- What this decoder cannot compute is refused by key and value, never ignored. A sequence within the window of a family that has
+- A model that this decoder cannot compute is refused by key and value, never ignored. A sequence within the window of a family that has
   one attends to all that is before it; longer ones are refused.
 - An id that no token has gets a probability of 0, as where it was sampled (policy/transformer/masked-logits.ts).
 - Sequences are padded on the right; padding changes no other token's result.
@@ -23,7 +23,7 @@ _FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
 
 class Shape:
-    """What `config.json` says of the model."""
+    """The shape of the model in `config.json`."""
 
     def __init__(self, config: dict, path: str) -> None:
         def refuse(key: str, value: object, allowed: str) -> None:

@@ -54,7 +54,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the learnt tokens of a micro-batch bring, [rows] each."""
+    """The results for the learnt tokens of a micro-batch, [rows] each."""
 
     logprobs: torch.Tensor
     entropies: torch.Tensor
@@ -140,7 +140,7 @@ LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo}
 
 
 def ratio_sums(log_ratios: torch.Tensor) -> dict:
-    """What importance ratios add up to, in the form of the contract. Log ratios are float64 [n]."""
+    """Sums of importance ratios, in the form of the contract. Log ratios are float64 [n]."""
     limited = log_ratios.clamp(-_LIMIT, _LIMIT)
     ratios = limited.exp()
     edges = torch.tensor(_EDGES, dtype=torch.float64)

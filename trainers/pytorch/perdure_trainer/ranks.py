@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
-# What is in progress may be answered after the last request; longer work is of no use to anyone.
+# Time for an answer in progress after the last request; longer work is of no use to anyone.
 _LEAVE_SECONDS = 10
 # Ranks wait as long as the trainer has nothing to do; Perdure's stall limit ends those that hang.
 _PATIENCE = datetime.timedelta(days=365)
@@ -46,12 +46,12 @@ class Ranks:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def told(self, command: object) -> object:
-        """What rank 0 says, on every rank."""
+    def from_first(self, command: object) -> object:
+        """Rank 0's value, on every rank."""
         return self.gathered(command)[0]
 
     def gathered(self, mine: object) -> list:
-        """What each rank says, in the order of ranks."""
+        """The values of all ranks, in their order."""
         if self.count == 1:
             return [mine]
         # PyTorch's own exchange of objects needs NumPy.

@@ -46,7 +46,7 @@ class Rope:
         return (size * angles.cos()).float().to(device), (size * angles.sin()).float().to(device)
 
     def _kept(self, speeds: torch.Tensor) -> torch.Tensor:
-        """Of each pair the share that is not divided by the factor."""
+        """The share of each pair that is not divided by the factor."""
         if self.kind == "linear":
             return torch.zeros_like(speeds)
         settings, context = self.settings, self.settings["original_max_position_embeddings"]
@@ -75,7 +75,7 @@ def _settings(config: dict) -> dict:
 
 
 def _yarn_size(settings: dict) -> float:
-    """What YaRN (arXiv 2309.00071) multiplies queries and keys with, so that attention stays as sharp over a longer context."""
+    """YaRN's factor (arXiv 2309.00071) of queries and keys, which keeps attention as sharp over a longer context."""
     factor = settings["factor"]
 
     def of(scale: float) -> float:

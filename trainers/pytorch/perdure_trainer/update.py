@@ -61,10 +61,10 @@ class Updates:
         parts = [part for each in passes for part in each]
         steps = []
         for number, part in enumerate(parts):
-            def told(done: int, total: int, number: int = number) -> None:
+            def report(done: int, total: int, number: int = number) -> None:
                 on_progress(number * total + done, len(parts) * total)
 
-            means = self._gradient(policy.model, reference, part, objective, request["microBatchTokens"], told)
+            means = self._gradient(policy.model, reference, part, objective, request["microBatchTokens"], report)
             norm = self._step(policy, request)
             steps.append({**means, "gradientNorm": norm})
         self._check_weights(policy)
@@ -207,7 +207,7 @@ class Updates:
 
 
 def _check_window(batch: Batch, policy: TrainedPolicy) -> None:
-    """What is before the last counted token is fed, and the whole of it must be attended to."""
+    """Checks the window: all tokens before the last counted one are fed, and each must attend to all before it."""
     longest = max((end - begin for begin, end in batch.episodes), default=0)
     if policy.shape.window is not None and longest > policy.shape.window:
         raise TrainerFault("bad_batch", f"the model attends to the last {policy.shape.window} tokens alone, and an episode has {longest}: lower policy.contextLength")

@@ -168,7 +168,7 @@ class Models(unittest.TestCase):
             rows = torch.arange(5)
             model(torch.arange(6)[None], rows, rows + 1, 1.0, False)[0].sum().backward()
         dist.destroy_process_group()
-        # Of each layer forward, and again backward.
+        # The types in each layer forward, and again backward.
         self.assertEqual(seen, [[torch.bfloat16, torch.float32, torch.float32]] * 2 * SMALL["num_hidden_layers"])
 
 

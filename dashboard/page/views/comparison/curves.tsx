@@ -149,7 +149,7 @@ const ComparedChart: FunctionComponent<ChartProps> = ({ title, runs, curves, axi
   )
 }
 
-/** What each run answers, by its name, as soon as all have. @param reason grows when there may be more */
+/** The answers of the runs, by name, as soon as all are there. @param reason grows when there may be more */
 function useAnswersOf<Answer>(
   runs: readonly string[],
   routeOf: (run: string) => AnswerRoute<Answer>,

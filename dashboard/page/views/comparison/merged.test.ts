@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { mergedAxis } from './merged.ts'
 
 // [MERGED-1]
-test('every value stands where its own axis had it', () => {
+test('every value keeps the place that its own axis gave it', () => {
   const axis = fc.uniqueArray(fc.integer({ min: 0, max: 50 })).map((values) => values.sort((a, b) => a - b))
   fc.assert(
     fc.property(fc.array(axis, { maxLength: 4 }), (axes) => {

@@ -2,7 +2,7 @@
  * One axis for several curves, which have points at different places.
  *
  * Invariants
- * - [MERGED-1] Every value stands where its own axis had it; between its points a curve has none.
+ * - [MERGED-1] Every value keeps the place that its own axis gave it; between its points a curve has none.
  */
 import type { Column } from '../../charts/series.ts'
 

@@ -36,7 +36,7 @@ test('evaluations of several runs stand where the updates of each do', () => {
   ]
   expect(suitesOf(runs)).toEqual(['few', 'many'])
   const found = suiteCurves('few', runs, 'tokens')
-  // The first update of one run stands after 10 tokens, that of the other after 15.
+  // The first update of one run comes after 10 tokens, that of the other after 15.
   expect(found?.axis.values).toEqual([0, 10, 15])
   expect(found?.series.map(({ label, values, colour }) => [label, values, colour])).toEqual([
     ['one', [0.2, 0.3, null], 'colour of one'],

@@ -1,5 +1,5 @@
 /**
- * What several runs reach on a suite, over one another.
+ * The success of several runs on a suite, in one chart.
  *
  * Invariants
  * - [SUITE-CURVES-1] Each run's evaluations stand where its own updates do; a run that was not measured on the suite has no

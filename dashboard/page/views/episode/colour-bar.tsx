@@ -1,4 +1,4 @@
-/** What colours tokens, with what the colours mean. */
+/** The choice of the figure that colours tokens, and the legend of the colours. */
 import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/figures.ts'
 import { versionsOf } from '../../../../learning/version-spans.ts'

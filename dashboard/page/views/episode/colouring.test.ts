@@ -57,7 +57,7 @@ test('tokens of a turn that two versions sampled have the colour of their own', 
   expect([colourAt(0), colourAt(1)]).toEqual(['var(--series-3)', 'var(--series-4)'])
 })
 
-test('what was read has no colour, and what no trainer has told has none', () => {
+test('a token that was read has no colour, nor has one without figures of a trainer', () => {
   for (const colouring of colourings)
     expect(tintOf(colouring, { ...token, isSampled: false }, undefined).strength).toBe(0)
   expect(tintOf('entropy', token, undefined).strength).toBe(0)

@@ -28,7 +28,7 @@ export const Outline: FunctionComponent<OutlineProps> = ({ trajectory, current }
           <Line
             key={turn.turn}
             turn={turn}
-            // What an action earned is in the observation after it.
+            // The observation after an action has its reward.
             earned={(turns[at + 1]?.observation ?? ending)?.reward ?? 0}
             longest={longest}
             seconds={seconds[at]}
@@ -41,7 +41,7 @@ export const Outline: FunctionComponent<OutlineProps> = ({ trajectory, current }
   )
 }
 
-/** What all turns took, which is what the colours of the timeline mean. */
+/** The time of all turns; it explains the colours of the timeline. */
 const Whole: FunctionComponent<{ seconds: readonly TurnSeconds[] }> = ({ seconds }) => {
   if (seconds.every((each) => secondsOf(each) === undefined)) return null
   const sum = (part: keyof TurnSeconds) => seconds.reduce((total, each) => total + (each[part] ?? 0), 0)
@@ -62,7 +62,7 @@ interface LineProps {
   readonly earned: number
   readonly longest: number
   readonly seconds: TurnSeconds | undefined
-  /** Of the turn that took longest. */
+  /** The time of the turn that took longest. */
   readonly slowest: number
   readonly isCurrent: boolean
 }

@@ -17,7 +17,7 @@ export interface PlacedToken {
   readonly isSampled: boolean
   readonly id: number
   readonly text: string
-  /** Of the version that sampled it, in nats; NaN of one that was read. */
+  /** The logprob under the version that sampled it, in nats; NaN for a token that was read. */
   readonly logprob: number
   readonly action: TrajectoryAction
 }
@@ -67,7 +67,7 @@ export function readTokensOf(turn: number, action: TrajectoryAction): readonly P
   }))
 }
 
-/** What the update found of a sampled token; NaN each where that is not known. */
+/** The update's figures of a sampled token; NaN each where they are unknown. */
 export function foundOf(
   learnt: TrajectoryLearnt | undefined,
   { turn, index, isSampled }: Pick<PlacedToken, 'turn' | 'index' | 'isSampled'>,

@@ -30,7 +30,7 @@ export const TokenStrip: FunctionComponent<StripProps> = ({ turn, action, ...res
   <Strip tokens={sampledTokensOf(turn, action)} label={`Tokens of turn ${turn}`} {...rest} />
 )
 
-/** What the policy read before the action, opened by a click or by a link to one of them. */
+/** The tokens that the policy read before the action, opened by a click or by a link to one of them. */
 export const ReadTokens: FunctionComponent<StripProps> = ({ turn, action, chosen, ...rest }) => {
   const { begin, prompt } = action
   const isNamed = chosen !== undefined && chosen < begin + prompt.ids.length
@@ -120,7 +120,7 @@ export function tokenText(text: string): string {
 function moveFocus(event: KeyboardEvent): void {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
   if (step === undefined || !(event.target instanceof HTMLElement)) return
-  // What is folded cannot be looked at.
+  // Folded tokens cannot be reached.
   const all = [...document.querySelectorAll<HTMLElement>('.token')].filter((each) => each.checkVisibility())
   const next = all[all.indexOf(event.target) + step]
   if (next === undefined) return

@@ -7,7 +7,7 @@
 import { duration } from '../../../../learning/figures.ts'
 import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
 
-/** Of one turn; undefined where it was not measured. */
+/** The times of one turn; undefined where they were not measured. */
 export interface TurnSeconds {
   readonly sampling: number | undefined
   readonly step: number | undefined

@@ -139,7 +139,7 @@ interface EndingProps {
   readonly renderer: Renderer
 }
 
-/** What came after the last action. */
+/** The observation after the last action. */
 export const Ending: FunctionComponent<EndingProps> = ({ ending, trajectory, renderer }) => (
   <section class="turn" aria-label="The end">
     <ObservationView observation={ending} renderer={renderer} />

@@ -11,7 +11,7 @@ import { episodesRoute } from '../../../contract/routes.ts'
 import { endedCount, news } from '../../live.ts'
 import { ask } from '../../source.ts'
 
-/** The table is only told of: it need not be quick. */
+/** New episodes are only counted here, so this need not be quick. */
 const pause = 10_000
 
 /** @param head of the table; undefined before it has one */
@@ -31,7 +31,7 @@ export function useNewerEpisodes(
       asking.current = undefined
     }
   }, [of])
-  // What had been said when the table was new.
+  // The news at the time when the table was new.
   const first = useRef({ of: '', reason: '' })
   useEffect(() => {
     if (first.current.of !== of) first.current = { of, reason }

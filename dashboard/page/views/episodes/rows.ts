@@ -19,7 +19,7 @@ interface Question {
   readonly descending: boolean
 }
 
-/** What is known of a table. */
+/** The loaded part of a table. */
 export interface EpisodeRows {
   /** The first answer: how many there are, and what is wrong with the filter. */
   readonly head: Omit<EpisodesAnswer, 'rows'> | undefined

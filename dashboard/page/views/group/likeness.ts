@@ -21,7 +21,7 @@ export function likenesses(actions: readonly (readonly string[])[]): readonly (r
 
 export interface Difference {
   readonly turn: number
-  /** What was done there, each once, what most did first. */
+  /** The actions there, each once, the most frequent first. */
   readonly winners: readonly string[]
   /** Empty: all others were over before. */
   readonly losers: readonly string[]
@@ -34,7 +34,7 @@ export function firstDifference(
   const won = samples.filter(({ success }) => success)
   const lost = samples.filter(({ success }) => !success)
   if (lost.length === 0) return null
-  // A winner that is over does nothing that could be told of it.
+  // A winner that is over takes no more actions to compare.
   const turns = Math.min(...won.map(({ actions }) => actions.length))
   for (let turn = 0; won.length > 0 && turn < turns; turn++) {
     const [winners, losers] = [doneAt(won, turn), doneAt(lost, turn)]

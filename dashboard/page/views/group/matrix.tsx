@@ -87,7 +87,7 @@ const Action: FunctionComponent<ActionProps> = ({
   if (likeness === null) return <td class="over" />
   return (
     <td class={`like-${Math.min(likeness, 5)} ${isDecisive ? 'decisive' : ''}`}>
-      {isDecisive ? <span class="unseen">What it did otherwise: </span> : null}
+      {isDecisive ? <span class="unseen">Different action: </span> : null}
       <a href={addressOf({ view: 'episode', episode, turn })}>
         <code>{visible(actions[turn] ?? '')}</code>
       </a>

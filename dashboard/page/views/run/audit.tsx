@@ -12,7 +12,7 @@ export const AuditTrail: FunctionComponent<{ audit: readonly AuditMark[] }> = ({
     {audit.length === 0 ? (
       <div class="sheet">
         <Empty title="No orders yet">
-          <span>What persons, programs and gates order of this run is listed here.</span>
+          <span>Orders of persons, programs and gates to this run are listed here.</span>
         </Empty>
       </div>
     ) : (
@@ -21,7 +21,7 @@ export const AuditTrail: FunctionComponent<{ audit: readonly AuditMark[] }> = ({
         columns={[
           'When',
           'By',
-          'What',
+          'Order',
           'From',
           'To',
           { name: 'Ordered at', isFigures: true },

@@ -1,4 +1,4 @@
-/** What the curves of a run are drawn against: updates, environment steps, tokens or the time since its start. */
+/** The axes of a run's curves: updates, environment steps, tokens or the time since its start. */
 import { count, duration } from '../../../../learning/figures.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { Axis } from '../../charts/series.ts'
@@ -49,7 +49,7 @@ export function shortCount(value: number): string {
   return Math.abs(value) >= 1e4 ? `${Number((value / 1e3).toPrecision(3))} k` : count(value)
 }
 
-/** Where on the axis an update stands; before the first one is where the axis begins. */
+/** The place of an update on the axis; before the first one it is the beginning of the axis. */
 export function positionOf(step: number, curves: RunCurves, axis: Axis): number | undefined {
   const index = curves.step.findLastIndex((each) => each <= step)
   return axis.values[Math.max(0, index)]

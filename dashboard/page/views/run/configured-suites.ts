@@ -2,7 +2,7 @@
  * The suites of a run's configuration, whether they have been measured or not.
  *
  * Invariants
- * - What an earlier release stored without suites has none.
+ * - A configuration that an earlier release stored without suites has none.
  */
 import type { RunConfiguration } from '../../../contract/run.ts'
 

@@ -117,7 +117,7 @@ const EvaluationTable: FunctionComponent<TableProps> = ({ evaluations, suites })
   </Table>
 )
 
-/** Versions in falling order; the suites of each as they are told everywhere. */
+/** Versions in falling order; the suites of each in their usual order. */
 function newestFirst(evaluations: readonly EvaluationRow[]): readonly EvaluationRow[] {
   return evaluations.toSorted((one, other) => other.version - one.version)
 }

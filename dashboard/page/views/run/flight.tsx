@@ -1,4 +1,4 @@
-/** What a run plays at this moment, with the last action of each episode, and the episodes that ended last. */
+/** The episodes in progress with the last action of each, and the recently finished episodes. */
 import type { FunctionComponent } from 'preact'
 import { count, plain } from '../../../../learning/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
@@ -139,7 +139,7 @@ const EndedLine: FunctionComponent<{ rowIndex: number; of: EpisodeRow | undefine
   )
 }
 
-/** What an id says within its run. @example withoutRun('first/g1/s0/a0') // 'g1/s0/a0' */
+/** The part of an id after its run. @example withoutRun('first/g1/s0/a0') // 'g1/s0/a0' */
 export function withoutRun(id: string): string {
   return id.slice(id.indexOf('/') + 1)
 }

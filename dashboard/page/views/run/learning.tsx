@@ -1,4 +1,4 @@
-/** What a run learns: success and reward per task, and what became of its groups. */
+/** The learning of a run: success and reward per task, and what became of its groups. */
 import type { FunctionComponent } from 'preact'
 import { percent } from '../../../../learning/percent.ts'
 import type { RunCurves, TaskCurves } from '../../../contract/curves.ts'
@@ -76,7 +76,7 @@ export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, 
   )
 }
 
-/** Of groups that were played and not trained on, because their rewards are equal. */
+/** The groups that were played and not trained on, because their rewards are equal. */
 function skippedSeries({
   groups_skipped,
   skipped_won,

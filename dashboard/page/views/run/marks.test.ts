@@ -40,7 +40,7 @@ test('every order has a mark, and a roll-back that of the version which it made'
   ])
 })
 
-test('what came before the first update stands at the first one, where the axis begins with it', () => {
+test('an event before the first update is placed at the first one, where the axis begins with it', () => {
   const [mark] = marksOf([ordered('pause', null, 0)], curves, axisOf('updates', curves))
   expect(mark?.at).toBe(1)
 })

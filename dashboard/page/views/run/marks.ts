@@ -1,9 +1,9 @@
 /**
- * What happened to a run beside its updates, where it stands on the curves: orders, roll-backs, refused updates.
+ * Events of a run beside its updates, with their places on the curves: orders, roll-backs, refused updates.
  *
  * Invariants
  * - [MARKS-1] Every order of the audit trail has a mark; a roll-back has that of the version which it made.
- * - What changed the policy is drawn over what did not.
+ * - Changes of the policy are drawn over other events.
  */
 import { stepOfVersion } from '../../../../learning/version-step.ts'
 import type { AuditMark } from '../../../contract/audit.ts'
@@ -16,7 +16,7 @@ import { positionOf } from './axis.ts'
 const quiet = new Set(['evaluate', 'checkpoint', 'promote'])
 const quietest = 'var(--line-strong)'
 
-/** @param begin where what came before the first update stands; the first update by default */
+/** @param begin the place of events before the first update; the first update by default */
 export function marksOf(
   audit: readonly AuditMark[],
   curves: RunCurves,

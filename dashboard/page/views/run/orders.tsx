@@ -16,7 +16,7 @@ interface OrdersProps {
   readonly canSteer: boolean
 }
 
-/** What came of the last order. */
+/** The reply to the last order. */
 interface Reply {
   readonly text: string
   readonly isRefusal: boolean
@@ -76,7 +76,7 @@ const SimpleOrders: FunctionComponent<{ give: Give }> = ({ give }) => {
         class="field"
         placeholder="Reason to pause"
         aria-label="Reason to pause, which the state and the audit trail show"
-        // What the server takes at most.
+        // The server's limit.
         maxLength={500}
         value={reason}
         onInput={({ currentTarget }) => setReason(currentTarget.value)}

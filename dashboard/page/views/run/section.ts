@@ -1,8 +1,8 @@
-/** What the sections of a run's curves have in common. */
+/** The common part of the sections of a run's curves. */
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { Axis, Mark } from '../../charts/series.ts'
 
-/** What every section draws from. */
+/** The data that every section draws. */
 export interface CurvesProps {
   readonly curves: RunCurves
   readonly axis: Axis

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { RunCurves } from '../../../contract/curves.ts'
 import { type FoundEvaluation, isFound, suiteLines } from './suite-lines.ts'
 
-/** Three updates; after the second the run was rolled back, so that version 3 stands at step 2. */
+/** Three updates; after the second the run was rolled back, so that version 3 belongs to step 2. */
 const curves = {
   step: [1, 2, 3],
   version: [1, 2, 4],
@@ -38,10 +38,10 @@ test('what was not measured has no line', () => {
 })
 
 // [SUITE-LINES-2]
-test('a version after a roll-back stands at the step of the one before it, with a point of its own', () => {
+test('a version after a roll-back is placed at the step of the one before it, with a point of its own', () => {
   const rows = [evaluated(3, 2, 0.3), evaluated(2, 2, 0.2), evaluated(0, 0, 0.3), evaluated(3, 2, 0.4)]
   const { axis, series } = suiteLines(rows, undefined, { ...drawn, axisName: 'tokens' })
-  // The third update stands after 30 tokens, and no version of it was evaluated.
+  // The third update comes after 30 tokens, and no version of it was evaluated.
   expect(axis.values).toEqual([0, 20, 20, 30])
   expect(series[0]?.values).toEqual([0.3, 0.2, 0.4, null])
   expect(series[1]?.values).toEqual([0.3, 0.3, 0.3, 0.3])

@@ -131,7 +131,7 @@ describe.skipIf(databaseServerMissing() !== undefined)(
         .filter((comparison) => !differences.some(({ isIt }) => isIt(comparison)))
     }
 
-    test('give the same for thousands of statements of a grammar, but for what the table of differences names', async () => {
+    test('give the same for thousands of statements of a grammar, except where the table of differences says otherwise', async () => {
       const all: Comparison[] = []
       for (const script of grammarScripts(1)) all.push(...(await compared(backend, script)))
       expect(all.length).toBeGreaterThan(4000)

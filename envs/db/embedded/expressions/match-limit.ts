@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A search that takes too long ends by itself, and its thread continues; so does the whole statement end.
- * - What cannot take long is not watched: a watch costs a tenth of a millisecond.
+ * - A search that cannot take long is not watched: a watch costs a tenth of a millisecond.
  */
 import { createContext, Script } from 'node:vm'
 
@@ -17,7 +17,7 @@ export class SearchOverdue extends Error {
 const longestMs = 1000
 /** A text that is shorter has too few ways to be tried. */
 const shortText = 24
-/** In a text that is longer even one thing that repeats may take long, from each letter anew. */
+/** In a longer text even a single repetition may take long, because the search restarts at each letter. */
 const longText = 5000
 // Two things that repeat, or a group that does: ways multiply.
 const risky = /[*+?}][\s\S]*[*+?}]|\)[*+?{]/

@@ -94,7 +94,7 @@ export class Scope {
   aliasesFirst = false
   aggregate: CallCompiler | undefined
   window: CallCompiler | undefined
-  /** Stands in for an expression: a group's key is NULL in a row of WITH ROLLUP. */
+  /** Replaces an expression: a group's key is NULL in a row of WITH ROLLUP. */
   substitute: ((expression: Expression) => Compiled | undefined) | undefined
   /** Holds the row that would be inserted, for VALUES(). */
   newRow: Source | undefined

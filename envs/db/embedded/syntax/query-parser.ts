@@ -2,8 +2,8 @@
  * Reads MySQL's queries.
  *
  * Invariants
- * - What would reach a file, a variable or another statement is refused.
- * - What only asks for a lock or a way of reading is passed over: it changes no result.
+ * - A query that would reach a file, a variable or another statement is refused.
+ * - Clauses that only ask for a lock or a way of reading are ignored: they change no result.
  */
 
 import { derivedWithoutAlias, StatementRefused } from '../failure.ts'

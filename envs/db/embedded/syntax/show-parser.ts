@@ -2,7 +2,7 @@
  * Reads SHOW and DESCRIBE: queries of the information schema.
  *
  * Invariants
- * - What the engine cannot tell is refused by name, not answered with nothing.
+ * - A question that the engine cannot answer is refused by name; it never gets an empty result.
  */
 
 import { textType } from '../values/type.ts'

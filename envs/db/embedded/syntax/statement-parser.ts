@@ -3,7 +3,7 @@
  *
  * Invariants
  * - One text is one statement: what follows a semicolon is a syntax error.
- * - What only an administrator may do is denied; what the engine lacks is refused by name.
+ * - Statements of administrators are denied; statements that the engine lacks are refused by name.
  */
 import { denied, notSupported, StatementRefused } from '../failure.ts'
 import { textType } from '../values/type.ts'

@@ -7,7 +7,7 @@
 import { databaseName, deniedTable, notSupported, StatementRefused, syntaxFailure } from '../failure.ts'
 import { SyntaxFailure, type Token, tokensOf } from './token.ts'
 
-// Words that no version of MySQL takes for a name without quotes. Those that only newer ones reserve, such as
+// Words that no version of MySQL takes for a name without quotes. Words that only newer versions reserve, such as
 // RANK, are left out: AgentBench's own statements use them.
 const reserved = new Set(
   `ADD ALL ALTER ANALYZE AND AS ASC BEFORE BETWEEN BOTH BY CALL CASCADE CASE CHANGE CHECK COLLATE COLUMN CONDITION

@@ -1,35 +1,35 @@
 /**
- * Logprobs that a server did not tell, asked for one by one.
+ * Logprobs that are missing in a server's answer, asked for one by one.
  *
  * llama.cpp's server tells none for a token that leaves a character unfinished (several tokens of one letter). Each of
  * these is asked for again: what is likely after the tokens before it, all tokens of the vocabulary listed at temperature
- * 1. There a token is forced that finishes a character, because for another nothing would be told again.
+ * 1. There a token is forced that finishes a character, because for another the logprob would be missing again.
  *
  * Invariants
- * - [UNTOLD-1] A logprob is given to a token only where it can be no other's.
+ * - [MISSING-1] A logprob is given to a token only where it can be no other's.
  */
 import type { Alternative, Answer, Ask } from './server-protocol.ts'
 
 /**
- * The logprobs of tokens of which only some were told, in their order; undefined where it is not certain.
- * @example toldLogprobs([5, 6, 7], [{ token: 7, logprob: -1 }]) // [undefined, undefined, -1]
+ * The logprobs of tokens where only some are reported, in their order; undefined where the match is not certain.
+ * @example reportedLogprobs([5, 6, 7], [{ token: 7, logprob: -1 }]) // [undefined, undefined, -1]
  */
-export function toldLogprobs(
+export function reportedLogprobs(
   tokens: readonly number[],
-  told: readonly Alternative[],
+  reported: readonly Alternative[],
 ): readonly (number | undefined)[] {
-  const earliest = aligned(tokens, told)
-  const latest = aligned(tokens.toReversed(), told.toReversed()).toReversed()
+  const earliest = aligned(tokens, reported)
+  const latest = aligned(tokens.toReversed(), reported.toReversed()).toReversed()
   return earliest.map((one, at) => (one !== undefined && one === latest[at] ? one.logprob : undefined))
 }
 
-/** Each told one at the first place where it can be. */
+/** Each reported logprob at the first place where it can be. */
 function aligned(
   tokens: readonly number[],
-  told: readonly Alternative[],
+  reported: readonly Alternative[],
 ): readonly (Alternative | undefined)[] {
   let next = 0
-  return tokens.map((token) => (told[next]?.token === token ? told[next++] : undefined))
+  return tokens.map((token) => (reported[next]?.token === token ? reported[next++] : undefined))
 }
 
 /**
@@ -37,7 +37,7 @@ function aligned(
  * @param vocabulary tokens that are listed at most
  * @returns the same where the server can tell nothing more; the check of answers says so then
  */
-export async function withUntold(
+export async function withMissing(
   answer: Answer,
   ask: Ask,
   { vocabulary, call }: { readonly vocabulary: number; readonly call: (ask: Ask) => Promise<Answer> },
@@ -59,7 +59,7 @@ export async function withUntold(
   return { ...answer, logprobs }
 }
 
-/** A token that finishes a character by itself: the end of an action, or one that was told after one that was. */
+/** A token that finishes a character by itself: the end of an action, or one that was reported after a reported one. */
 function finishing({ tokens, logprobs }: Answer, { stopTokens }: Ask): number {
   const alone = tokens.find(
     (_, at) => logprobs[at] !== undefined && (at === 0 || logprobs[at - 1] !== undefined),
