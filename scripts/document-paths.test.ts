@@ -32,6 +32,12 @@ test('the documentation is at most 24 pages with 30,000 words', () => {
   expect(words.length).toBeLessThanOrEqual(30_000)
 })
 
+test('the index of the research diary lists each of its entries', () => {
+  const index = textOf('research/README.md')
+  const entries = documents.filter((page) => /^research\/\d/.test(page)).map((page) => basename(page))
+  expect(entries.filter((entry) => !index.includes(`](${entry})`))).toEqual([])
+})
+
 test('the architecture fits on 200 lines', () => {
   expect(textOf('docs/architecture.md').trimEnd().split('\n').length).toBeLessThanOrEqual(200)
 })
