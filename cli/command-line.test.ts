@@ -1,6 +1,6 @@
 /** The command line as a process: help, exit codes, dry run, what is on which stream. */
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -66,6 +66,21 @@ test('a run that cannot open its home says why and ends', { timeout: 60_000 }, a
   expect(code).toBe(1)
   expect(stderr).toMatch(/store\.db: it is damaged/)
 })
+
+test.runIf(process.platform === 'linux')(
+  'a run under a limit of address space that is too low for it says which, and starts nothing',
+  async () => {
+    const home = join(folder, 'limited')
+    const call = [process.execPath, join(root, 'cli/main.ts'), 'train', '--home', home]
+    const { status, stderr } = spawnSync('bash', ['-c', 'ulimit -v 8000000; exec "$@"', 'bash', ...call], {
+      ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
+    })
+    expect(stderr).toMatch(/address space is limited to 8\.2 GB.*ulimit -v unlimited/)
+    expect(status).toBe(1)
+    expect(existsSync(home)).toBe(false)
+  },
+  90_000,
+)
 
 describe('a name that there is not', { timeout: 120_000 }, () => {
   const calls = [

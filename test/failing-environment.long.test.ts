@@ -1,10 +1,16 @@
-/** Environments that throw in rollouts: what fails alone is left out, what fails everywhere ends the run. */
+/** Environments that throw or hang: what fails alone is left out, what fails everywhere ends the run, with task, instance and reason. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSession } from '../client/training-session.ts'
 import type { EnvironmentDefinition } from '../envs/environment.ts'
 import { createEchoTask } from './echo-task.ts'
 import { removeHome, temporaryHome } from './perdure-process.ts'
-import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo, tinyConfig } from './tiny-run.ts'
+import {
+  createCopyingTrainer,
+  createSpeakingEngine,
+  openTinySession,
+  sayYesOrNo,
+  tinyConfig,
+} from './tiny-run.ts'
 
 const home = temporaryHome()
 afterAll(() => removeHome(home))
@@ -59,4 +65,37 @@ describe('an environment that throws in rollouts', () => {
       /run wholly failed: no instance can be played: the last \d+ groups failed .* step of wholly on train\/\d failed: no board/,
     )
   }, 120_000)
+})
+
+describe('an expert of the warm start', () => {
+  const config = { training: { updates: 1 }, warmStart: { demonstrations: 8 } }
+  const never = (): Promise<never> => new Promise(() => undefined)
+  const fail = (): Promise<never> => Promise.reject(new Error('no way out'))
+
+  /** A session of a task whose expert does nothing but that. */
+  function openWith(name: string, demonstrate: () => Promise<never>) {
+    const { definition } = createEchoTask({ name, stepTimeoutSeconds: 5 })
+    return openTinySession(home, {
+      ...definition,
+      open: async (options) => ({ ...(await definition.open(options)), demonstrate }),
+    })
+  }
+
+  it.each([
+    ['throws', fail, 'failed: no way out'],
+    ['never answers', never, 'did not answer within 5 s'],
+  ] as const)(
+    'that %s ends the run, with task, instance and reason',
+    async (does, failing, reason) => {
+      const name = does.replace(' ', '-')
+      await using session = await openWith(name, failing)
+      await session.start(name, tinyConfig(config, name))
+      await expect(session.result(name)).rejects.toThrow(
+        new RegExp(
+          `run ${name} failed: no instance can be played for demonstrations: .*demonstrate of ${name} on train/\\d+ ${reason}`,
+        ),
+      )
+    },
+    120_000,
+  )
 })
