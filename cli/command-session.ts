@@ -2,8 +2,11 @@
  * The training session of a command: opened for its work, closed after it.
  *
  * Invariants
+ * - [COMMAND-SESSION-1] What is waited for ends, or the command does, with a reason: also where its session has lost what it
+ *   needs, or its workers have stopped by themselves.
  * - A signal gives up what is waited for, and the session closes in its own order; the command then ends with 130.
  */
+import { SessionFault } from '../client/session-fault.ts'
 import type { SessionOptions, TrainingSession } from '../client/training-session.ts'
 import { exitCodes } from './failure.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
@@ -27,11 +30,18 @@ export async function withClient<T>(
   return await unlessLost(session, work(session))
 }
 
-/** Waits for the work, but not beyond the loss of what the session stands on. @throws its reason */
-async function unlessLost<T>({ stopped }: TrainingSession, work: Promise<T>): Promise<T> {
-  const lost = Promise.withResolvers<never>()
-  stopped.catch(lost.reject)
-  return await Promise.race([work, lost.promise])
+/**
+ * Waits for the work, but not beyond the end of what does it.
+ * @throws the reason for which the session lost its home, its server or its workers; SessionFault `no_workers`
+ */
+export async function unlessLost<T>(
+  { stopped }: Pick<TrainingSession, 'stopped'>,
+  work: Promise<T>,
+): Promise<T> {
+  const deserted = stopped.then(() => {
+    throw new SessionFault('no_workers', 'the workers of this process stopped before the work was done')
+  })
+  return await Promise.race([work, deserted])
 }
 
 /** Does something with a session that has workers. @param work is given up by the signal only as far as it listens */

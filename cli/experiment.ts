@@ -18,7 +18,7 @@ import { type ExperimentStatement, loadExperiment } from '../config/experiment.t
 import { environments } from '../envs/registry.ts'
 import { typedWords } from '../machine/typed-command.ts'
 import { homeAt } from '../storage/home.ts'
-import { withWorkers } from './command-session.ts'
+import { unlessLost, withWorkers } from './command-session.ts'
 import { reportLines } from './experiment-table.ts'
 import { watchExperiment } from './experiment-watch.ts'
 import { CallFault, exitCodes } from './failure.ts'
@@ -121,7 +121,7 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
     await withWorkers(opening, terminal, async (session) => {
       const { isNew } = await unlessAborted(
         signal,
-        session.beginExperiment(statement, { parallel, elsewhere }),
+        unlessLost(session, session.beginExperiment(statement, { parallel, elsewhere })),
       )
       isBegun = true
       const { arms, seeds, name } = statement
@@ -130,7 +130,7 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
         `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time${done}`,
       )
       const isOver = await watchExperiment(session, { name, elsewhere }, terminal, signal)
-      if (isOver) await unlessAborted(signal, session.playLostEpisodes(name, elsewhere))
+      if (isOver) await unlessAborted(signal, unlessLost(session, session.playLostEpisodes(name, elsewhere)))
       hasEnded = isOver
     })
   } catch (error) {

@@ -21,7 +21,7 @@ import { hasFailedToLearn } from '../learning/learning-signal.ts'
 import { packageRoot } from '../machine/package-root.ts'
 import { homeAt } from '../storage/home.ts'
 import { openStore } from '../storage/store.ts'
-import { withWorkers } from './command-session.ts'
+import { unlessLost, withWorkers } from './command-session.ts'
 import { dryRun } from './dry-run.ts'
 import { CallFault, exitCodes } from './failure.ts'
 import { finalReport, nextCommands, type RunEnd } from './final-report.ts'
@@ -250,7 +250,7 @@ async function follow(
     const opening = { home: options.home, metrics: metricsPlace(options), cache, signal }
     await withWorkers(opening, terminal, async (session) => {
       uiUrl = session.uiUrl
-      await unlessAborted(signal, begin(session))
+      await unlessAborted(signal, unlessLost(session, begin(session)))
       isKnown = true
       span = await findRun(options.home, run)
       const page = await pageOf(options.home, run)

@@ -2,12 +2,12 @@
  * `worker --role …`: take on some of the roles, for runs that several processes or machines share.
  *
  * Invariants
- * - Works until Ctrl-C, then finishes what it holds and ends with 0; workers that stop by themselves end it with 1.
+ * - Works until Ctrl-C, then finishes what it holds and ends with 0; workers that stop by themselves end it with 1 and a reason.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { SessionFault } from '../client/session-fault.ts'
 import type { Role } from '../client/training-session.ts'
 import { withWorkers } from './command-session.ts'
-import { exitCodes } from './failure.ts'
 import { unlessAborted, watchInterrupts } from './interrupt.ts'
 import {
   type CacheFlag,
@@ -90,7 +90,10 @@ export function workerCommand(): Command {
             terminal.say('Finishing what is in progress; Ctrl-C again does not wait.'),
           )
         })
-        process.exitCode = exitCodes.failed
+        throw new SessionFault(
+          'no_workers',
+          `the workers of this process have stopped by themselves; ${home}/logs/workers.log says more`,
+        )
       } catch (error) {
         if (error !== signal.reason) throw error
       }

@@ -159,7 +159,7 @@ async function playMissing(
     if (left.length === 0) break
     isOwn = await start(parts, { ...plan, samples: left }, task)
     const playing = client.workflow.getHandle<typeof branch>(workflowIdOf(homeName, plan.branch))
-    await endOf(`branch ${plan.branch}`, playing.result())
+    await endOf(`branch ${plan.branch}`, playing)
   }
 }
 

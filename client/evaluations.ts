@@ -53,7 +53,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
       }
       const { workflow } = client
       const running = workflow.getHandle<typeof evaluation>(workflowIdOf(homeName, plan.evaluation))
-      return resultOf(`evaluation ${plan.evaluation}`, running.result())
+      return resultOf(`evaluation ${plan.evaluation}`, running)
     },
   }
 }

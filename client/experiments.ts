@@ -34,7 +34,7 @@ import {
 } from '../workflows/messages.ts'
 import { taskQueue, workflowTaskTimeout } from '../workflows/task-queues.ts'
 import { refuseFormerExecution } from './former-execution.ts'
-import { resultOf, type SessionParts, throughRestarts } from './run-calls.ts'
+import { resultOf, type SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
 /** A run of an experiment, as far as it is. */
@@ -131,7 +131,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
       const { name, statement } = await knownExperiment(store, home, given)
       const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return runs.map(({ run }) => ({ run, status: 'done' }))
-      return resultOf(`experiment ${name}`, throughRestarts(handleOf(name)))
+      return resultOf(`experiment ${name}`, handleOf(name))
     },
   }
 }

@@ -26,6 +26,7 @@ import {
   requiredKey,
   unread,
 } from '../temporal/payload-encryption.ts'
+import { reaching } from '../temporal/reach.ts'
 import { inParallel } from '../workers/restart.ts'
 import { searchAttributes } from '../workflows/messages.ts'
 import type { SessionParts } from './run-calls.ts'
@@ -46,7 +47,7 @@ export const noneRestored: RestoredRuns = { older: new Map(), newer: new Map() }
 
 /**
  * Looks at every run with a workflow in progress, before anything is done for it.
- * @throws PayloadFault which key is missing or wrong, and where it is given
+ * @throws PayloadFault which key is missing or wrong, and where it is given; TemporalFault `unreachable`
  */
 export async function findRestoredRuns({
   store,
@@ -58,7 +59,6 @@ export async function findRestoredRuns({
   const older = new Map<RunId, string>()
   const newer = new Map<StoredRun, string>()
   const ring = keyRing()
-  const connection = await Connection.connect(server.options)
 
   async function look(client: Client, run: StoredRun): Promise<void> {
     const workflowId = workflowIdOf(homeName, run.id)
@@ -78,10 +78,13 @@ export async function findRestoredRuns({
       )
   }
 
+  const connection = Connection.lazy(server.options)
   try {
     const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
-    await connection.withDeadline(Date.now() + lookDeadlineMs, () =>
-      inParallel(runs, (run) => look(client, run)),
+    await reaching(server, () =>
+      connection.withDeadline(Date.now() + lookDeadlineMs, () =>
+        inParallel(runs, (run) => look(client, run)),
+      ),
     )
   } finally {
     await connection.close()

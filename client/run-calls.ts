@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A call waits through an outage of the server, unless it has a deadline.
+ * - [FOLLOWED-1] Who waits for a result gets that of the execution which took the place of the first.
  * - A call that still waits when the connection is closed ends first.
  */
 import {
@@ -40,9 +41,10 @@ export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol
   readonly by: string
 }
 
-export async function openRunCalls({ server, store, homeName }: SessionHome): Promise<RunCalls> {
+export function openRunCalls({ server, store, homeName }: SessionHome): RunCalls {
   const wait = createOutageWait()
-  const connection = await Connection.connect({ ...server.options, interceptors: [...wait.interceptors] })
+  // The server has just answered: where it goes away from now on, calls wait for it, and none fails at connecting.
+  const connection = Connection.lazy({ ...server.options, interceptors: [...wait.interceptors] })
   const converter = dataConverter()
   const common = { connection, namespace: server.namespace }
   const client = new Client({
@@ -66,12 +68,16 @@ export async function openRunCalls({ server, store, homeName }: SessionHome): Pr
 }
 
 /**
+ * The result of work that is played for a run, also where its execution was given up for a new one.
  * @param what it is, as a person knows it
  * @throws SessionFault `no_result`
  */
-export async function resultOf<T>(what: string, waiting: Promise<T>): Promise<T> {
+export async function resultOf<T extends Workflow>(
+  what: string,
+  handle: FollowedWorkflow<T>,
+): Promise<WorkflowResultType<T>> {
   try {
-    return await waiting
+    return await throughRestarts(handle)
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error
     const message = `${what} ended without a result: ${firstReasonOf(error)}; ask for it again, and what was played of it counts`
@@ -79,9 +85,12 @@ export async function resultOf<T>(what: string, waiting: Promise<T>): Promise<T>
   }
 }
 
+/** The parts of a handle by which its workflow is followed. */
+type FollowedWorkflow<T extends Workflow> = Pick<WorkflowHandle<T>, 'result' | 'describe'>
+
 /** The result of a workflow, also where its execution was given up for a new one: that is not the end. */
 export async function throughRestarts<T extends Workflow>(
-  handle: WorkflowHandle<T>,
+  handle: FollowedWorkflow<T>,
 ): Promise<WorkflowResultType<T>> {
   for (;;) {
     try {

@@ -4,6 +4,7 @@
  * Invariants
  * - Closing a session stops what it started (workers, engines, the embedded server's last user) and
  *   leaves every run resumable.
+ * - A server that goes away while a session is opened ends the opening with that reason, or is waited for.
  * - Steering goes through the run's workflow: two sessions see and do the same.
  */
 import { join, resolve } from 'node:path'
@@ -16,6 +17,7 @@ import { createHome, type Home } from '../storage/home.ts'
 import { requireDisk } from '../storage/room.ts'
 import type { MetricsPlace } from '../telemetry/telemetry.ts'
 import { fleetNamed } from '../temporal/home-name.ts'
+import { reaching } from '../temporal/reach.ts'
 import { installRuntime } from '../temporal/runtime.ts'
 import { type Claim, claimName, claimRegister } from '../temporal/store-claim.ts'
 import { type Role, type RoleWorkerOptions, roles } from '../workers/role-worker-options.ts'
@@ -107,7 +109,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   await using opened = new AsyncDisposableStack()
   const telemetry = opened.use(hasWorkers ? await openSessionTelemetry({ ...options, roles: wanted }) : null)
   const place = opened.use(await openSessionHome(home, { log, signal, hasWorkers }))
-  const calls = opened.use(await openRunCalls(place))
+  const calls = opened.use(openRunCalls(place))
   signal?.throwIfAborted()
   const known = { ...place, ...calls, ...createStoredRuns(place) }
   const { ownProgress, ...progress } = createRunsProgress(known)
@@ -173,7 +175,9 @@ async function openWorkers(
 ): Promise<RoleWorkers> {
   // As late as can be: a runtime that is installed and never used keeps the process alive.
   installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort: telemetry.sdkPort })
-  return startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry })
+  return reaching(connection, () =>
+    startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry }),
+  )
 }
 
 /** What plays the task at a position of the task mix. */

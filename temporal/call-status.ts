@@ -14,6 +14,14 @@ export function isDeadline(error: unknown): boolean {
   return isOf(error, 4, 1)
 }
 
+/**
+ * The server was not reached or did not answer: a passed deadline, status 14, or a connection that could not be
+ * made, for which neither library has a status.
+ */
+export function isUnreached(error: unknown): boolean {
+  return isDeadline(error) || isOf(error, 14) || isUnconnected(error)
+}
+
 /** Status 9: no worker has taken the workflow's first task yet. */
 export function isNotReady(error: unknown): boolean {
   return isOf(error, 9)
@@ -32,6 +40,15 @@ export function isExisting(error: unknown): boolean {
 /** Status 8: a limit of the server is reached. */
 export function isExhausted(error: unknown): boolean {
   return isOf(error, 8)
+}
+
+/** The workers' library throws a class of its own; gRPC's client says that it did not become ready in time. */
+function isUnconnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { name, message, cause } = error
+  return (
+    name === 'TransportError' || message === 'Failed to connect before the deadline' || isUnconnected(cause)
+  )
 }
 
 function isOf(error: unknown, ...codes: readonly unknown[]): boolean {

@@ -13,9 +13,10 @@ import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
 import { isLoopback } from '../machine/listening.ts'
 import { proxyTo } from '../machine/proxy.ts'
-import { isNotFound } from './call-status.ts'
+import { isNotFound, isUnreached } from './call-status.ts'
 import { unread } from './payload-encryption.ts'
 import { type ConnectionWay, hostOf, withProxy } from './proxied.ts'
+import { reaching } from './reach.ts'
 import { TemporalFault } from './server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
 import { ensureSearchAttributes } from './server/namespace.ts'
@@ -70,8 +71,10 @@ export async function withServer<T>(
 ): Promise<T> {
   await using opened = new AsyncDisposableStack()
   const server = opened.adopt(await connect(home, options), (each) => each.close())
-  const connection = opened.adopt(await Connection.connect(server.options), (each) => each.close())
-  return await use(new Client({ connection, namespace: server.namespace, dataConverter: unread }), server)
+  return await reaching(server, async () => {
+    const connection = opened.adopt(await Connection.connect(server.options), (each) => each.close())
+    return await use(new Client({ connection, namespace: server.namespace, dataConverter: unread }), server)
+  })
 }
 
 /** The way to an embedded server. */
@@ -128,20 +131,15 @@ async function reachExternal(
   try {
     connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
   } catch (error) {
-    const proxy = proxyTo(hostOf(server.address))
-    const way = proxy === undefined ? '' : ` through the proxy ${proxy.address} that ${proxy.variable} names`
-    const more = proxy === undefined ? '' : `, that proxy (no_proxy exempts servers from it)`
-    throw new TemporalFault(
-      'unreachable',
-      `The Temporal server at ${server.address} does not answer${way}: check TEMPORAL_ADDRESS${more}, TLS and API key, or unset TEMPORAL_ADDRESS to use the embedded server.`,
-      { cause: error },
-    )
+    throw unreachable(server, error)
   }
   try {
     await connection.withDeadline(Date.now() + reachTimeoutMs, async () => {
       await refuseUnknownNamespace(connection, server)
       await ensureSearchAttributes(connection, server.namespace)
     })
+  } catch (error) {
+    throw isUnreached(error) ? unreachable(server, error) : error
   } finally {
     await connection.close()
   }
@@ -156,6 +154,17 @@ async function reachExternal(
     isAlone: () => Promise.resolve(false),
     close: () => health.close(),
   }
+}
+
+function unreachable({ address }: ExternalServer, cause: unknown): TemporalFault {
+  const proxy = proxyTo(hostOf(address))
+  const way = proxy === undefined ? '' : ` through the proxy ${proxy.address} that ${proxy.variable} names`
+  const more = proxy === undefined ? '' : `, that proxy (no_proxy exempts servers from it)`
+  return new TemporalFault(
+    'unreachable',
+    `The Temporal server at ${address} does not answer${way}: check TEMPORAL_ADDRESS${more}, TLS and API key, or unset TEMPORAL_ADDRESS to use the embedded server.`,
+    { cause },
+  )
 }
 
 /** @throws TemporalFault `unknown_namespace` */

@@ -8,10 +8,18 @@ import { createOutageWait } from './outage.ts'
 import { startTemporal } from './server/server.ts'
 
 const unavailable = 14
-const metadata = { clone: () => metadata }
+const notFound = 5
+
+/** The metadata of an answer. @param type of the failure, as the server gives it beside the status */
+function metadataOf(type?: string) {
+  const details = type === undefined ? [] : [Buffer.from(`\u0008\u0005type.googleapis.com/${type}`)]
+  const metadata = { clone: () => metadata, get: () => details }
+  return metadata
+}
+const metadata = metadataOf()
 
 /** A call whose attempts fail with these statuses in turn, and then succeed. */
-function callThrough(codes: readonly number[], options: { deadline?: number } = {}) {
+function callThrough(codes: readonly number[], options: { deadline?: number; failure?: string } = {}) {
   const sent: unknown[] = []
   const wait = createOutageWait()
   const [intercept] = wait.interceptors
@@ -21,7 +29,7 @@ function callThrough(codes: readonly number[], options: { deadline?: number } = 
       const code = left.shift() ?? 0
       queueMicrotask(() => {
         listener.onReceiveMessage?.(code === 0 ? 'answer' : null)
-        listener.onReceiveStatus?.({ code, details: '', metadata })
+        listener.onReceiveStatus?.({ code, details: '', metadata: metadataOf(options.failure) })
       })
     },
     sendMessage: (message: unknown) => sent.push(message),
@@ -59,13 +67,33 @@ describe('a call', () => {
   })
 
   it('that the server refuses is made once', async () => {
-    const notFound = 5
-    const { ended, sent } = callThrough([notFound])
-    expect(await ended).toEqual([notFound, null])
-    expect(sent).toEqual(['request'])
+    for (const failure of [undefined, 'temporal.api.errordetails.v1.NotFoundFailure']) {
+      const { ended, sent } = callThrough([notFound], failure === undefined ? {} : { failure })
+      expect(await ended).toEqual([notFound, null])
+      expect(sent).toEqual(['request'])
+    }
   })
 
-  it('that a server answers late after it hung, with its own deadline, is made again', async () => {
+  const failure = 'temporal.api.errordetails.v1.NamespaceNotFoundFailure'
+
+  it('[OUTAGE-4] that a server answers, after it hung, with an unknown namespace is made again', async () => {
+    const { ended, sent } = callThrough([unavailable, notFound, notFound], { failure })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await ended).toEqual([0, 'answer'])
+    expect(sent).toHaveLength(4)
+  })
+
+  it('[OUTAGE-4] whose namespace stays unknown ends with that', async () => {
+    const { ended, sent } = callThrough(
+      Array.from({ length: 100 }, () => notFound),
+      { failure },
+    )
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(await ended).toEqual([notFound, null])
+    expect(sent).toHaveLength(10)
+  })
+
+  it('[OUTAGE-4] that a server answers late after it hung, with its own deadline, is made again', async () => {
     for (const late of [1, 4]) {
       const { ended, sent } = callThrough([...Array.from({ length: 40 }, () => unavailable), late, late])
       await vi.advanceTimersByTimeAsync(120_000)

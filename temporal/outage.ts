@@ -8,6 +8,8 @@
  *   start was answered into the void is not started twice.
  * - [OUTAGE-2] A deadline or an abort signal ends a call at any time, also between two attempts.
  * - [OUTAGE-3] Ending the wait ends every call in progress, and no call is made again afterwards.
+ * - [OUTAGE-4] An answer that a server owes to its own outage is no answer: its own deadline, a cancellation, or that the
+ *   namespace is unknown. Such a call is made again, as often as other failures.
  * - Other failures are retried as the client does by default.
  */
 import { type ConnectionOptions, defaultGrpcRetryOptions } from '@temporalio/client'
@@ -22,8 +24,13 @@ type Status = Parameters<NonNullable<Listener['onReceiveStatus']>>[0]
 /** gRPC's numbers. */
 const cancelled = 1
 const deadlineExceeded = 4
+const notFound = 5
 const unavailable = 14
 const serversOwn: ReadonlySet<number> = new Set([cancelled, deadlineExceeded])
+
+/** Where a server gives the type of its failure, and the type that says that the namespace is unknown. */
+const detailsKey = 'grpc-status-details-bin'
+const namespaceUnknown = 'temporal.api.errordetails.v1.NamespaceNotFoundFailure'
 
 /** A server that comes back is found within this time. */
 const longestPauseMs = 1_000
@@ -76,12 +83,20 @@ interface Failures {
 /** @returns milliseconds before the next attempt; undefined where the failure is final */
 function pauseBefore({ tries, refusals, leftMs }: Failures, status: Status): number | undefined {
   const isOutage = status.code === unavailable
-  // A server that hung answers old calls with its own deadline, or cancels them.
-  const isLate = serversOwn.has(status.code) && leftMs > 0
-  const again = isLate ? { ...status, code: unavailable } : status
+  const isOwed = isOwedToOutage(status) && leftMs > 0
+  const again = isOwed ? { ...status, code: unavailable } : status
   if (!isOutage && !usual.retryableDecider(refusals, again)) return undefined
   const pause = usual.delayFunction(tries, status)
   return Math.max(0, Math.min(isOutage ? longestPauseMs : pause, pause, leftMs))
+}
+
+/**
+ * Whether a server that hung may answer so when it continues. It looks its namespaces up with a deadline that has passed
+ * meanwhile, and takes the failure for an unknown namespace; `connect` has found the namespace before.
+ */
+function isOwedToOutage({ code, metadata }: Status): boolean {
+  if (code !== notFound) return serversOwn.has(code)
+  return metadata.get(detailsKey).some((details) => details.includes(namespaceUnknown))
 }
 
 interface Rules {

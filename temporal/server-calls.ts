@@ -2,10 +2,9 @@
  * Calls to the server that a person waits for: none waits for ever, and none for a server that has fallen silent.
  */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
-import { isDeadline } from './call-status.ts'
 import type { TemporalConnection } from './connection.ts'
 import { describedExecution } from './histories.ts'
-import { TemporalFault } from './server/fault.ts'
+import { reaching } from './reach.ts'
 
 /** Longer than a busy worker needs to answer; after it no worker is there. */
 export const answerDeadlineMs = 15_000
@@ -40,14 +39,7 @@ export function createServerCalls(
 
   return {
     ask,
-    async describe(workflowId) {
-      try {
-        return await ask(() => describedExecution(client, workflowId))
-      } catch (error) {
-        if (!isDeadline(error)) throw error
-        const what = silence() ?? `The Temporal server at ${address} does not answer`
-        throw new TemporalFault('unreachable', `${what}.`, { cause: error })
-      }
-    },
+    describe: (workflowId) =>
+      reaching({ address, silence }, () => ask(() => describedExecution(client, workflowId))),
   }
 }

@@ -8,6 +8,7 @@
 import type { Connection } from '@temporalio/client'
 import { msToTs } from '@temporalio/common/lib/time.js'
 import { searchAttributes } from '../../workflows/messages.ts'
+import { isUnreached } from '../call-status.ts'
 import { TemporalFault } from './fault.ts'
 
 /** Histories of finished work stay readable that long; the development server's own value is one day. */
@@ -54,6 +55,7 @@ export async function ensureSearchAttributes(connection: Connection, namespace: 
       searchAttributes: Object.fromEntries(missing.map((key) => [key.name, indexedTypes[key.type]])),
     })
   } catch (error) {
+    if (isUnreached(error)) throw error
     const commands = searchAttributeFlags().map((flag) => {
       const [name, type] = flag.split('=')
       return `  temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${type}`
