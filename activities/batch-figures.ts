@@ -62,24 +62,14 @@ export type CollectedFigures = Pick<
   | 'skipped'
   | 'comparedShare'
   | 'replayed'
-  | 'examples'
   | 'trees'
 > & { readonly worth: readonly OriginWorth[] }
 
-/** What an update learns from beside the groups that it trains on. */
-interface LearntBeside {
-  readonly replayed: readonly CollectedGroup[]
-  /** Lost episodes that are imitated as what wins another goal. */
-  readonly examples: number
-  /** Episodes of skipped groups that are imitated. */
-  readonly imitated: number
-}
-
-/** The figures of groups and of what was planned of them. */
+/** The figures of groups and of what was planned of them. @param replayed groups that are learnt from once more */
 export function figuresOf(
   groups: readonly CollectedGroup[],
   { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
-  { replayed, examples, imitated }: LearntBeside,
+  replayed: readonly CollectedGroup[],
 ): CollectedFigures {
   const reward = new Map<string, number[]>()
   const shapedReward = new Map<string, number[]>()
@@ -113,17 +103,13 @@ export function figuresOf(
       groups.filter(({ skipped }) => !skipped),
       tasks,
     ),
-    skipped: skippedFigures(
-      groups.filter(({ skipped }) => skipped),
-      imitated,
-    ),
+    skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
     worth: worthOf(groups),
     comparedShare: comparedShare(groups),
     ...treeFigures(groups),
     ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
-    ...(examples === 0 ? {} : { examples }),
     groupsWithPreference,
-    signal: { ...signalOf(groups, groupsWithPreference), ...(examples === 0 ? {} : { examples }) },
+    signal: signalOf(groups, groupsWithPreference),
   }
 }
 
@@ -146,7 +132,7 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
 }
 
 /** What the groups cost that were skipped. */
-function skippedFigures(groups: readonly CollectedGroup[], imitated: number): SkippedFigures {
+function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
   const played = groups.flatMap((group) => group.episodes)
   const episodes = played.map(({ trajectory }) => trajectory)
   // Of two machines, or one whose clock was set: an episode may end before it began.
@@ -156,7 +142,6 @@ function skippedFigures(groups: readonly CollectedGroup[], imitated: number): Sk
     ...wonAndLost(groups),
     episodes: episodes.length,
     tokens: played.reduce((sum, each) => sum + ownTokens(each), 0),
-    ...(imitated === 0 ? {} : { imitated }),
     seconds: milliseconds.reduce((sum, each) => sum + each, 0) / 1000,
   }
 }
@@ -170,7 +155,7 @@ function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; 
 }
 
 /** Whether every episode was won that began at the beginning. */
-export function isWonByAll({ episodes }: Pick<CollectedGroup, 'episodes'>): boolean {
+function isWonByAll({ episodes }: Pick<CollectedGroup, 'episodes'>): boolean {
   return episodes.filter(isWhole).every(isWon)
 }
 
@@ -212,12 +197,12 @@ function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
   return [...worths.values()].sort((a, b) => (a.version ?? -1) - (b.version ?? -1))
 }
 
-export function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
+function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return isSuccess(episode.seal.outcome, episode.seal.reward)
 }
 
 /** Whether it began at the beginning. */
-export function isWhole({ begun }: CollectedEpisode): boolean {
+function isWhole({ begun }: CollectedEpisode): boolean {
   return begun === 0
 }
 

@@ -1,5 +1,5 @@
 /**
- * The tensors of an update's batch, from episodes and examples with what was planned of them.
+ * The tensors of an update's batch, from episodes with what was planned of them.
  *
  * Invariants
  * - Episodes stand in the order in which they are given; the same episodes give the same bytes.
@@ -8,7 +8,6 @@
  */
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { ComparedEpisode } from './batch-figures.ts'
-import type { EpisodeExample } from './episode-example.ts'
 
 /** An episode as it is learnt from. */
 export interface LearntEpisode extends ComparedEpisode {
@@ -33,22 +32,15 @@ interface NeededTensors {
   readonly hasLosses: boolean
 }
 
-/** An example with what the negative log-likelihood of each of its imitated tokens counts. */
-export interface LearntExample extends EpisodeExample {
-  readonly weight: number
-}
-
-/** Joins episodes to a batch, and after them examples. */
+/** Joins episodes to a batch. */
 export function batchTensors(
   episodes: readonly LearntEpisode[],
-  examples: readonly LearntExample[],
   { isWeighted, isImitating, observationWeight, hasLosses }: NeededTensors,
 ): UpdateBatch {
-  const all = [...episodes.map(({ trajectory }) => trajectory), ...examples]
-  const total = all.reduce((sum, { tokens }) => sum + tokens.length, 0)
+  const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
   const batch: UpdateBatch & { readonly stale: Uint8Array } = {
     tokens: new Int32Array(total),
-    offsets: new Int32Array(all.length + 1),
+    offsets: new Int32Array(episodes.length + 1),
     lossMask: new Uint8Array(total),
     behaviourLogprobs: new Float32Array(total),
     versions: new Int32Array(total).fill(-1),
@@ -84,15 +76,6 @@ export function batchTensors(
     for (const place of read[index] ?? []) batch.imitation?.fill(readWeight, at + place, at + place + 1)
     at += trajectory.tokens.length
     batch.offsets[index + 1] = at
-  }
-  for (const [index, { tokens, imitated, weight }] of examples.entries()) {
-    batch.tokens.set(tokens, at)
-    batch.imitation?.set(
-      Float32Array.from(imitated, (one) => one * weight),
-      at,
-    )
-    at += tokens.length
-    batch.offsets[episodes.length + index + 1] = at
   }
   return batch
 }

@@ -6,20 +6,14 @@
  * - They come from the tasks that have an expert, by their weights.
  * - An instance that fails is left out (`left-out.ts`).
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
- * - [DEMONSTRATIONS-1] A slip is played, not imitated; what the expert does beside is what it would have done without, and wins with the
- *   slips as well. Otherwise there are none.
  */
 import type { RunConfig } from '../config/schema.ts'
-import type { Demonstration, Environment } from '../envs/environment.ts'
-import { seedOf, uniforms } from '../identity/identity.ts'
 import { instanceOrder, positionFromEnd } from '../learning/instance-order.ts'
-import { isFullReward } from '../learning/reward.ts'
 import { isPlayable, nextTask } from '../learning/task-mix.ts'
-import type { AssistantMessage, Message, ToolSpec } from '../messages/message.ts'
+import type { ToolSpec } from '../messages/message.ts'
 import type { Chat, DemonstrationStep } from '../policy/chat/chat.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import { createLeftOut, type LeftOut } from './left-out.ts'
-import { misread, wordsOf } from './misreading.ts'
 import type { OpenRun } from './open-runs.ts'
 
 /** An episode that an expert won. */
@@ -101,61 +95,22 @@ export async function demonstrate(
 ): Promise<DemonstratedEpisode | undefined> {
   const found = await demonstratedAt(run, at)
   if (found === undefined) return undefined
-  const { name, task, instance, take } = found
+  const { task, instance, take } = found
   const demonstration = await task.demonstrate?.(instance, take)
   if (demonstration === undefined) return undefined
+  const { actions, mistakes = [] } = demonstration
   const environment = await task.create()
   try {
-    const { slips } = run.config.warmStart
-    const draw = uniforms(seedOf(0, name, instance, 'slips', take))
-    const slipped =
-      slips > 0 ? await playSteps(environment, demonstration, { share: slips, draw }) : undefined
-    const { steps } = slipped?.won === true ? slipped : await playSteps(environment, demonstration)
+    const steps: DemonstrationStep[] = []
+    let { messages } = await environment.reset(instance)
+    for (const [position, action] of actions.entries()) {
+      steps.push({ messages, action, mistake: mistakes.includes(position) })
+      messages = (await environment.step(action)).messages
+    }
     return { tools: environment.tools, steps }
   } finally {
     await environment.close()
   }
-}
-
-/** How often a word is misread before an action. */
-interface Slips {
-  readonly share: number
-  readonly draw: () => number
-}
-
-/** Plays what the expert does, with slips before some of it. */
-async function playSteps(
-  environment: Environment,
-  { instance, actions, mistakes = [] }: Demonstration,
-  slips?: Slips,
-): Promise<{ readonly steps: readonly DemonstrationStep[]; readonly won: boolean }> {
-  const steps: DemonstrationStep[] = []
-  let { messages } = await environment.reset(instance)
-  let [paid, ended] = [0, false]
-
-  async function play(action: AssistantMessage, mistake: boolean): Promise<void> {
-    steps.push({ messages, action, mistake })
-    const after = await environment.step(action)
-    messages = after.messages
-    paid += after.reward
-    ended = after.done
-  }
-
-  for (const [position, action] of actions.entries()) {
-    if (slips !== undefined && slips.draw() < slips.share) {
-      const read = [...steps.flatMap((step) => step.messages), ...messages]
-      const slip = misread(action, wordsIn(read), slips.draw)
-      if (slip !== undefined) await play(slip, true)
-    }
-    if (ended) return { steps, won: false }
-    await play(action, mistakes.includes(position))
-  }
-  return { steps, won: ended && isFullReward(paid) }
-}
-
-/** Each once. */
-function wordsIn(messages: readonly Message[]): readonly string[] {
-  return [...new Set(messages.flatMap(({ content }) => wordsOf(content)))]
 }
 
 /** All texts of the demonstrations, for a tokenizer. */

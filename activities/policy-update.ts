@@ -14,14 +14,12 @@
 import type { RunConfig } from '../config/schema.ts'
 import { type GroupId, type RunId, seedOf, uniforms } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
-import { mostExamples } from '../learning/imitation.ts'
 import { learningRateAt } from '../learning/learning-rate.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { teaches } from '../learning/refill.ts'
 import { drawnReplays, replayableSteps } from '../learning/replay.ts'
 import { settingsInForce } from '../learning/settings-in-force.ts'
 import { staleness, stalenessStatistics } from '../learning/staleness.ts'
-import { openChat } from '../policy/chat/chat.ts'
 import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
@@ -36,10 +34,8 @@ import {
 } from '../policy/trainer/trainer.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { Store } from '../storage/store.ts'
-import type { Trajectory } from '../storage/trajectory.ts'
 import type { StoredUpdate, Updates } from '../storage/updates.ts'
 import type { LearningChange } from '../workflows/messages.ts'
-import { examplesOf } from './hindsight.ts'
 import type { OpenRun } from './open-runs.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { lossChoices } from './own-learning.ts'
@@ -111,10 +107,8 @@ export async function updatePolicy(
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)
-  const { batch, figures } = await collectBatch(store, ids, rules, {
-    replays: await replayedGroups(request, rules, store),
-    examplesIn: await hindsightOf(opened, rules, { version: current, log: tools.log }),
-  })
+  const replays = await replayedGroups(request, rules, store)
+  const { batch, figures } = await collectBatch(store, ids, rules, replays)
   const { worth, ...collected } = figures
   const since = performance.now()
   const trained = await train(request, opened, batch, tools)
@@ -177,23 +171,6 @@ async function replayedGroups(
       if (result !== undefined && teaches(result.rewards, learning)) groups.push(id)
   const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
   return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
-}
-
-/** What lost episodes are examples of; undefined where none is learnt from. */
-async function hindsightOf(
-  opened: OpenRun,
-  rules: BatchRules,
-  { version, log }: { readonly version: number; readonly log: (line: string) => void },
-): Promise<((lost: Iterable<Trajectory>) => ReturnType<typeof examplesOf>) | undefined> {
-  const most = mostExamples(rules)
-  if (most === 0) return undefined
-  const indices = new Map(opened.config.tasks.map((entry, index) => [entry.task, index]))
-  const chat = await openChat(await goodCheckpoint(opened.directory.checkpointsDir, version, log))
-  async function taskOf(name: string) {
-    const index = indices.get(name)
-    return index === undefined ? undefined : (await opened.task(index)).task
-  }
-  return (lost) => examplesOf(lost, { most, chat, taskOf, report: log })
 }
 
 /** The trainer's part, where there is something to learn from. */

@@ -126,71 +126,6 @@ it('stale_share is the share of turns, not of tokens, that a version older than 
   expect((await collectBatch(store, ids, rules)).figures.staleShare).toBeCloseTo(0.4, 12)
 })
 
-it('examples of lost episodes stand behind the episodes, imitated and not sampled, those of skipped groups too', async () => {
-  const learning = { taskNormalization: 'none', imitation: { coefficient: 0.5, hindsight: 1 } } as const
-  const lost = { reward: -0.2, paid: 0, turns: [[0, 1]] } as const
-  const won = { reward: 1, paid: 1, turns: [[0, 2]] } as const
-  const { store, ids } = storeOf([
-    { task: 'db', version: 0, episodes: [won, lost] },
-    { task: 'db', version: 0, episodes: [lost, lost] },
-  ])
-  const imitating = configSchema.parse({ seed: 7, learning, rollout: { groupsPerUpdate: 1 } })
-  const { batch, figures } = await collectBatch(store, ids, imitating, {
-    async examplesIn(given) {
-      expect([...given].map(({ episode }) => episode.id)).toEqual([
-        episodeId(ids[0] as GroupId, 1, 1),
-        episodeId(ids[1] as GroupId, 0, 1),
-        episodeId(ids[1] as GroupId, 1, 1),
-      ])
-      const [tokens, imitated] = [Int32Array.of(4, 5, 6, 7), Uint8Array.of(0, 1, 0, 1)]
-      return [{ task: 'db', tokens, imitated }]
-    },
-  })
-  // Of one group, which is full: read, 2 sampled; read, 1 sampled; the example. 0.5 over the 2 that were won and 2 of the example.
-  expect([...(batch?.offsets ?? [])]).toEqual([0, 3, 5, 9])
-  expect([...(batch?.tokens ?? [])].slice(5)).toEqual([4, 5, 6, 7])
-  expect([...(batch?.lossMask ?? [])]).toEqual([0, 1, 1, 0, 1, 0, 0, 0, 0])
-  expect([...(batch?.imitation ?? [])]).toEqual([0, 0.125, 0.125, 0, 0, 0, 0.125, 0, 0.125])
-  expect([...(batch?.versions ?? [])].slice(5)).toEqual([-1, -1, -1, -1])
-  expect([figures.examples, figures.signal?.examples, figures.skipped?.groups, figures.episodes]).toEqual([
-    1, 1, 1, 4,
-  ])
-  const without = await collectBatch(store, ids, imitating)
-  expect([without.figures.examples, without.batch?.offsets.length]).toEqual([undefined, 3])
-})
-
-it('what all episodes of a skipped group won is imitated behind the others, so many of each group and no two alike [WON-BY-ALL-1] [WON-BY-ALL-2]', async () => {
-  const imitation = { coefficient: 0.5, wonByAll: 2 }
-  const learning = { taskNormalization: 'none', imitation } as const
-  const lost = { reward: -0.2, paid: 0, turns: [[0, 1]] } as const
-  const wonIn = (tokens: number): Played => ({ reward: 1, paid: 1, turns: [[0, tokens]] })
-  const { store, ids } = storeOf([
-    { task: 'db', version: 0, episodes: [wonIn(2), lost] },
-    { task: 'db', version: 0, episodes: [lost, lost] },
-    { task: 'db', version: 0, episodes: [wonIn(3), wonIn(3), wonIn(5), wonIn(7)] },
-    { task: 'db', version: 0, episodes: [wonIn(1), wonIn(1)] },
-  ])
-  const imitating = configSchema.parse({ seed: 7, learning, rollout: { groupsPerUpdate: 1 } })
-  const { batch, figures } = await collectBatch(store, ids, imitating)
-  // The group with a preference: read, 2 sampled; read, 1 sampled. Then those of 3 and 5 tokens, and one of the two of 1.
-  expect([...(batch?.offsets ?? [])]).toEqual([0, 3, 5, 9, 15, 17])
-  expect([...(batch?.lossMask ?? [])].slice(5)).toEqual(Array.from({ length: 12 }, () => 0))
-  // 0.5 over the 2 tokens that were won there and the 3 + 5 + 1 of the examples.
-  const [share, read] = [0.5 / 11, 0]
-  for (const [place, one] of [read, share, share, read, 0, read, share, share, share, read, share].entries())
-    expect(batch?.imitation?.[place]).toBeCloseTo(one, 7)
-  expect([figures.skipped?.imitated, figures.skipped?.groups, figures.groupsWithPreference]).toEqual([
-    3, 3, 1,
-  ])
-  // Examples are of lost episodes: a run whose groups are all won has nothing more to learn, and that is told.
-  expect([figures.examples, figures.signal?.examples]).toEqual([undefined, undefined])
-  const without = configSchema.parse({
-    ...imitating,
-    learning: { ...learning, imitation: { coefficient: 0.5 } },
-  })
-  expect((await collectBatch(store, ids, without)).batch?.offsets.length).toBe(3)
-})
-
 it('what was read counts as the weight says, together, up to the last action of each episode in the batch', async () => {
   // Read before a last action, but the first token of an episode: one token of the first episode, none of the second.
   const episodes = [
@@ -308,13 +243,13 @@ it('replayed groups are learnt from by their weight, and count in no figure of w
   const learning = { ...rules.learning, replay: { share: 1, maxAge: 4, weight: 0.5 } }
   const replaying = { ...rules, learning }
   const deleted = groupId(run, 99)
-  const { batch, figures } = await collectBatch(store, [first], replaying, { replays: [second, deleted] })
+  const { batch, figures } = await collectBatch(store, [first], replaying, [second, deleted])
   expect(figures).toMatchObject({ replayed: 1, episodes: 2, tokens: 6, groupsWithPreference: 1 })
   // Four action tokens, and four of half the weight: 1/6 and 1/12; one token is read before each turn.
   const [own, other] = [Math.fround(1 / 6), Math.fround(1 / 12)]
   expect([...(batch?.weights ?? [])]).toEqual([0, own, own, 0, own, own, 0, other, other, 0, other, other])
   // What was played teaches nothing: neither does what came before.
-  expect((await collectBatch(store, [third], replaying, { replays: [second] })).batch).toBeNull()
+  expect((await collectBatch(store, [third], replaying, [second])).batch).toBeNull()
 })
 
 it('each task has its groups, its moments and its share of the gradient, and live weights of tasks hold', async () => {

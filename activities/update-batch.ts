@@ -4,7 +4,6 @@
  * Invariants
  * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
  * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
- * - Examples stand behind the episodes, and are not among the figures of what was played.
  * - Groups without preference are left out of the tensors, not of the figures. So are those that were skipped, which follow
  *   from the groups alone: the same groups give the same bytes whatever order they ended in.
  */
@@ -28,15 +27,11 @@ import {
   type CollectedFigures,
   type CollectedGroup,
   figuresOf,
-  isWhole,
-  isWon,
   rewardIn,
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
-import type { EpisodeExample } from './episode-example.ts'
 import { advantageOf } from './own-learning.ts'
-import { wonByAll } from './won-by-all.ts'
 
 export interface CollectedBatch {
   /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
@@ -53,22 +48,18 @@ export interface PlayedGroups {
 /** What of a run decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
-/** What an update learns from beside the groups that were played for it. */
-interface BesideGroups {
-  readonly replays?: readonly GroupId[]
-  /** What lost episodes are examples of, in their order; absent: of nothing. */
-  readonly examplesIn?: ((lost: Iterable<Trajectory>) => Promise<readonly EpisodeExample[]>) | undefined
-}
-
 /** A group before it is known which are trained on. */
 type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
-/** @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of an advantage of someone's own */
+/**
+ * @param replays groups of earlier updates that are learnt from once more
+ * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom advantage
+ */
 export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
   rules: BatchRules,
-  { replays = [], examplesIn }: BesideGroups = {},
+  replays: readonly GroupId[] = [],
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
@@ -81,9 +72,6 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const won = wonByAll(collected, rules.learning.imitation.wonByAll)
-  const lost = (await examplesIn?.(lostEpisodes(collected))) ?? []
-  const examples = [...won, ...lost]
   const learnable = learntFrom.map(({ task, compared, replayed }) => ({
     task,
     ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
@@ -91,18 +79,11 @@ export async function collectBatch(
     actionTokens: compared.map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
     episodes: compared.map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
   }))
-  const plan = planBatch(
-    learnable,
-    {
-      ...rules.learning,
-      advantage: await advantageOf(rules.learning.advantage, learnable),
-      taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
-    },
-    examples.map(({ task, imitated }) => ({
-      task,
-      actionTokens: imitated.filter((one) => one === 1).length,
-    })),
-  )
+  const plan = planBatch(learnable, {
+    ...rules.learning,
+    advantage: await advantageOf(rules.learning.advantage, learnable),
+    taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
+  })
   const losses = chosenLosses(rules)
   const learnt = learntFrom.flatMap(({ task, compared }, index) => {
     const {
@@ -131,19 +112,14 @@ export async function collectBatch(
     batch:
       plan.actionTokens === 0
         ? null
-        : batchTensors(
-            learnt,
-            examples.map((example, index) => ({ ...example, weight: plan.exampleWeights[index] ?? 0 })),
-            { isWeighted, isImitating, observationWeight, hasLosses: losses.length > 1 },
-          ),
-    figures: figuresOf(collected, plan, { replayed, examples: lost.length, imitated: won.length }),
+        : batchTensors(learnt, {
+            isWeighted,
+            isImitating,
+            observationWeight,
+            hasLosses: losses.length > 1,
+          }),
+    figures: figuresOf(collected, plan, replayed),
   }
-}
-
-/** The whole episodes that were played for the update and lost, also those of groups that are skipped. */
-function* lostEpisodes(groups: readonly CollectedGroup[]): Generator<Trajectory> {
-  for (const { episodes } of groups)
-    for (const played of episodes) if (isWhole(played) && !isWon(played)) yield played.trajectory
 }
 
 /** Groups that are replayed, those that retention has deleted left out. None are where what was played teaches nothing. */

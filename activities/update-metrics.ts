@@ -31,8 +31,6 @@ export interface SkippedFigures {
   readonly lost: number
   readonly episodes: number
   readonly tokens: number
-  /** Episodes of groups that were won as a whole which were imitated; absent without any. */
-  readonly imitated?: number
   /** Seconds that each of its episodes took, added up. */
   readonly seconds: number
 }
@@ -81,8 +79,6 @@ export interface UpdateFigures {
   readonly skipped?: SkippedFigures
   /** Groups of earlier updates that were learnt from once more; absent without any. */
   readonly replayed?: number
-  /** Lost episodes that were imitated as what wins another goal; absent without any. */
-  readonly examples?: number
   /** Absent where no group was played on from. */
   readonly trees?: TreeFigures
   /** Why the update was refused; absent for one that was made. */
@@ -124,7 +120,6 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     ...signalKeys(figures.signal, figures.skipped),
     ...(figures.skipped === undefined ? {} : { skipped: skippedKeys(figures.skipped) }),
     ...(figures.replayed === undefined ? {} : { replayed: figures.replayed }),
-    ...(figures.examples === undefined ? {} : { examples: figures.examples }),
     ...(figures.trees === undefined ? {} : { trees: { ...figures.trees } }),
     ...(figures.tasks === undefined ? {} : { tasks: taskKeys(figures.tasks) }),
     ...(figures.refused === undefined ? {} : { refused: figures.refused }),

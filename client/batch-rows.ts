@@ -2,7 +2,7 @@
  * Batch rows: which row of an update's batch file each episode of its groups has.
  *
  * The file has tokens and no ids. Its rows are those of the episodes that the update learnt from, in the order of groups and
- * samples, with rows of other origin (replays, examples) behind them. Episodes that were not learnt from have no row.
+ * samples, with rows of other origin (replays) behind them. Episodes that were not learnt from have no row.
  *
  * Invariants
  * - [BATCH-ROWS-1] An episode and its row have the same tokens, and rows stand in the order of their episodes.

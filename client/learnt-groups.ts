@@ -146,7 +146,7 @@ async function batchAt(
   return { ...batch, figures }
 }
 
-/** The rows of which the policy sampled a token that counts; others are examples. */
+/** The rows of which the policy sampled a token that counts. */
 function rowsIn({ offsets, lossMask, ...batch }: KeptBatch): readonly Omit<LearntEpisode, 'file'>[] {
   return Array.from(offsets.subarray(1), (end, row) => [offsets[row] ?? 0, end] as const)
     .filter(([begin, end]) => lossMask.subarray(begin, end).includes(1))

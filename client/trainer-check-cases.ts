@@ -127,7 +127,7 @@ export const checkedCases: readonly CheckedCase[] = [
     }),
   },
   {
-    name: 'an example that no policy sampled, in a step of its own',
+    name: 'an episode that is imitated and was not sampled, in a step by itself',
     changes: ({ toCheckpointDir, objective }) => ({
       objective: { ...objective, loss: 'gspo' },
       batchFile: join(toCheckpointDir, '..', 'example-batch'),

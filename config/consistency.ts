@@ -6,7 +6,7 @@
  * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
 import { isAdvantageEstimator } from '../learning/advantage.ts'
-import { imitates, imitatesAlone } from '../learning/imitation.ts'
+import { imitatesAlone } from '../learning/imitation.ts'
 import { policyLosses } from '../learning/objective.ts'
 import { isPlayable, playableWords } from '../learning/task-mix.ts'
 import { engineNames, hasServers } from './engine-name.ts'
@@ -88,13 +88,6 @@ function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
       value: learning.stepGroups.weight,
       message: '0 beside an advantage of your own, which may give each turn its own',
     })
-  for (const key of ['hindsight', 'wonByAll'] as const)
-    if (learning.imitation[key] > 0 && !imitates(learning))
-      found.push({
-        path: ['learning', 'imitation', key],
-        value: learning.imitation[key],
-        message: '0 where nothing is imitated: set learning.imitation.coefficient above 0 too',
-      })
   for (const [index, { objective }] of tasks.entries()) {
     if (objective === undefined) continue
     const complain = (message: string) =>

@@ -73,19 +73,6 @@ const imitationSchema = z.strictObject({
     .describe(
       'Weight of the negative log-likelihood of the action tokens of won episodes, beside the policy loss (self-imitation); 0: none.',
     ),
-  wonByAll: whole(0, 1024)
-    .default(0)
-    .describe(
-      'Episodes of a group that all of its episodes won, imitated although its equal rewards have it skipped: at most so many of each such group, no two alike; 0: none.',
-    ),
-  hindsight: z
-    .number()
-    .min(0)
-    .max(8)
-    .default(0)
-    .describe(
-      'Lost episodes that reached another goal of their task, imitated as what wins that one, at most this many times `rollout.groupsPerUpdate` · `rollout.groupSize` (hindsight); 0: none. Only tasks that say what else was reached have any.',
-    ),
 })
 
 /** Advantages, objective and optimizer. */

@@ -75,16 +75,6 @@ test.each([
     /stepGroups\.weight` is 0\.5: expected 0 beside an advantage of your own/,
   ],
   [
-    'learning.imitation.hindsight=0.5',
-    'learning.objective=clipped',
-    /imitation\.hindsight` is 0\.5: expected 0 where nothing is imitated: set learning\.imitation\.coefficient/,
-  ],
-  [
-    'learning.imitation.wonByAll=2',
-    'learning.objective=clipped',
-    /imitation\.wonByAll` is 2: expected 0 where nothing is imitated: set learning\.imitation\.coefficient/,
-  ],
-  [
     'learning.objective=imitation',
     'tasks.0.objective=gspo',
     /tasks\.0\.objective` is "gspo": expected nothing where `learning\.objective` is imitation/,

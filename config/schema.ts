@@ -209,11 +209,6 @@ const warmStartSchema = z.strictObject({
   observationWeight: probability
     .default(0)
     .describe('Weight of an observation token in the loss; an action token has weight 1.'),
-  slips: probability
-    .default(0)
-    .describe(
-      'Probability that before an action of the expert one like it is played in which a word is misread: how to continue is imitated, the slip is not. Where the expert would not win after all, there is none.',
-    ),
   instances: z
     .enum(['first', 'last'])
     .default('first')

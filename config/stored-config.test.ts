@@ -23,8 +23,21 @@ it('a run that used a removed setting is refused by its name, and no other [STOR
   )
 })
 
-it('a configuration that is given may not name a removed setting, whatever its value', () => {
-  expect(() => loadConfig({ set: ['rollout.wonAgain=1'] })).toThrow(
-    /^--set rollout\.wonAgain=1: `rollout\.wonAgain` was removed, because no gain was measured with it: leave it out$/,
+it.each([
+  'rollout.wonAgain=1',
+  'learning.imitation.hindsight=0.5',
+  'learning.imitation.wonByAll=2',
+  'warmStart.slips=0',
+])('a configuration that is given may not name a removed setting, whatever its value: %s', (set) => {
+  const [key = ''] = set.split('=')
+  expect(() => loadConfig({ set: [set] })).toThrow(
+    `--set ${set}: \`${key}\` was removed, because no gain was measured with it: leave it out`,
   )
+})
+
+it('a removed setting of a section within a section is found too', () => {
+  const imitation = { ...config.learning.imitation, hindsight: 0, wonByAll: 2 }
+  const used = { ...config, learning: { ...config.learning, imitation } }
+  expect(storedConfig(used)).toEqual(config)
+  expect(removedInUse(used)).toEqual(['learning.imitation.wonByAll'])
 })

@@ -11,7 +11,10 @@ import { isTree } from './tree.ts'
 
 /** Settings that were removed because no gain was measured with them, each with the value at which it did nothing. */
 const removed: Readonly<Record<string, string | number | boolean>> = {
+  'learning.imitation.hindsight': 0,
+  'learning.imitation.wonByAll': 0,
   'rollout.wonAgain': 1,
+  'warmStart.slips': 0,
 }
 
 /** Why a key is none any more, ready to follow its name; undefined for a key that never was one. */

@@ -61,14 +61,6 @@ export interface Demonstration {
   readonly mistakes?: readonly number[]
 }
 
-/** What an episode reached that was not asked of it. */
-export interface ReachedInstance {
-  /** The instance that asks for it: it begins as the episode's own, but for what is asked. */
-  readonly instance: InstanceId
-  /** How many of the episode's actions win it, from the first. */
-  readonly actions: number
-}
-
 /** An expert that watches an episode which others play too, and says what it would do next. */
 export interface Adviser {
   /** Takes in what a reset or a step gave. @param action what was done before; absent after a reset */
@@ -100,12 +92,6 @@ export interface Task {
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
   /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
   advise?(instance: InstanceId): Adviser
-  /**
-   * The first other goal that an episode reached which lost its own, so that what it did can be imitated as what wins that one;
-   * undefined where it reached none, or none that this split asks for.
-   * @param actions those of the episode, in their order
-   */
-  reached?(instance: InstanceId, actions: readonly AssistantMessage[]): Promise<ReachedInstance | undefined>
   /**
    * Lets a person play in a browser, on a page of this machine only.
    * @param instances the first one, and those that follow it
@@ -143,7 +129,7 @@ export interface EnvironmentDefinition {
   readonly replayableBecause: string
   /** Turns of a training episode, unless configured otherwise. */
   readonly turnLimit: number
-  /** Seconds after which a call of a session, an expert or `reached` counts as hung, and its session as lost; 120 by default. */
+  /** Seconds after which a call of a session or an expert counts as hung, and its session as lost; 120 by default. */
   readonly stepTimeoutSeconds?: number
   /** Absolute paths of files and folders, beside its own module, that its answers follow from: a program, its scripts. */
   readonly sources?: readonly string[]

@@ -51,7 +51,6 @@ const calls: readonly [string, (work: () => never) => Promise<unknown>][] = [
     'demonstrate of echo on train/3',
     async (demonstrate) => (await open({ demonstrate })).demonstrate?.('train/3'),
   ],
-  ['reached of echo on train/3', async (reached) => (await open({ reached })).reached?.('train/3', [])],
   [
     'advise of echo on train/3',
     async (advise) => (await open({ advise: () => adviser({ advise }) })).advise?.('train/3').advise(),

@@ -62,7 +62,7 @@ export async function openWatched(
 }
 
 function watchedTask(task: Task, calls: WatchedCalls, stepSeconds: number): Task {
-  const { prepare, demonstrate, advise, reached, serve } = task
+  const { prepare, demonstrate, advise, serve } = task
   const splits = calls.atOnce('splits', undefined, () => task.splits)
   return {
     splits,
@@ -81,10 +81,6 @@ function watchedTask(task: Task, calls: WatchedCalls, stepSeconds: number): Task
         calls.within(stepSeconds, 'demonstrate', instance, async () => task.demonstrate?.(instance, take)),
     }),
     ...(advise && { advise: (instance) => watchedAdviser(task, instance, calls, stepSeconds) }),
-    ...(reached && {
-      reached: (instance, actions) =>
-        calls.within(stepSeconds, 'reached', instance, async () => task.reached?.(instance, actions)),
-    }),
     ...(serve && { serve: (instances, port) => serve.call(task, instances, port) }),
     close: () => calls.closing('the task', undefined, async () => task.close()),
   }

@@ -43,42 +43,6 @@ describe('planBatch', () => {
     expect(plan.actionTokens).toBe(18)
   })
 
-  it('[IMITATION-3] examples share what imitation counts with what was won, and no group has another advantage for them', () => {
-    const imitating = {
-      ...rules,
-      advantage: 'dr_grpo',
-      taskNormalization: 'none',
-      imitation: { coefficient: 0.8 },
-    } as const
-    const plan = planBatch([winner, draw], imitating, [
-      { task: 'db', actionTokens: 5 },
-      { task: 'os', actionTokens: 2 },
-    ])
-    const [won] = plan.groups
-    // 0.8 over 1 token that was won and 5 + 2 of the examples
-    expect([won?.imitationWeights, plan.exampleWeights]).toEqual([
-      [0, expect.closeTo(0.1, 12)],
-      [expect.closeTo(0.1, 12), expect.closeTo(0.1, 12)],
-    ])
-    expect(won?.advantages).toEqual(planBatch([winner, draw], imitating).groups[0]?.advantages)
-    expect([plan.withPreference, plan.actionTokens]).toEqual([1, 4 + 7])
-  })
-
-  it('where all was lost there is an example to learn from', () => {
-    const alone = {
-      ...rules,
-      advantage: 'grpo',
-      taskNormalization: 'none',
-      imitation: { coefficient: 1 },
-    } as const
-    for (const objective of ['clipped', 'imitation'])
-      expect(planBatch([draw], { ...alone, objective }, [{ task: 'db', actionTokens: 4 }])).toMatchObject({
-        exampleWeights: [0.25],
-        actionTokens: 4,
-        withPreference: 0,
-      })
-  })
-
   it('what was won is imitated beside the policy loss, also where a group has no preference', () => {
     const won = { task: 'os', rewards: [1, 1], actionTokens: [2, 4] }
     const plan = planBatch([winner, draw, won], {

@@ -8,13 +8,7 @@
  *   (moments, masses, weights) apply to the tokens of units.
  */
 import { type AdvantageEstimator, groupAdvantages, hasPreference, weighNegative } from './advantage.ts'
-import {
-  type Example,
-  type ImitationRules,
-  imitatesAlone,
-  imitationWeights,
-  wonGroupOf,
-} from './imitation.ts'
+import { type ImitationRules, imitatesAlone, imitationWeights } from './imitation.ts'
 import { tokenWeights } from './loss-aggregation.ts'
 import type { AdvantageGroup, CheckedAdvantage } from './own-advantage.ts'
 import { isFullReward } from './reward.ts'
@@ -78,11 +72,9 @@ export interface BatchPlan {
   readonly groups: readonly PlannedGroup[]
   /** Each task that has a group. */
   readonly tasks: ReadonlyMap<string, PlannedTask>
-  /** [examples] what the negative log-likelihood of each of their tokens counts. */
-  readonly exampleWeights: readonly number[]
   /** Groups played for the update whose rewards differ. */
   readonly withPreference: number
-  /** Action tokens that the loss averages over, those of examples among them; 0: there is nothing to learn from. */
+  /** Action tokens that the loss averages over; 0: there is nothing to learn from. */
   readonly actionTokens: number
 }
 
@@ -95,34 +87,22 @@ interface Units extends WeighedGroup {
 /**
  * Plans a batch: group advantage with that of steps, then (for `reinforce_pp`) normalization over the whole batch, then task
  * normalization, then what negative advantages, tokens and tasks count.
- * @param examples what is imitated beside the groups
  * @throws RangeError a group of fewer than two rewards, a reward not finite, lengths that do not fit
  * @example planBatch([{ task: 'db', rewards: [0, 1], actionTokens: [5, 5] }], { advantage: 'dr_grpo', negativeWeight: 1, taskNormalization: 'none',
  *   taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1 }, objective: 'clipped', imitation: { coefficient: 0 },
  *   stepGroups: { weight: 0, discount: 1 } }).groups[0]
  * // advantages [[-0.5], [0.5]], tokenWeights [0.1, 0.1], imitationWeights [0, 0], inBatch [true, true]
  */
-export function planBatch(
-  groups: readonly BatchGroup[],
-  rules: BatchRules,
-  examples: readonly Example[] = [],
-): BatchPlan {
-  const weights = imitationWeights([...groups, ...examples.map(wonGroupOf)], rules)
-  const imitation = weights.slice(0, groups.length)
-  const exampleWeights = weights.slice(groups.length).flat()
+export function planBatch(groups: readonly BatchGroup[], rules: BatchRules): BatchPlan {
+  const imitation = imitationWeights(groups, rules)
   const planned = imitatesAlone(rules)
     ? planImitation(groups, imitation)
     : planPolicyLoss(groups, imitation, rules)
-  const exampleTokens = examples.reduce(
-    (sum, { actionTokens }, index) => ((exampleWeights[index] ?? 0) > 0 ? sum + actionTokens : sum),
-    0,
-  )
-  const plan = { ...planned, exampleWeights, actionTokens: planned.actionTokens + exampleTokens }
   const own = groups.filter(({ replayWeight }) => replayWeight === undefined)
-  return { ...plan, withPreference: own.filter(({ rewards }) => hasPreference(rewards)).length }
+  return { ...planned, withPreference: own.filter(({ rewards }) => hasPreference(rewards)).length }
 }
 
-type Planned = Omit<BatchPlan, 'withPreference' | 'exampleWeights'>
+type Planned = Omit<BatchPlan, 'withPreference'>
 
 /** A batch that a policy loss learns from, with imitation beside it where the rules say so. @param imitation [groups][group] */
 function planPolicyLoss(

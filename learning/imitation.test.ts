@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { imitates, imitationWeights, mostExamples, wonGroupOf } from './imitation.ts'
+import { imitates, imitationWeights } from './imitation.ts'
 
 const rules = { objective: 'clipped', imitation: { coefficient: 0.2 }, lossAggregation: 'token' } as const
 const groups = [
@@ -30,24 +30,6 @@ it('a run imitates where the coefficient or the objective says so', () => {
   expect(imitates(rules)).toBe(true)
   expect(imitates({ ...rules, imitation: { coefficient: 0 } })).toBe(false)
   expect(imitates({ objective: 'imitation', imitation: { coefficient: 0 } })).toBe(true)
-})
-
-it('examples are bounded by the episodes of a full batch, and there are none where nothing is imitated', () => {
-  const rollout = { groupsPerUpdate: 4, groupSize: 8 }
-  const ruled = (objective: string, coefficient: number, hindsight: number) =>
-    mostExamples({ learning: { objective, imitation: { coefficient, hindsight } }, rollout })
-  expect([ruled('clipped', 1, 0.5), ruled('imitation', 0, 0.1), ruled('clipped', 0, 0.5)]).toEqual([16, 3, 0])
-})
-
-// [IMITATION-3]
-it('an example counts as a won episode of its length does', () => {
-  const example = wonGroupOf({ task: 'os', actionTokens: 10 })
-  // 0.2 over 4 + 6 tokens that were won, and 10 of the example
-  expect(imitationWeights([...groups, example], rules)).toEqual([
-    [expect.closeTo(0.01, 12), 0, expect.closeTo(0.01, 12)],
-    [0, 0],
-    [expect.closeTo(0.01, 12)],
-  ])
 })
 
 // [IMITATION-1]

@@ -2,16 +2,13 @@
  * Imitation of what was won: the negative log-likelihood of the action tokens of won episodes, beside a policy loss or alone.
  * Source: self-imitation learning, arXiv 1806.05635; alone it is expert iteration on the policy's own successes, the baseline
  * that a policy loss has to beat.
- * In hindsight a lost episode is an example of another goal, where it reached one: it won what was not asked. Source: hindsight
- * experience replay, arXiv 1707.01495, here for imitation, which needs no probability of who played it.
  *
  * Invariants
  * - [IMITATION-1] Only tokens of won episodes count, all together as much as the coefficient says, however many there are.
  * - [IMITATION-2] Alone, nothing else counts: an advantage of 1 for each won episode, of 0 for the others.
- * - [IMITATION-3] An example counts as a won episode does, and nothing of it but that: it has no advantage.
  */
 import { type LossAggregation, tokenWeights } from './loss-aggregation.ts'
-import { fullReward, isFullReward } from './reward.ts'
+import { isFullReward } from './reward.ts'
 
 /** The rules of learning that decide about imitation; names as in the configuration. */
 export interface ImitationRules {
@@ -32,39 +29,6 @@ export function imitatesAlone({ objective }: Pick<ImitationRules, 'objective'>):
 /** Whether anything is imitated. */
 export function imitates(rules: Pick<ImitationRules, 'objective' | 'imitation'>): boolean {
   return imitatesAlone(rules) || rules.imitation.coefficient > 0
-}
-
-/** What bounds the examples of an update; names as in the configuration. */
-export interface HindsightBound {
-  readonly learning: Pick<ImitationRules, 'objective'> & {
-    readonly imitation: ImitationRules['imitation'] & {
-      /** Examples at most, as a multiple of the episodes of a full batch; 0: none. */
-      readonly hindsight: number
-    }
-  }
-  readonly rollout: { readonly groupsPerUpdate: number; readonly groupSize: number }
-}
-
-/**
- * Examples that an update imitates at most.
- * @example mostExamples({ learning: { objective: 'clipped', imitation: { coefficient: 1, hindsight: 0.5 } },
- *   rollout: { groupsPerUpdate: 4, groupSize: 8 } }) // 16
- */
-export function mostExamples({ learning, rollout }: HindsightBound): number {
-  if (!imitates(learning)) return 0
-  return Math.floor(learning.imitation.hindsight * rollout.groupsPerUpdate * rollout.groupSize)
-}
-
-/** What is imitated beside the groups that an update trains on: a win of a skipped group, or of a goal that was not asked. */
-export interface Example {
-  readonly task: string
-  /** Action tokens that are imitated. */
-  readonly actionTokens: number
-}
-
-/** An example as a group of one that was won. */
-export function wonGroupOf({ task, actionTokens }: Example): EarnedGroup {
-  return { task, rewards: [fullReward], actionTokens: [actionTokens] }
 }
 
 /** A group with what its episodes earned. */

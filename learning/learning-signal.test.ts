@@ -21,7 +21,6 @@ describe('an update without a group of different rewards', () => {
     expect(standstillOf(lost)?.updates).toBe(1)
     expect(standstillOf(lost, lost, lost)?.updates).toBe(3)
     expect(standstillOf(lost, { ...lost, withPreference: 1, lost: 7 })).toBeNull()
-    expect(standstillOf(lost, { ...lost, examples: 1 })).toBeNull()
     expect(standstillOf(lost, { ...lost, withPreference: 1, lost: 7 }, lost)?.updates).toBe(1)
   })
 

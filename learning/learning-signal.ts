@@ -2,7 +2,7 @@
  * Learning signal: what an update's groups had to teach, and a run that is taught nothing.
  *
  * Invariants
- * - Pure. An update without a group of different rewards, and without examples, teaches nothing: that is a state with a cause and a way out.
+ * - Pure. An update without a group of different rewards teaches nothing: that is a state with a cause and a way out.
  * - The state is of constant size, however long it lasts.
  */
 import { percent } from './percent.ts'
@@ -15,8 +15,6 @@ export interface LearningSignal {
   /** Groups of which every episode was a success, and of which none was. */
   readonly won: number
   readonly lost: number
-  /** Lost episodes that were imitated as what wins another goal; absent: none. */
-  readonly examples?: number
   /** Share of the actions that could not be used, and that were cut off at the limit of a turn's tokens. */
   readonly unusable: number
   readonly cutOff: number
@@ -31,7 +29,7 @@ export type StandstillCause =
   | 'equal_rewards'
 
 /** Updates in a row that had nothing to learn from. */
-export interface Standstill extends Omit<LearningSignal, 'withPreference' | 'examples'> {
+export interface Standstill extends Omit<LearningSignal, 'withPreference'> {
   readonly updates: number
   /** The cause in the latest update. */
   readonly cause: StandstillCause
@@ -45,8 +43,8 @@ const fewUpdates = 5
 
 /** The standstill after an update; null where it had something to learn from. */
 export function standstillAfter(before: Standstill | null, signal: LearningSignal): Standstill | null {
-  const { withPreference, examples = 0, ...latest } = signal
-  if (withPreference > 0 || examples > 0) return null
+  const { withPreference, ...latest } = signal
+  if (withPreference > 0) return null
   return { ...latest, updates: (before?.updates ?? 0) + 1, cause: causeOf(signal) }
 }
 

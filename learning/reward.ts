@@ -28,7 +28,7 @@ export function finalReward(
 }
 
 /** Reward of a task that is solved. */
-export const fullReward = 1
+const fullReward = 1
 
 /** Whether a final reward is that of a success: the penalty of an episode that did not complete is at most 0. */
 export function isFullReward(reward: number): boolean {

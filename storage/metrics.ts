@@ -71,8 +71,6 @@ const updateSchema = z.looseObject({
       lost: count,
       episodes: count,
       tokens: count,
-      /** Episodes of groups that were won as a whole which were imitated; absent without any. */
-      imitated: count.optional(),
     })
     .optional(),
   /** Groups of earlier updates that were learnt from once more; absent without any. */

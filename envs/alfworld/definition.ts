@@ -17,10 +17,8 @@ import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, dialectOf, householdDialect } from './dialect.ts'
 import { type GameSource, openGame } from './engine/game.ts'
-import { commandOf, createSession } from './game-session.ts'
-import { isAsked } from './household/generator.ts'
+import { createSession } from './game-session.ts'
 import { openHousehold } from './household/library.ts'
-import { otherInstance, reachedGoal, withOtherGoals } from './household/reached-goal.ts'
 import { systemPrompt } from './prompt.ts'
 import { withRearranged } from './rearranged-library.ts'
 import { type HouseholdSettings, readSettings } from './settings.ts'
@@ -46,25 +44,10 @@ async function openAlfworld({ dataDir, settings: given }: TaskOptions): Promise<
         'bad_settings',
         'settings of alfworld: only official games have walkthroughs; set demonstrations to "expert" or give the data folder',
       )
-    const games = withOtherGoals(openHousehold(settings))
-    return { ...openTask(games, () => householdDialect, settings), reached: reachedIn(games, settings) }
+    return openTask(openHousehold(settings), () => householdDialect, settings)
   }
   const games = withRearranged(await openDataset(dataDir), settings.rearranged)
   return openTask(games, dialectOf, settings)
-}
-
-/** What an episode of a built-in game reached. */
-function reachedIn(games: Library<GameSource>, settings: HouseholdSettings): NonNullable<Task['reached']> {
-  return async (instance, actions) => {
-    const [split = ''] = instance.split('/')
-    const played = actions.flatMap(({ tool_calls: calls = [] }, index) =>
-      calls.flatMap((call) => ({ command: commandOf(call) ?? '', index })),
-    )
-    const commands = played.map(({ command }) => command)
-    const found = reachedGoal(games.open(instance), commands, (goal) => isAsked(split, goal, settings))
-    const last = found && played[found.commands - 1]
-    return last && { instance: otherInstance(instance, found.goal), actions: last.index + 1 }
-  }
 }
 
 function openTask(

@@ -24,20 +24,6 @@ test('an action plays its command through the tool', () => {
   expect(actionOf('look').tool_calls).toEqual([{ name: 'take_action', arguments: { action: 'look' } }])
 })
 
-test('a share of the demonstrations hesitates, the others never do, and both win', async () => {
-  const settings = { difficulty: 'easy', hesitation: 1, hesitantShare: 0.5 }
-  const task = await alfworld.open({ settings })
-  const shares: number[] = []
-  for (let index = 0; index < 60; index++) {
-    const actions = (await task.demonstrate?.(task.instanceAt('train', index)))?.actions ?? []
-    const commands = actions.map(({ tool_calls }) => tool_calls?.[0]?.arguments.action)
-    shares.push(commands.filter((command) => command === 'inventory').length / commands.length)
-  }
-  expect(shares.every((share) => share === 0 || share === 0.5)).toBe(true)
-  expect(shares.filter((share) => share === 0.5).length).toBeGreaterThan(15)
-  expect(shares.filter((share) => share === 0).length).toBeGreaterThan(15)
-})
-
 test('a slip fails, changes nothing, is marked as a mistake, and the expert continues as without it', async () => {
   const played = async (slips: number) => {
     const task = await alfworld.open({ settings: { difficulty: 'easy', slips } })

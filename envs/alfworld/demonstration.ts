@@ -24,10 +24,6 @@ export function actionOf(command: string, thought = ''): AssistantMessage {
 
 /** Turns that a demonstration adds to the commands of an expert. */
 export interface Detours {
-  /** Probability that it takes stock of what it carries before a command, which costs a turn. */
-  readonly hesitation: number
-  /** Share of the games in which it hesitates at all. */
-  readonly hesitantShare: number
   /** Probability of a command that fails before one of its own, so that continuing after a failure can be learnt. */
   readonly slips: number
   /** Probability of a command that works and that it would not give, so that finding back can be learnt. */
@@ -36,7 +32,7 @@ export interface Detours {
   readonly thoughts: boolean
 }
 
-const straight: Detours = { hesitation: 0, hesitantShare: 0, slips: 0, strays: 0, thoughts: false }
+const straight: Detours = { slips: 0, strays: 0, thoughts: false }
 
 /** Commands that change nothing, and so lead nowhere. */
 const idle: readonly CommandKind[] = ['look', 'inventory', 'help', 'examine']
@@ -70,8 +66,7 @@ export function demonstrateByExpert(
   const play = startPlay(source, dialect)
   // The first take draws from the game's identity alone.
   const drawsOf = (what: string) => uniforms(seedOf(0, source.id, what, ...(take === 0 ? [] : [take])))
-  const [hesitates, slips, strays] = [drawsOf('hesitation'), drawsOf('slip'), drawsOf('stray')]
-  const hesitant = drawsOf('hesitant')() < detours.hesitantShare
+  const [slips, strays] = [drawsOf('slip'), drawsOf('stray')]
   while (play.actions.length < turns) {
     const intent = play.expert.next()
     if (intent === undefined) return undefined
@@ -89,8 +84,6 @@ export function demonstrateByExpert(
       const wrong = slipOf(play, slips)
       if (wrong !== undefined && !play.state.admissible.includes(wrong)) playMistake(play, wrong, thought)
     }
-    if (hesitant && hesitates() < detours.hesitation)
-      playCommand(play, dialect.words.write('inventory'), thought)
     playCommand(play, command, thought)
     if (play.state.won) return demonstrationOf(source, play)
   }

@@ -60,12 +60,6 @@ const settingsSchema = z.strictObject({
     .min(1)
     .default(40)
     .describe('Turns after which the expert gives an instance up.'),
-  hesitation: shareSetting
-    .default(0)
-    .describe('Probability that the expert takes stock of what it carries before a command: a turn lost.'),
-  hesitantShare: shareSetting
-    .default(1)
-    .describe('Share of the demonstrations whose expert hesitates; in the others it never does.'),
   slips: shareSetting
     .default(0)
     .describe(
@@ -102,8 +96,6 @@ export interface HouseholdSettings {
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
   readonly demonstrationTurns: number
-  readonly hesitation: number
-  readonly hesitantShare: number
   readonly slips: number
   readonly strays: number
   readonly thoughts: boolean

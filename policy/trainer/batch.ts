@@ -11,7 +11,7 @@
  * - `weights`           F32 [N]  share of the token in the loss, 0 where the mask is 0; they add up to 1, or
  *   are all 0 where nothing but imitation is learnt from. Absent: all alike
  * - `imitation`         F32 [N]  weight of the token's negative log-likelihood in the loss, beside its policy loss, or alone where
- *   the mask is 0: then the token was read, or is part of an example that no policy sampled as it is. Only beside `weights`. Absent: nowhere
+ *   the mask is 0: then the token was read. Only beside `weights`. Absent: nowhere
  * - `stale`             U8  [N]  1 where the token's turn was drawn from the pool of older versions. Absent: nowhere
  * - `losses`            U8  [N]  which of the objective's `losses` the token has, 0 where the mask is 0. Absent: it has one for all
  *

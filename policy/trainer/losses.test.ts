@@ -142,7 +142,7 @@ function imitatingObjective(given: Case, weights: PlainWeights, objective: Objec
 test.each([
   ['imitation', []],
   ['imitation and of what was read', [1, 3]],
-  ['imitation of an example too, of which nothing was sampled', 'example'],
+  ['imitation of an episode too, of which nothing was sampled', 'example'],
 ] as const)(
   'the gradient of %s beside a policy loss, or alone, agrees with finite differences in every weight, to 1e-4',
   async (_, read) => {

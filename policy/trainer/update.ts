@@ -212,7 +212,7 @@ export async function batchGradient(
     addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
     onResult?.(micro, result)
   }
-  // In a batch of examples alone no token was sampled.
+  // A minibatch may hold only episodes that are imitated and were not sampled.
   const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
   return {
     loss: totals.loss,

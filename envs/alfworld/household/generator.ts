@@ -66,21 +66,13 @@ export function unseenThings(errand: Errand, share: number): ReadonlySet<ThingKi
   return new Set(ranked.slice(0, Math.ceil(share * ranked.length)).map(({ thing }) => thing))
 }
 
-/** Whether games of a split may ask for an errand with a thing. */
-export function isAsked(
-  split: string,
-  { errand, thing }: Pick<Goal, 'errand' | 'thing'>,
-  { tasks, unseenGoals }: Pick<HouseholdSettings, 'tasks' | 'unseenGoals'>,
-): boolean {
-  return tasks.includes(errand) && unseenThings(errand, unseenGoals).has(thing) === (split === unseenSplit)
-}
-
 /** The index-th game of a split. */
 export function generateGame(split: Split, index: number, settings: HouseholdSettings): GameSource {
   const draw = new Draw(gameSeed(split, index))
   const errand = settings.tasks[index % settings.tasks.length] ?? 'place'
   const treatment = treatmentFor(errand)
-  const asked = thingKinds.filter((thing) => isAsked(split, { errand, thing }, settings))
+  const unseen = unseenThings(errand, settings.unseenGoals)
+  const asked = thingKinds.filter((thing) => unseen.has(thing) === (split === unseenSplit))
 
   const { standing, kinds, goal } = chooseHome(draw, errand, { rooms: settings.rooms, asked })
   const elsewhere = errand === 'light' ? kinds : kinds.filter((kind) => kind !== goal.destination)

@@ -58,14 +58,6 @@ export function taskLine({ errand, thing, destination }: Goal): string {
   return `Task: put a ${treatment === undefined ? '' : `${treatment} `}${thing} ${preposition} a ${destination}.`
 }
 
-/** The problem of the same home with another goal, whose kinds of things and furniture are in that home. */
-export function withGoal(problem: string, goal: Goal): string {
-  return `${problem.slice(0, problem.lastIndexOf(goalBegin))}${goalBegin}${goalText(goal)}${problemEnd}`
-}
-
-const goalBegin = ' (:goal\n'
-const problemEnd = ' )\n)\n'
-
 /** The problem's text. */
 export function problemText(name: string, home: Home): string {
   const places = home.furniture.map((kind, index) => ({
@@ -111,7 +103,10 @@ export function problemText(name: string, home: Home): string {
 ${objects.map((line) => `    ${line}\n`).join('')} )
  (:init
 ${facts.map((line) => `    ${line}\n`).join('')} )
-${goalBegin}${goalText(home.goal)}${problemEnd}`
+ (:goal
+${goalText(home.goal)} )
+)
+`
 }
 
 function goalText({ errand, thing, destination }: Goal): string {
