@@ -10,7 +10,6 @@ import type { BatchPlan } from '../learning/batch-plan.ts'
 import type { LearningSignal } from '../learning/learning-signal.ts'
 import { isSuccess } from '../learning/reward.ts'
 import { comparedSteps } from '../learning/step-groups.ts'
-import type { ComparedSample } from '../learning/tree-group.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import { rewardOf } from './failure.ts'
 import type { SkippedFigures, TaskFigures, UpdateFigures } from './update-metrics.ts'
@@ -20,8 +19,6 @@ export interface CollectedEpisode {
   readonly trajectory: Trajectory
   /** [turns] whether each was drawn from the pool of older versions. */
   readonly stale: readonly boolean[]
-  /** The first turn that it played itself: 0, or where it plays on from another's. */
-  readonly begun: number
 }
 
 export interface CollectedGroup {
@@ -33,12 +30,7 @@ export interface CollectedGroup {
   readonly skipped: boolean
   /** Of an earlier update, and learnt from once more. */
   readonly replayed: boolean
-  /** Those that are compared with one another. */
-  readonly compared: readonly ComparedEpisode[]
 }
-
-/** An episode as it is compared with others of its group, from a turn on. */
-export type ComparedEpisode = CollectedEpisode & Pick<ComparedSample, 'from'>
 
 /** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
 export interface OriginWorth extends TurnWorth {
@@ -62,7 +54,6 @@ export type CollectedFigures = Pick<
   | 'skipped'
   | 'comparedShare'
   | 'replayed'
-  | 'trees'
 > & { readonly worth: readonly OriginWorth[] }
 
 /** The figures of groups and of what was planned of them. @param replayed groups that are learnt from once more */
@@ -77,16 +68,12 @@ export function figuresOf(
   let [episodes, tokens, actionTokens, turns, staleTurns] = [0, 0, 0, 0, 0]
   for (const { task, episodes: played } of groups)
     for (const one of played) {
-      const { paid } = one.trajectory
-      const ownStale = one.stale.slice(one.begun)
       episodes += 1
-      tokens += ownTokens(one)
-      actionTokens += actionTokensFrom(one.trajectory, one.begun)
-      turns += ownStale.length
-      staleTurns += ownStale.filter((isStale) => isStale).length
-      // One that plays on from the middle of a game does not say how many games the policy wins.
-      if (one.begun > 0) continue
-      append(reward, task, paid)
+      tokens += one.trajectory.tokens.length
+      actionTokens += actionTokensOf(one.trajectory)
+      turns += one.stale.length
+      staleTurns += one.stale.filter((isStale) => isStale).length
+      append(reward, task, one.trajectory.paid)
       append(shapedReward, task, rewardIn(one))
       append(success, task, isWon(one) ? 1 : 0)
     }
@@ -106,7 +93,6 @@ export function figuresOf(
     skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
     worth: worthOf(groups),
     comparedShare: comparedShare(groups),
-    ...treeFigures(groups),
     ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
     groupsWithPreference,
     signal: signalOf(groups, groupsWithPreference),
@@ -115,9 +101,7 @@ export function figuresOf(
 
 function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
   const { won, lost } = wonAndLost(groups)
-  const played = groups.flatMap(({ episodes }) =>
-    episodes.filter(isWhole).map(({ trajectory }) => trajectory),
-  )
+  const played = groups.flatMap(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
   const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
   const shareOf = (count: (trajectory: Trajectory) => number) =>
     actions === 0 ? 0 : played.reduce((sum, trajectory) => sum + count(trajectory), 0) / actions
@@ -133,38 +117,24 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
 
 /** What the groups cost that were skipped. */
 function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
-  const played = groups.flatMap((group) => group.episodes)
-  const episodes = played.map(({ trajectory }) => trajectory)
+  const episodes = groups.flatMap((group) => group.episodes.map(({ trajectory }) => trajectory))
   // Of two machines, or one whose clock was set: an episode may end before it began.
   const milliseconds = episodes.map(({ episode: { created, seal } }) => Math.max(0, seal.ended - created))
   return {
     groups: groups.length,
     ...wonAndLost(groups),
     episodes: episodes.length,
-    tokens: played.reduce((sum, each) => sum + ownTokens(each), 0),
+    tokens: episodes.reduce((sum, each) => sum + each.tokens.length, 0),
     seconds: milliseconds.reduce((sum, each) => sum + each, 0) / 1000,
   }
 }
 
-/** Groups of which every episode was won, and of which none was; those that play on from a lost one do not count. */
+/** Groups of which every episode was won, and of which none was. */
 function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
   return {
-    won: groups.filter(isWonByAll).length,
-    lost: groups.filter(({ episodes }) => !episodes.filter(isWhole).some(isWon)).length,
+    won: groups.filter(({ episodes }) => episodes.every(isWon)).length,
+    lost: groups.filter(({ episodes }) => !episodes.some(isWon)).length,
   }
-}
-
-/** Whether every episode was won that began at the beginning. */
-function isWonByAll({ episodes }: Pick<CollectedGroup, 'episodes'>): boolean {
-  return episodes.filter(isWhole).every(isWon)
-}
-
-/** Groups that were played on from where they were lost, and those of them in which that was won or lost differently. */
-function treeFigures(groups: readonly CollectedGroup[]): Pick<CollectedFigures, 'trees'> {
-  const trees = groups.filter(({ episodes }) => !episodes.every(isWhole))
-  if (trees.length === 0) return {}
-  const taught = trees.filter(({ compared }) => compared.some(({ from }) => from > 0)).length
-  return { trees: { groups: trees.length, taught } }
 }
 
 /** What each task brought, and how much of the gradient it has. */
@@ -188,7 +158,6 @@ function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
   for (const { episodes } of groups)
     for (const played of episodes)
       for (const [turn, stale] of played.stale.entries()) {
-        if (turn < played.begun) continue
         // Fresh turns count together, whatever version was current.
         const version = stale ? (played.trajectory.turns[turn]?.version ?? null) : null
         const { turns, won } = worths.get(`${version}`) ?? { turns: 0, won: 0 }
@@ -201,36 +170,23 @@ function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return isSuccess(episode.seal.outcome, episode.seal.reward)
 }
 
-/** Whether it began at the beginning. */
-function isWhole({ begun }: CollectedEpisode): boolean {
-  return begun === 0
-}
-
-/** The steps of an episode from a turn on, as they are compared with those of its siblings. */
-export function steppedEpisode({ episode, turns }: Trajectory, from = 0) {
-  const own = turns.slice(from)
+/** The steps of an episode, as they are compared with those of its siblings. */
+export function steppedEpisode({ episode, turns }: Trajectory) {
   return {
     completed: episode.seal.outcome === 'completed',
-    steps: own.map(({ state, paid }) => ({ state, paid })),
-    turnTokens: own.map(({ begin, end }) => end - begin),
+    steps: turns.map(({ state, paid }) => ({ state, paid })),
+    turnTokens: turns.map(({ begin, end }) => end - begin),
   }
 }
 
-/** Action tokens of an episode from a turn on. */
-export function actionTokensFrom({ turns }: Pick<Trajectory, 'turns'>, from: number): number {
-  return turns.slice(from).reduce((sum, { begin, end }) => sum + end - begin, 0)
-}
-
-/** Tokens that are not another episode's. */
-function ownTokens({ trajectory: { tokens, turns }, begun }: CollectedEpisode): number {
-  return tokens.length - (turns[begun - 1]?.end ?? 0)
+/** Action tokens of an episode. */
+export function actionTokensOf({ turns }: Pick<Trajectory, 'turns'>): number {
+  return turns.reduce((sum, { begin, end }) => sum + end - begin, 0)
 }
 
 /** Share of the turns that stand in a state in which another turn of their group stands. */
 function comparedShare(groups: readonly CollectedGroup[]): number {
-  const played = groups.map(({ episodes }) =>
-    episodes.map(({ trajectory, begun }) => steppedEpisode(trajectory, begun)),
-  )
+  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
   const turns = played.flat().reduce((sum, { steps }) => sum + steps.length, 0)
   return turns === 0 ? 0 : played.reduce((sum, group) => sum + comparedSteps(group), 0) / turns
 }

@@ -7,10 +7,10 @@
  *   losses where all have one.
  */
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
-import type { ComparedEpisode } from './batch-figures.ts'
+import type { CollectedEpisode } from './batch-figures.ts'
 
 /** An episode as it is learnt from. */
-export interface LearntEpisode extends ComparedEpisode {
+export interface LearntEpisode extends CollectedEpisode {
   /** [turns] of every action token of the turn. */
   readonly advantages: readonly number[]
   /** What each of its action tokens counts in the policy loss. */
@@ -53,20 +53,12 @@ export function batchTensors(
   const read = episodes.map(({ trajectory }) => (observationWeight > 0 ? readTokens(trajectory) : []))
   const readWeight = observationWeight / Math.max(1, read.flat().length)
   let at = 0
-  for (const [
-    index,
-    { trajectory, stale, from, advantages, weight, imitation, loss },
-  ] of episodes.entries()) {
+  for (const [index, { trajectory, stale, advantages, weight, imitation, loss }] of episodes.entries()) {
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
-      // What was sampled before is context.
-      if (turn < from) {
-        clear(batch, at + begin, at + end)
-        continue
-      }
       batch.advantages.fill(advantages[turn] ?? 0, at + begin, at + end)
       batch.weights?.fill(weight, at + begin, at + end)
       batch.imitation?.fill(imitation, at + begin, at + end)
@@ -81,14 +73,7 @@ export function batchTensors(
 }
 
 /** Where the tokens stand that an agent read before its last action, but the first, which nothing conditions. */
-function readTokens({ lossMask }: Pick<ComparedEpisode['trajectory'], 'lossMask'>): number[] {
+function readTokens({ lossMask }: Pick<CollectedEpisode['trajectory'], 'lossMask'>): number[] {
   const last = lossMask.lastIndexOf(1)
   return [...lossMask.keys()].filter((place) => place > 0 && place < last && lossMask[place] === 0)
-}
-
-/** Makes context of tokens that an agent sampled. */
-function clear(batch: UpdateBatch, begin: number, end: number): void {
-  batch.lossMask.fill(0, begin, end)
-  batch.behaviourLogprobs.fill(0, begin, end)
-  batch.versions.fill(-1, begin, end)
 }

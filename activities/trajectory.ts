@@ -98,7 +98,6 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
         episodes: report.episodes.map(({ episode }) => episode),
         rewards,
         oldestVersion: version,
-        ...(report.tree === undefined ? {} : { tree: report.tree }),
         ended: Date.now(),
       })
       return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }

@@ -389,11 +389,11 @@ it('an advantage of the user’s own is asked for each group, and what it says w
     })
 })
 
-it('of an episode that plays on from another, only the turns that it drew itself may be stale', () => {
-  const id = episodeId(groupId(run, 0), 8, 0)
+it('before the first update, when all versions are 0, the turns that were drawn from the pool are stale', () => {
+  const id = episodeId(groupId(run, 0), 7, 0)
   const turns = Array.from({ length: 12 }, () => ({ version: 0, begin: 0, end: 0, paid: 0 }))
-  const stale = staleTurns({ episode: { id } as SealedEpisode, turns }, { admittedAt: 0, begun: 4 }, rules)
+  const stale = staleTurns({ episode: { id } as SealedEpisode, turns }, 0, rules)
   const draws = { seed: rules.seed, episode: id, attemptsDrawAlike: false, staleShare: 0.5 }
-  expect(stale).toEqual([false, false, false, false, ...drawnFromPool(draws, 8)])
+  expect(stale).toEqual(drawnFromPool(draws, 12))
   expect(stale.filter(Boolean).length).toBeGreaterThan(0)
 })

@@ -15,14 +15,13 @@ import { drawnFromPool } from '../learning/cross-policy.ts'
 import { imitates } from '../learning/imitation.ts'
 import { chosenLosses, lossOfTask } from '../learning/objective-choice.ts'
 import { teaches, trainedOn } from '../learning/refill.ts'
-import { advantagesFrom, begunAt, comparedSamples } from '../learning/tree-group.ts'
 import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Groups } from '../storage/groups.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import {
-  actionTokensFrom,
+  actionTokensOf,
   type CollectedEpisode,
   type CollectedFigures,
   type CollectedGroup,
@@ -64,7 +63,7 @@ export async function collectBatch(
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
   const trained = trainedOn(
-    played.map(({ compared }) => teaches(compared.map(rewardIn), rules.learning)),
+    played.map(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning)),
     rules.rollout.groupsPerUpdate,
   )
   const collected = played.map((group, index): CollectedGroup => {
@@ -72,12 +71,12 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const learnable = learntFrom.map(({ task, compared, replayed }) => ({
+  const learnable = learntFrom.map(({ task, episodes, replayed }) => ({
     task,
     ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
-    rewards: compared.map(rewardIn),
-    actionTokens: compared.map(({ trajectory, from }) => actionTokensFrom(trajectory, from)),
-    episodes: compared.map(({ trajectory, from }) => steppedEpisode(trajectory, from)),
+    rewards: episodes.map(rewardIn),
+    actionTokens: episodes.map(({ trajectory }) => actionTokensOf(trajectory)),
+    episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
   }))
   const plan = planBatch(learnable, {
     ...rules.learning,
@@ -85,20 +84,17 @@ export async function collectBatch(
     taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
   })
   const losses = chosenLosses(rules)
-  const learnt = learntFrom.flatMap(({ task, compared }, index) => {
+  const learnt = learntFrom.flatMap(({ task, episodes }, index) => {
     const {
       advantages = [],
       tokenWeights = [],
       imitationWeights = [],
       inBatch = [],
     } = plan.groups[index] ?? {}
-    return compared
+    return episodes
       .map((episode, sample) => ({
         ...episode,
-        advantages: advantagesFrom(advantages[sample] ?? [], {
-          turns: episode.trajectory.turns.length,
-          from: episode.from,
-        }),
+        advantages: perTurn(advantages[sample] ?? [], episode.trajectory.turns.length),
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
         loss: losses.indexOf(lossOfTask(rules, task)),
@@ -129,7 +125,7 @@ async function collectReplays(
   rules: BatchRules,
   replays: readonly GroupId[],
 ): Promise<CollectedGroup[]> {
-  const ownTeaches = own.some(({ compared }) => teaches(compared.map(rewardIn), rules.learning))
+  const ownTeaches = own.some(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning))
   const found: CollectedGroup[] = []
   for (const id of ownTeaches ? replays : []) {
     try {
@@ -145,19 +141,18 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
   const group = await store.groups.get(id)
   if (group?.result === undefined) throw new StorageFault('missing', `group ${id} has no result in the store`)
   const { task, version, result } = group
-  const { tree } = result
   const episodes: CollectedEpisode[] = []
   for (const episode of result.episodes) {
     const trajectory = await store.episodes.trajectory(episode)
-    const begun = begunAt(episode, tree)
-    episodes.push({ trajectory, begun, stale: staleTurns(trajectory, { admittedAt: version, begun }, rules) })
+    episodes.push({ trajectory, stale: staleTurns(trajectory, version, rules) })
   }
-  const samples = comparedSamples(result.episodes, episodes.map(rewardIn), tree)
-  const compared = samples.flatMap(({ index, from }) => {
-    const episode = episodes[index]
-    return episode === undefined ? [] : { ...episode, from }
-  })
-  return { task, version, episodes, compared }
+  return { task, version, episodes }
+}
+
+/** The advantage of each turn of an episode. @param advantages [1] of all of them, or [turns] */
+function perTurn(advantages: readonly number[], turns: number): readonly number[] {
+  const [first = 0] = advantages
+  return advantages.length === turns ? advantages : Array.from({ length: turns }, () => first)
 }
 
 /**
@@ -167,14 +162,13 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
  */
 export function staleTurns(
   { episode: { id }, turns }: Pick<Trajectory, 'episode' | 'turns'>,
-  { admittedAt, begun }: { readonly admittedAt: number; readonly begun: number },
+  admittedAt: number,
   { seed, rollout, crossPolicy: { poolSize, staleShare } }: BatchRules,
 ): readonly boolean[] {
   if (admittedAt > 0) return turns.map(({ version }) => version < admittedAt)
   const attemptsDrawAlike = isSynchronous(rollout)
-  const drawn = drawnFromPool(
+  return drawnFromPool(
     { seed, episode: id, attemptsDrawAlike, staleShare: poolSize === 0 ? 0 : staleShare },
-    turns.length - begun,
+    turns.length,
   )
-  return [...turns.slice(0, begun).map(() => false), ...drawn]
 }

@@ -35,13 +35,6 @@ export interface SkippedFigures {
   readonly seconds: number
 }
 
-/** Groups that were lost as a whole and played on from. */
-export interface TreeFigures {
-  readonly groups: number
-  /** Those in which the samples that played on did not all end as the group had. */
-  readonly taught: number
-}
-
 /** Figures of one update, as the trainer activity stores them. */
 export interface UpdateFigures {
   readonly episodes: number
@@ -79,8 +72,6 @@ export interface UpdateFigures {
   readonly skipped?: SkippedFigures
   /** Groups of earlier updates that were learnt from once more; absent without any. */
   readonly replayed?: number
-  /** Absent where no group was played on from. */
-  readonly trees?: TreeFigures
   /** Why the update was refused; absent for one that was made. */
   readonly refused?: string
   /** By task; absent in figures of older versions. */
@@ -120,7 +111,6 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     ...signalKeys(figures.signal, figures.skipped),
     ...(figures.skipped === undefined ? {} : { skipped: skippedKeys(figures.skipped) }),
     ...(figures.replayed === undefined ? {} : { replayed: figures.replayed }),
-    ...(figures.trees === undefined ? {} : { trees: { ...figures.trees } }),
     ...(figures.tasks === undefined ? {} : { tasks: taskKeys(figures.tasks) }),
     ...(figures.refused === undefined ? {} : { refused: figures.refused }),
     seconds: {

@@ -41,16 +41,6 @@ it('a task that cannot be set up here is named by its key before anything starts
   await checkTasks(config, { home, own: [broken, played], setUp: false })
 })
 
-it('groups are not played on from a turn of a task that cannot be replayed', async () => {
-  const { definition: deaf } = createEchoTask({ name: 'played', replayable: false })
-  const rollout = { ...config.rollout, treeSamples: 4 }
-  await expect(
-    checkTasks({ ...config, rollout }, { home, own: [definition, deaf], setUp: false }),
-  ).rejects.toThrow(/^`rollout\.treeSamples` is 4: expected 0, because episodes of played/)
-  await checkTasks({ ...config, rollout }, { home, own: [definition, played], setUp: false })
-  await checkTasks(config, { home, own: [definition, deaf], setUp: false })
-})
-
 describe('a warm start', () => {
   const own = [definition, played]
   const expert: EnvironmentDefinition = {

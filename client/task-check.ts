@@ -5,7 +5,6 @@
  * - An environment that begins none of the first instances of a split is refused.
  * - A task, module, split, setting or data folder that cannot be used is named by its key, with what is allowed.
  * - A warm start has an expert to imitate, or there is none.
- * - Groups are played on from a turn only where every task that is trained can be replayed.
  * - Of alternative splits the checked configuration holds the one that the data has.
  * - Where official data is offered for all tasks, one that cannot use it plays its built-in problems, and says so.
  */
@@ -67,7 +66,6 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
   let checked = config
   for (const [index, given] of config.tasks.entries()) {
     const definition = await definitionOf(index, given, [...own, ...environments])
-    checkTreeSamples(config, given, definition)
     turnLimits.set(definition.name, definition.turnLimit)
     const task =
       officialData === undefined || given.from !== undefined
@@ -168,20 +166,6 @@ async function withOfficialData(
     notices.push(`${task.task} plays its built-in problems: ${cause.message}`)
     return task
   }
-}
-
-/** Playing on from a turn opens a session and plays the turns before into it. */
-function checkTreeSamples(
-  { rollout: { treeSamples } }: RunConfig,
-  { weight }: TaskConfig,
-  { name, replayable, replayableBecause }: EnvironmentDefinition,
-): void {
-  if (treeSamples === 0 || weight === 0 || replayable) return
-  throw badValue(
-    'rollout.treeSamples',
-    treeSamples,
-    `0, because episodes of ${name} cannot be played on from a turn: ${replayableBecause}`,
-  )
 }
 
 async function definitionOf(

@@ -67,13 +67,6 @@ test('groups that teach nothing may be played besides', () => {
   expect(plan.tokens.sampled).toBe(280 * 50)
 })
 
-test('where groups are lost, those that play on from them are played besides', () => {
-  const plan = planOf(loadConfig({ set: [...settings, 'rollout.refill=1', 'rollout.treeSamples=5'] }), facts)
-  expect(plan.episodes).toBe(120)
-  expect(plan.skippedEpisodes).toBe(420) // 10 updates × (3 skipped groups × (4 + 5) and 3 trained ones × 5)
-  expect(plan.tokens.trained).toBe(30 * 6 * 64) // those five and the one that they play on from
-})
-
 test('memory follows from the shapes, 4 bytes a number', () => {
   const { memory, checkpoints } = planOf(loadConfig({ set: settings }), facts)
   expect(memory.policy).toBe(8_000) // 1000 parameters × 4 bytes × (current + pool of 1)

@@ -59,7 +59,7 @@ export interface RunPlan {
   /** Groups and episodes that updates train on: exact. */
   readonly groups: number
   readonly episodes: number
-  /** Episodes that are played beside them because groups teach nothing, those that play on from lost ones too: an upper bound. */
+  /** Episodes that are played beside them because groups teach nothing: an upper bound. */
   readonly skippedEpisodes: number
   /** Episodes of training in flight at once: an upper bound. */
   readonly episodesInFlight: number
@@ -110,7 +110,7 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const { rollout, training, evaluation, warmStart } = config
   const groups = training.updates * rollout.groupsPerUpdate
   const episodes = groups * rollout.groupSize
-  const skippedEpisodes = training.updates * skippedInUpdate(rollout)
+  const skippedEpisodes = training.updates * mostSkipped(rollout) * rollout.groupSize
   const nothingPlayed = { outstanding: 0, inFlight: 0, updatesLeft: Number.POSITIVE_INFINITY }
   const episodesInFlight = admissible(rollout, nothingPlayed) * rollout.groupSize
   const rounds = evaluationRounds(training.updates, evaluation.every)
@@ -119,7 +119,7 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
   const trained = facts.adapterParameters || facts.parameters
   const tokens = {
     sampled: Math.round((episodes + skippedEpisodes) * sampledPerEpisode),
-    trained: groups * Math.max(rollout.groupSize, rollout.treeSamples + 1) * config.policy.contextLength,
+    trained: episodes * config.policy.contextLength,
     evaluated: evaluationEpisodes * config.policy.contextLength,
   }
   const operations = operationsOf(config, facts, { played: episodes + skippedEpisodes, episodes })
@@ -140,11 +140,6 @@ export function planOf(config: RunConfig, facts: PlanFacts, rates: PlanRates = {
     memory: memoryOf(config, facts, episodesInFlight),
     ...timeOf(tokens.sampled + tokens.evaluated, operations.training, rates),
   }
-}
-
-function skippedInUpdate(rollout: RunConfig['rollout']): number {
-  const { groupSize, groupsPerUpdate, treeSamples } = rollout
-  return mostSkipped(rollout) * (groupSize + treeSamples) + groupsPerUpdate * treeSamples
 }
 
 function timeOf(

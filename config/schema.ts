@@ -101,11 +101,6 @@ const rolloutSchema = z.strictObject({
     .describe(
       'Groups whose rewards are all equal teach nothing: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
     ),
-  treeSamples: whole(0, 1024)
-    .default(0)
-    .describe(
-      'Where all episodes of a group were lost with the same reward, so many more play on from a turn of one of them, and are compared with how that one went on. 0: none do.',
-    ),
   groupsInFlight: live('rollout.groupsInFlight')
     .optional()
     .describe(

@@ -24,6 +24,7 @@ it('a run that used a removed setting is refused by its name, and no other [STOR
 })
 
 it.each([
+  'rollout.treeSamples=4',
   'rollout.wonAgain=1',
   'learning.imitation.hindsight=0.5',
   'learning.imitation.wonByAll=2',

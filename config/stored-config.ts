@@ -13,6 +13,7 @@ import { isTree } from './tree.ts'
 const removed: Readonly<Record<string, string | number | boolean>> = {
   'learning.imitation.hindsight': 0,
   'learning.imitation.wonByAll': 0,
+  'rollout.treeSamples': 0,
   'rollout.wonAgain': 1,
   'warmStart.slips': 0,
 }

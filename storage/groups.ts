@@ -7,7 +7,6 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
-import type { TreePlace } from '../learning/tree-group.ts'
 import { insertOnce, jsonOf, type Precedence, precedenceOf } from './codec.ts'
 import { StorageFault } from './fault.ts'
 import type { GroupsTable, Schema } from './schema.ts'
@@ -34,8 +33,6 @@ export interface GroupResult {
   readonly rewards: readonly number[]
   /** Oldest current version when any of its episodes started. */
   readonly oldestVersion: number
-  /** Where the later of its samples played on from; absent where all began at the beginning. */
-  readonly tree?: TreePlace
   readonly ended: number
 }
 
@@ -70,7 +67,7 @@ export function createGroups(db: Kysely<Schema>): Groups {
   return {
     insert: (group) => insertOnce(db.insertInto('groups').values({ ...group, status: 'running' })),
 
-    async complete(id, { status, episodes, rewards, oldestVersion, tree, ended }) {
+    async complete(id, { status, episodes, rewards, oldestVersion, ended }) {
       const result = await db
         .updateTable('groups')
         .set({
@@ -78,7 +75,6 @@ export function createGroups(db: Kysely<Schema>): Groups {
           episodes: JSON.stringify(episodes),
           rewards: JSON.stringify(rewards),
           oldest_version: oldestVersion,
-          ...(tree === undefined ? {} : { tree: JSON.stringify(tree) }),
           ended,
         })
         .where('id', '=', id)
@@ -150,7 +146,6 @@ function groupOf(row: Selectable<GroupsTable>): StoredGroup {
             episodes: jsonOf<EpisodeId[]>(row.episodes ?? '', `${subject}: episodes`),
             rewards: jsonOf<number[]>(row.rewards ?? '', `${subject}: rewards`),
             oldestVersion: row.oldest_version ?? version,
-            ...(row.tree === null ? {} : { tree: jsonOf<TreePlace>(row.tree, `${subject}: tree`) }),
             ended: row.ended ?? created,
           },
         }),

@@ -75,8 +75,6 @@ const updateSchema = z.looseObject({
     .optional(),
   /** Groups of earlier updates that were learnt from once more; absent without any. */
   replayed: count.optional(),
-  /** Groups that were lost as a whole and played on from, and those of them that taught something by it; absent without any. */
-  trees: z.object({ groups: count, taught: count }).optional(),
   kl: z.number(),
   /** How much of that the update itself has made, in nats per token; absent where it was not measured. */
   drift: z.number().optional(),

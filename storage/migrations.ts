@@ -132,6 +132,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     sql`create table nonces (number integer primary key autoincrement, nonce text not null, created bigint not null)`,
     sql`create unique index nonces_by_text on nonces (nonce)`,
   ),
+  '0015_no_tree_groups': executing(sql`alter table groups drop column tree`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -35,8 +35,6 @@ export interface GroupsTable {
   episodes: string | null
   rewards: string | null
   oldest_version: number | null
-  /** JSON of where its later samples played on from; null where all began at the beginning. */
-  tree: string | null
   consumed_by: number | null
   created: number
   ended: number | null

@@ -183,7 +183,7 @@ it('groups that the workflow knows to be done and an older store.db lacks are pl
   expect((await store.groups.list(run, { status: 'abandoned' })).length).toBe(0)
 }, 240_000)
 
-// [GROUP-5] [KNOWN-2]
+// [GROUP-4] [KNOWN-2]
 it('episodes that a group knows to be won and an older store.db lacks are played again before the group counts', async () => {
   const first = groupId(run, 0)
   const sealed = async (store: Store) =>

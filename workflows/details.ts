@@ -119,7 +119,7 @@ export function describeEpisode({ turns, reward, played, ending }: EpisodeCourse
 
 /** What a group plays and for whom. */
 export function groupFacts(
-  { group, run, version, groupSize, quorum, treeSamples, episode }: GroupPlan,
+  { group, run, version, groupSize, quorum, episode }: GroupPlan,
   place: Place,
 ): string {
   return table(
@@ -130,9 +130,6 @@ export function groupFacts(
       ['instance', `${episode.split} #${episode.position}`],
       ['admitted at', `version ${version}`],
       ['episodes', quorum === groupSize ? `${groupSize}` : `${groupSize}, ${quorum} suffice`],
-      ...(treeSamples === undefined
-        ? []
-        : [['if all are lost', `${treeSamples} more play on from a turn of one of them`] as const]),
       ['policy', `${policyOf(episode.versions)}, temperature ${figure(episode.temperature)}`],
       ...dashboardRow(episode, 'groups', group),
     ],
@@ -147,9 +144,7 @@ export function describeGroup(
   without: WithoutResult = 'playing',
 ): string {
   const rows = results.map((result, sample) => ({ sample, result }))
-  // Those that play on from a lost one come later.
-  const size = Math.max(groupSize, rows.length)
-  return paragraphs([tally(rows, size), samplesTable(group, rows, place, without)])
+  return paragraphs([tally(rows, groupSize), samplesTable(group, rows, place, without)])
 }
 
 /** What a sample without a result is doing. */

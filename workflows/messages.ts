@@ -22,7 +22,6 @@ import type { LostEpisodes } from '../learning/evaluation-completeness.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
-import type { TreePlace } from '../learning/tree-group.ts'
 import type { EpisodeLoss } from './episode-loss.ts'
 
 /** Named here, because declarations of the package cannot name a file inside of Temporal's. */
@@ -114,8 +113,6 @@ export interface GroupPlan {
   readonly quorum: number
   readonly timeoutSeconds: number
   readonly maxAttempts: number
-  /** Samples that play on from a turn of one of its episodes where all were lost; absent: none do. */
-  readonly treeSamples?: number
   /** Policy version when the group was admitted. */
   readonly version: number
   readonly episode: Omit<EpisodePlan, 'episode'>
@@ -131,8 +128,6 @@ export interface GroupReport {
   readonly version: number
   /** Empty when the group failed: then it takes part in no update. */
   readonly episodes: readonly EpisodeResult[]
-  /** Where the later of them played on from; absent where all began at the beginning. */
-  readonly tree?: TreePlace
   /** Present where it failed by the environment's own doing. */
   readonly loss?: EpisodeLoss
 }

@@ -6,9 +6,7 @@
  *   part of the group.
  * - [GROUP-2] A group ends at G results, or at its quorum after its timeout; then it reports exactly one result.
  * - [GROUP-3] The report reaches the run's workflow id, so it survives the run's continuing as new.
- * - [GROUP-4] Where all were lost, more samples play on from a turn of one of them, if the plan says so; how many of them end changes
- *   nothing of the others.
- * - [GROUP-5] Episodes that the store has lost are played again before the group reports; the others are found there.
+ * - [GROUP-4] Episodes that the store has lost are played again before the group reports; the others are found there.
  */
 import {
   CancellationScope,
@@ -20,7 +18,6 @@ import {
   setCurrentDetails,
 } from '@temporalio/workflow'
 import type { RecordedGroup } from '../activities/trajectory.ts'
-import { treePlace } from '../learning/tree-group.ts'
 import { describeGroup, type WithoutResult } from './details.ts'
 import { groupActivities } from './dispatch.ts'
 import type { EpisodeLoss } from './episode-loss.ts'
@@ -47,47 +44,17 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
   }
 }
 
-/** What came of a group, and where its later samples played on from. */
-type Played = Pick<GroupReport, 'episodes' | 'tree' | 'loss'>
+/** What came of a group. */
+type Played = Pick<GroupReport, 'episodes' | 'loss'>
 
-/** All samples, and where they are lost as a whole those that play on. */
+/** Plays all samples at once; after the timeout those still playing are cancelled if the quorum is there. */
 async function playGroup(plan: GroupPlan, onLoss: (loss: EpisodeLoss) => void): Promise<Played> {
-  const { group, groupSize, quorum, treeSamples = 0, episode } = plan
-  const results: (EpisodeResult | null)[] = []
-  const episodes = await playMore(plan, results, { count: groupSize, quorum, episode, onLoss })
-  const tree =
-    treeSamples === 0 || episodes.length < quorum
-      ? undefined
-      : treePlace({ seed: episode.seed, group, groupSize }, episodes)
-  if (tree === undefined) return { episodes }
-  const from = { episode: tree.episode, turn: tree.turn }
-  const branching = { count: treeSamples, quorum: 0, episode: { ...episode, from } }
-  const more = await playMore(plan, results, branching)
-  return more.length === 0 ? { episodes } : { episodes: [...episodes, ...more], tree }
-}
-
-/**
- * Plays more samples of a group, all at once; after the timeout those still playing are cancelled if the quorum is there.
- * @param results [group] of those before; those of these are added
- */
-async function playMore(
-  plan: GroupPlan,
-  results: (EpisodeResult | null)[],
-  more: Pick<GroupPlan, 'quorum' | 'episode'> & {
-    readonly count: number
-    readonly onLoss?: (loss: EpisodeLoss) => void
-  },
-): Promise<readonly EpisodeResult[]> {
-  const first = results.length
-  results.push(...Array.from({ length: more.count }, () => null))
+  const { group: parent, groupSize, maxAttempts, version, episode } = plan
+  const results = Array.from({ length: groupSize }, (): EpisodeResult | null => null)
   const place = here()
   const tell = (without?: WithoutResult) => setCurrentDetails(describeGroup(plan, results, place, without))
   tell()
-  const { group: parent, maxAttempts, version } = plan
-  const samples = Array.from({ length: more.count }, (_, index) => ({
-    ...{ parent, sample: first + index, maxAttempts, version },
-    plan: more.episode,
-  }))
+  const samples = results.map((_, sample) => ({ parent, sample, maxAttempts, version, plan: episode }))
   const playing = new CancellationScope({ cancellable: true })
   let isOver = false
   let fault: unknown
@@ -98,7 +65,7 @@ async function playMore(
           results[sample] = result
           tell()
         },
-        ...(more.onLoss && { onLoss: more.onLoss }),
+        onLoss,
       }),
     )
     .catch((error: unknown) => {
@@ -108,10 +75,10 @@ async function playMore(
     .finally(() => {
       isOver = true
     })
-  const done = () => results.slice(first).filter((result) => result !== null)
+  const done = () => results.filter((result) => result !== null)
   try {
     const inTime = await condition(() => isOver, `${plan.timeoutSeconds} seconds`)
-    if (!inTime) await condition(() => isOver || done().length >= more.quorum)
+    if (!inTime) await condition(() => isOver || done().length >= plan.quorum)
   } finally {
     // An episode that outlived its group would be terminated: cancelled, it seals its trajectory first.
     playing.cancel()
@@ -119,7 +86,7 @@ async function playMore(
     tell('no result')
   }
   if (fault !== undefined) throw fault
-  return done()
+  return { episodes: done() }
 }
 
 /**
@@ -127,12 +94,11 @@ async function playMore(
  * again by a run that began again, stays given up: no update could take what the store does not have.
  * @throws ActivityFailure where the store has lost some of the episodes: nothing is reported
  */
-async function report(plan: GroupPlan, { episodes, tree, loss }: Played): Promise<void> {
+async function report(plan: GroupPlan, { episodes, loss }: Played): Promise<void> {
   const { group, number, version, run } = plan
   const { taskIndex, task, dispatch } = plan.episode
   const report: GroupReport = {
     ...{ group, number, taskIndex, task, version, episodes },
-    ...(tree === undefined ? {} : { tree }),
     ...(loss === undefined ? {} : { loss }),
   }
   const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })

@@ -157,8 +157,6 @@ function groupPlan(state: TrainingState, group: GroupInFlight): GroupPlan {
     quorum: rollout.quorum ?? rollout.groupSize,
     timeoutSeconds: rollout.groupTimeoutSeconds,
     maxAttempts: rollout.maxAttempts,
-    // A run of an earlier release has no such setting.
-    ...(rollout.treeSamples ? { treeSamples: rollout.treeSamples } : {}),
     version: group.version,
     episode: {
       ...episodeRules(state.run, state.config, group.taskIndex),

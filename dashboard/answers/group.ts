@@ -1,16 +1,9 @@
 /** The samples of a group, an evaluation or a branch, beside one another. */
 
 import type { LearntEpisode, LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
-import {
-  type EpisodeId,
-  groupId,
-  type ParentId,
-  parseEpisodeId,
-  type RunId,
-} from '../../identity/identity.ts'
+import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/advantage.ts'
 import { isSuccess } from '../../learning/reward.ts'
-import { comparedSamples } from '../../learning/tree-group.ts'
 import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
 import type { GroupResult } from '../../storage/groups.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
@@ -33,7 +26,7 @@ interface ParentFacts {
   readonly status: GroupAnswer['status']
   readonly update: number | null
   /** The episodes that count, with the rewards that were compared; absent while it runs. */
-  readonly counted?: Pick<GroupResult, 'episodes' | 'rewards' | 'tree'>
+  readonly counted?: Pick<GroupResult, 'episodes' | 'rewards'>
 }
 
 /** @throws Refused `unknown` */
@@ -86,7 +79,6 @@ export async function groupAnswer(
         : partingTurn(
             samples.filter(({ counts }) => counts).map(({ episode }) => actions.get(episode) ?? []),
           ),
-    ...treeOf(facts),
     ...shown.temporalPage(id),
   }
 }
@@ -97,13 +89,6 @@ function lessonOf(
 ): NonNullable<GroupAnswer['learnt']> {
   if (!isKept) return 'not_kept'
   return own.some(({ id }) => episodes.has(id)) ? 'learnt' : 'nothing_learnt'
-}
-
-function treeOf({ counted }: ParentFacts): Pick<GroupAnswer, 'tree'> {
-  const { tree } = counted ?? {}
-  if (tree === undefined) return {}
-  const { episode, turn, firstSample } = tree
-  return { tree: { sample: parseEpisodeId(episode).sample, turn, firstSample } }
 }
 
 /** Run and id of what episodes are samples of. @throws Refused `unknown` */
@@ -170,7 +155,7 @@ function unrecordedFacts(
   }
 }
 
-/** By episode, the advantage among those of a group that are compared, until an update makes its own of them. */
+/** By episode, the advantage within its group, until an update makes its own of them. */
 function advantagesIn({ counted, update }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
   // A custom estimator needs more than the rewards.
   if (
@@ -180,14 +165,9 @@ function advantagesIn({ counted, update }: ParentFacts, estimator: string): Read
     !isAdvantageEstimator(estimator)
   )
     return new Map()
-  const { episodes, rewards, tree } = counted
-  const compared = comparedSamples(episodes, rewards, tree)
-  const advantages = groupAdvantages(
-    compared.map(({ index }) => rewards[index] ?? 0),
-    estimator,
-  )
-  const own = compared.map(({ index }, sample) => [episodes[index], advantages[sample] ?? 0] as const)
-  return new Map(own.filter((each): each is [EpisodeId, number] => each[0] !== undefined))
+  const { episodes, rewards } = counted
+  const advantages = groupAdvantages(rewards, estimator)
+  return new Map(episodes.map((episode, sample) => [episode, advantages[sample] ?? 0]))
 }
 
 function sampleOf(

@@ -13,7 +13,6 @@ import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/reward.ts'
-import { begunAt } from '../../learning/tree-group.ts'
 import { commandName, homeFlag, typedWords } from '../../machine/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
@@ -195,8 +194,7 @@ function staleOf(
 ): readonly (boolean | null)[] {
   if (group === undefined || !isSealed(episode)) return actions.map(() => null)
   const turns = actions.map(({ version }) => ({ version, begin: 0, end: 0, paid: 0 }))
-  const begun = begunAt(episode.id, group.result?.tree)
-  return staleTurns({ episode, turns }, { admittedAt: group.version, begun }, config)
+  return staleTurns({ episode, turns }, group.version, config)
 }
 
 /** The episode's learning signal in its update; empty when the update learnt nothing from it. */

@@ -21,8 +21,6 @@ export interface GroupAnswer {
   readonly total: number
   /** The first turn at which counted samples do not all do the same; null where they never part. */
   readonly partsAt: number | null
-  /** Where samples from a number on play on from, because those before them were all lost; absent where all began at the beginning. */
-  readonly tree?: { readonly sample: number; readonly turn: number; readonly firstSample: number }
   readonly temporal?: string
 }
 

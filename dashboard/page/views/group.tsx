@@ -114,21 +114,12 @@ function whatItSays(group: GroupAnswer): string {
   const parts = `${partsAt === null ? 'All did the same.' : `They part at turn ${partsAt}.`}${differenceText(counted, differenceIn(group))}`
   const lesson = learnt === undefined ? '' : lessonWords[learnt]
   if (counted.length < 2 || instance === null) return ''
-  const tree = treeText(group)
   const [winner] = won
-  if (won.length === 1 && winner !== undefined)
-    return `${tree}Sample ${winner.sample} alone won. ${parts}${lesson}`
+  if (won.length === 1 && winner !== undefined) return `Sample ${winner.sample} alone won. ${parts}${lesson}`
   const lost = counted.filter(({ success }) => !success)
   const [loser] = lost
-  if (lost.length === 1 && loser !== undefined)
-    return `${tree}Sample ${loser.sample} alone lost. ${parts}${lesson}`
-  return `${tree}${parts}${lesson}`
-}
-
-function treeText({ tree }: GroupAnswer): string {
-  if (tree === undefined) return ''
-  const { sample, turn, firstSample } = tree
-  return `The first ${firstSample} were lost, so sample ${firstSample} and those after it play on from turn ${turn} of sample ${sample}. `
+  if (lost.length === 1 && loser !== undefined) return `Sample ${loser.sample} alone lost. ${parts}${lesson}`
+  return `${parts}${lesson}`
 }
 
 /** The first difference between winners and losers; samples of several instances have nothing to differ in. */
