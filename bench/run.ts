@@ -24,11 +24,7 @@ const names = [
   'async',
   'soak',
   'long-run',
-  'schedule',
   'sandbox',
-  'leaks',
-  'signals',
-  'dashboard',
 ]
 const known = names.filter((name) => existsSync(fileOf(name)))
 
@@ -36,7 +32,6 @@ type OptionKind = 'count' | 'text' | 'texts'
 
 /** The options of benchmarks: counts and texts by name, `texts` as often as one likes; benchmarks that are not here take none. */
 const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
-  dashboard: { episodes: 'count', stretches: 'count', home: 'text', run: 'text' },
   'long-run': { episodes: 'count', readings: 'text' },
   async: { updates: 'count', skip: 'count', staleness: 'count' },
   curve: {

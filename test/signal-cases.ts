@@ -56,11 +56,6 @@ export interface SignalOutcome {
   readonly output: string
 }
 
-/** Every phase with every signal, once and twice. */
-export const allCases: readonly SignalCase[] = phases.flatMap((phase) =>
-  signals.flatMap((signal) => ([1, 2] as const).map((times) => ({ phase, signal, times, seed: 1 }))),
-)
-
 const run = 'signalled'
 const updates = 2
 /** More than an echo of the first may be late. */
