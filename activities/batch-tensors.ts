@@ -10,7 +10,7 @@ import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { CollectedEpisode } from './batch-figures.ts'
 
 /** An episode as it is learnt from. */
-export interface LearntEpisode extends CollectedEpisode {
+export interface BatchEpisode extends CollectedEpisode {
   /** [turns] of every action token of the turn. */
   readonly advantages: readonly number[]
   /** What each of its action tokens counts in the policy loss. */
@@ -34,7 +34,7 @@ interface NeededTensors {
 
 /** Joins episodes to a batch. */
 export function batchTensors(
-  episodes: readonly LearntEpisode[],
+  episodes: readonly BatchEpisode[],
   { isWeighted, isImitating, observationWeight, hasLosses }: NeededTensors,
 ): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)

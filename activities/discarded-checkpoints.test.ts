@@ -17,7 +17,7 @@ it('checkpoints newer than any update in the store are moved aside, and the othe
   await using store = await openStore(home.storeFile)
   const { checkpointDir } = createRunDirectory(home, run)
   for (const version of [0, 1, 2, 3]) mkdirSync(checkpointDir(version))
-  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [], created: 0 })
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [], created: 0 }, [])
   await discardCheckpoints(home, store, { run })
   expect([0, 1, 2, 3].filter((version) => existsSync(checkpointDir(version)))).toEqual([0, 1])
   expect(readdirSync(home.asideDir).toSorted()).toEqual(['a-checkpoint-2', 'a-checkpoint-3'])

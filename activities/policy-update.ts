@@ -108,7 +108,7 @@ export async function updatePolicy(
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)
   const replays = await replayedGroups(request, rules, store)
-  const { batch, figures } = await collectBatch(store, ids, rules, replays)
+  const { batch, learnt, figures } = await collectBatch(store, ids, rules, replays)
   const { worth, ...collected } = figures
   const since = performance.now()
   const trained = await train(request, opened, batch, tools)
@@ -133,7 +133,7 @@ export async function updatePolicy(
   const isMade = batch !== null && trained.refused === undefined
   const version = isMade ? current + 1 : current
   const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
-  await store.updates.put(update)
+  await store.updates.put(update, isMade ? learnt : [])
   return resultAt((await store.updates.get(run, step)) ?? update, current)
 }
 

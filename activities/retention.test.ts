@@ -32,7 +32,7 @@ beforeEach(async () => {
   for (const name of ['demonstrations', 'corrections-2', '8', '8.tokens', '9', '9.tokens', '10'])
     writeFileSync(join(directory.batchesDir, `${name}.safetensors`), 'xx')
   for (const step of [8, 9]) {
-    await store.updates.put({ run, step, version: step, statistics: {}, groups: [], created: 1 })
+    await store.updates.put({ run, step, version: step, statistics: {}, groups: [], created: 1 }, [])
   }
 })
 afterEach(async () => {

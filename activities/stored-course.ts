@@ -1,8 +1,11 @@
 /**
  * What the store has of a run's course: from it the run's state is made again, in a session or in a workflow.
+ *
+ * Invariants
+ * - [STORED-COURSE-1] No update begins with a group that an earlier one has consumed, whatever the stored state says of it.
  */
 import { storedConfig } from '../config/stored-config.ts'
-import type { RunId } from '../identity/identity.ts'
+import { groupId, type RunId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
@@ -11,12 +14,13 @@ import type { TrainingState } from '../workflows/training-state.ts'
 
 /** @returns undefined where the store has no such run */
 export async function storedCourse(
-  store: Pick<Store, 'runs' | 'updates'>,
+  store: Pick<Store, 'runs' | 'updates' | 'groups'>,
   run: RunId,
 ): Promise<StoredCourse | undefined> {
   const record = await store.runs.get(run)
   if (record === undefined) return undefined
-  const state = (await store.runs.state(run)) as TrainingState | undefined
+  const last = (await store.runs.state(run)) as TrainingState | undefined
+  const state = last && (await withoutConsumed(store, last))
   const next = await store.updates.get(run, (state?.step ?? 0) + 1)
   return {
     run,
@@ -24,6 +28,24 @@ export async function storedCourse(
     created: record.created,
     ...(state === undefined ? {} : { state }),
     made: next?.step ?? null,
+  }
+}
+
+/** The state without groups that an update which it counts has consumed. */
+async function withoutConsumed(store: Pick<Store, 'groups'>, state: TrainingState): Promise<TrainingState> {
+  const { run, step, ready, training, skipped } = state
+  const numbers = [...ready, ...training].map(({ number }) => number)
+  const consumed = new Set<number>()
+  for (const number of [...numbers, ...skipped.flatMap((each) => each.numbers)]) {
+    const { consumedBy } = (await store.groups.get(groupId(run, number))) ?? {}
+    if (consumedBy !== undefined && consumedBy <= step) consumed.add(number)
+  }
+  const isLeft = (number: number) => !consumed.has(number)
+  return {
+    ...state,
+    ready: ready.filter(({ number }) => isLeft(number)),
+    training: training.filter(({ number }) => isLeft(number)),
+    skipped: skipped.map((each) => ({ ...each, numbers: each.numbers.filter(isLeft) })),
   }
 }
 
@@ -35,7 +57,7 @@ export interface ContinuedCourse {
 
 /** @throws StorageFault `missing` where the store has no such run */
 export async function continuedCourse(
-  store: Pick<Store, 'runs' | 'updates' | 'audit'>,
+  store: Pick<Store, 'runs' | 'updates' | 'groups' | 'audit'>,
   run: RunId,
 ): Promise<ContinuedCourse> {
   const course = await storedCourse(store, run)

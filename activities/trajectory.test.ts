@@ -49,12 +49,12 @@ async function told(step?: number): Promise<number> {
 }
 
 it('the groups of an update that the run has not heard of are told in full', async () => {
-  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 })
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 }, [])
   expect(await told(0)).toBe(1)
 })
 
 it('a group of an update that the run counts brings no episodes', async () => {
-  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 })
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 }, [])
   expect(await told(1)).toBe(0)
   expect(await told()).toBe(0)
 })

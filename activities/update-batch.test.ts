@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../identity/identity.ts'
+import { advantageEstimators } from '../learning/advantage.ts'
 import { drawnFromPool } from '../learning/cross-policy.ts'
 import type { SealedEpisode } from '../storage/episode.ts'
 import type { StoredGroup } from '../storage/groups.ts'
@@ -397,3 +398,52 @@ it('before the first update, when all versions are 0, the turns that were drawn 
   expect(stale).toEqual(drawnFromPool(draws, 12))
   expect(stale.filter(Boolean).length).toBeGreaterThan(0)
 })
+
+// [LEARNT-1] [LEARNT-EPISODE-1]
+it.each(
+  advantageEstimators.flatMap((advantage) =>
+    (['none', 'per_task', 'per_task_published'] as const).flatMap((taskNormalization) =>
+      (['token', 'episode'] as const).map((lossAggregation) => ({
+        ...{ advantage, taskNormalization, lossAggregation },
+      })),
+    ),
+  ),
+)(
+  'the record of $advantage, $taskNormalization, by $lossAggregation has the numbers of the batch, and replayed groups are named',
+  async (chosen) => {
+    const turns = [
+      [4, 2],
+      [4, 3],
+    ] as const
+    const played = (...rewards: readonly number[]) =>
+      rewards.map((reward) => ({ reward, paid: reward, turns }))
+    const { store, ids } = storeOf([
+      { task: 'db', version: 4, episodes: played(1, 0, 0.25) },
+      { task: 'os', version: 4, episodes: played(0, 0, 1) },
+      { task: 'db', version: 3, episodes: played(1, 1, 0) },
+    ])
+    const own = configSchema.parse({
+      tasks: [{ task: 'db' }, { task: 'os' }],
+      learning: { ...chosen, imitation: { coefficient: 0.1 }, replay: { share: 1, weight: 0.5 } },
+      evaluation: { suites: [] },
+    })
+    const { batch, learnt } = await collectBatch(store, ids.slice(0, 2), own, ids.slice(2))
+    const { offsets = [], advantages = [], weights = [], imitation = [], lossMask = [] } = batch ?? {}
+    expect(learnt.length).toBe(offsets.length - 1)
+    expect(learnt.filter(({ source }) => source === 'replayed').length).toBeGreaterThan(0)
+    for (const [row, lesson] of learnt.entries()) {
+      const begin = offsets[row] ?? 0
+      expect(lesson.tokens).toBe((offsets[row + 1] ?? 0) - begin)
+      const sampled = turns.flatMap(([, tokens], turn) => [
+        NaN,
+        ...Array.from({ length: tokens }, () => turn),
+      ])
+      for (const [place, turn] of sampled.entries()) {
+        if (lossMask[begin + place] !== 1) continue
+        expect(Math.fround(lesson.advantages[turn] ?? NaN)).toBe(advantages[begin + place])
+        expect(Math.fround(lesson.weight)).toBe(weights[begin + place])
+        expect(Math.fround(lesson.imitation)).toBe(imitation[begin + place])
+      }
+    }
+  },
+)

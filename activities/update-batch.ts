@@ -19,6 +19,7 @@ import type { UpdateBatch } from '../policy/trainer/batch.ts'
 import type { Episodes } from '../storage/episodes.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Groups } from '../storage/groups.ts'
+import type { LearntEpisode } from '../storage/learnt-episode.ts'
 import type { Trajectory } from '../storage/trajectory.ts'
 import {
   actionTokensOf,
@@ -35,6 +36,8 @@ import { advantageOf } from './own-learning.ts'
 export interface CollectedBatch {
   /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
   readonly batch: UpdateBatch | null
+  /** The record of the batch: its episodes in their order; empty without one. */
+  readonly learnt: readonly LearntEpisode[]
   readonly figures: CollectedFigures
 }
 
@@ -84,7 +87,7 @@ export async function collectBatch(
     taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
   })
   const losses = chosenLosses(rules)
-  const learnt = learntFrom.flatMap(({ task, episodes }, index) => {
+  const batchEpisodes = learntFrom.flatMap(({ task, episodes, replayed: isReplayed }, index) => {
     const {
       advantages = [],
       tokenWeights = [],
@@ -94,6 +97,7 @@ export async function collectBatch(
     return episodes
       .map((episode, sample) => ({
         ...episode,
+        isReplayed,
         advantages: perTurn(advantages[sample] ?? [], episode.trajectory.turns.length),
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
@@ -104,16 +108,26 @@ export async function collectBatch(
   const { observationWeight } = rules.learning
   const isImitating = imitates(rules.learning) || observationWeight > 0
   const isWeighted = rules.learning.lossAggregation !== 'token' || isImitating || replayed.length > 0
+  const isEmpty = plan.actionTokens === 0
   return {
-    batch:
-      plan.actionTokens === 0
-        ? null
-        : batchTensors(learnt, {
-            isWeighted,
-            isImitating,
-            observationWeight,
-            hasLosses: losses.length > 1,
-          }),
+    batch: isEmpty
+      ? null
+      : batchTensors(batchEpisodes, {
+          isWeighted,
+          isImitating,
+          observationWeight,
+          hasLosses: losses.length > 1,
+        }),
+    learnt: isEmpty
+      ? []
+      : batchEpisodes.map(({ trajectory, isReplayed, advantages, weight, imitation }) => ({
+          episode: trajectory.episode.id,
+          source: isReplayed ? 'replayed' : 'played',
+          tokens: trajectory.tokens.length,
+          advantages,
+          weight: isWeighted ? weight : 1,
+          imitation: isImitating ? imitation : 0,
+        })),
     figures: figuresOf(collected, plan, replayed),
   }
 }

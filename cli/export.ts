@@ -40,14 +40,14 @@ export function exportCommand(): Command {
     await findRun(options.home, run)
     const file = options.out ?? `${run}.${options.format}`
     const { exportRun } = await import('../storage/export.ts')
-    const { createLearntGroups, learntAdvantages } = await import('../client/learnt-groups.ts')
+    const { createLearntGroups, lessonFrom } = await import('../client/learnt-groups.ts')
     const home = homeAt(options.home)
     await using store = await openStore(home.storeFile, { create: false, access: 'read' })
     const groups = createLearntGroups({ home, store })
     const result = await exportRun(store, runId(run), {
       format: options.format,
       out: file,
-      learnt: ({ episode }, update) => learntAdvantages(groups, episode, update),
+      learnt: ({ episode }, update) => lessonFrom(groups, episode, update),
     })
     const { episodes, tokens, refused } = result
     terminal.report({ run, format: options.format, ...result }, [

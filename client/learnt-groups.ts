@@ -1,25 +1,19 @@
 /**
- * The learning signal of an update for each of its groups, read from its batch file.
- *
- * Only the file knows: the rules of an update applied to the stored rewards again give other numbers than the trainer read, e.g.
- * where groups were replayed. Where the file is no longer kept, what was learnt is not known.
+ * The learning signal of an update for each of its episodes, read from the record that the update left, with the figures of its
+ * tokens where the trainer's file of them is kept.
  *
  * Invariants
- * - [LEARNT-1] An advantage is the one that the trainer read, for the very tokens of the episode.
- * - [LEARNT-2] Without its batch file what an update learnt is not kept, unless it had nothing to learn from.
+ * - [LEARNT-1] Each number is the one that the trainer read: none is computed again from rewards.
+ * - [LEARNT-2] An update without a record is shown as not kept, unless it had nothing to learn from.
  * - What was read is kept for the last few updates that were asked about: a page asks for many episodes of one.
  */
-import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import type { EpisodeId, GroupId, RunId } from '../identity/identity.ts'
-import { hasPreference } from '../learning/advantage.ts'
-import type { UpdateBatch } from '../policy/trainer/batch.ts'
-import { readUpdateBatch } from '../policy/trainer/batch-file.ts'
+import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { readTokenFigures, type TokenFigures } from '../policy/trainer/token-figures.ts'
 import type { Home } from '../storage/home.ts'
+import type { LearntEpisode } from '../storage/learnt-episode.ts'
 import type { Store } from '../storage/store.ts'
 import type { StoredUpdate } from '../storage/updates.ts'
-import { type BatchCandidate, rowsOfEpisodes } from './batch-rows.ts'
 
 const keptUpdates = 4
 
@@ -27,20 +21,19 @@ const keptUpdates = 4
 export interface LearningHome {
   readonly home: Home
   readonly store: Store
-  /** Bytes of a batch file that is read at most: a larger one would delay the page noticeably. */
-  readonly largestBatchFile?: number
+  /** Bytes of a file of token figures that is read at most: a larger one would delay the page noticeably. */
+  readonly largestTokenFile?: number
 }
 
-/** An episode in the batch file of its update. [time] each. */
-export interface LearntEpisode {
+/** An episode of a batch. */
+export interface ShownLesson extends LearntEpisode {
+  /** The batch file, whether or not it is still kept. */
   readonly file: string
-  /** Place of its first token. */
+  /** Place of the episode's first token in it. */
   readonly begin: number
-  readonly tokens: Int32Array
-  readonly advantages: Float32Array
-  /** Weight of each action token in the loss; absent when all count alike. */
-  readonly weights: Float32Array | undefined
-  /** Figures of each token, where the trainer wrote them. */
+  /** The mean of its turns. */
+  readonly advantage: number
+  /** [time] figures of its tokens; absent where the trainer wrote none, or they are not kept. */
   readonly figures: TokenFigures | undefined
 }
 
@@ -48,10 +41,10 @@ export interface LearntUpdate {
   readonly step: number
   /** The version that it published. */
   readonly version: number
-  /** False: there is no batch file, or one that is too large, so that `episodes` is empty. */
+  /** False where the update left no record, so that `episodes` is empty. */
   readonly isKept: boolean
   /** The episodes that the update learnt from. */
-  readonly episodes: ReadonlyMap<EpisodeId, LearntEpisode>
+  readonly episodes: ReadonlyMap<EpisodeId, ShownLesson>
 }
 
 export interface LearntGroups {
@@ -78,96 +71,56 @@ export function createLearntGroups(shown: LearningHome): LearntGroups {
 }
 
 async function learntUpdate(
-  shown: LearningHome,
+  { home, store, largestTokenFile = Number.POSITIVE_INFINITY }: LearningHome,
   run: RunId,
   step: number,
 ): Promise<LearntUpdate | undefined> {
-  const { home, store } = shown
   const update = await store.updates.get(run, step)
   if (update === undefined) return undefined
   const { version } = update
+  const record = await store.updates.learnt(run, step)
+  const episodes = new Map<EpisodeId, ShownLesson>()
+  if (record === undefined) return { step, version, isKept: hadNothingToLearn(update), episodes }
   const directory = home.run(run)
   const file = directory.batchFile(step)
-  const batch = await batchAt(shown, file, directory.tokenFile(step))
-  const episodes = new Map<EpisodeId, LearntEpisode>()
-  if (batch === undefined) return { step, version, isKept: hadNothingToLearn(update), episodes }
-  const candidates: (BatchCandidate & { readonly episode: EpisodeId })[] = []
-  for (const id of update.groups) candidates.push(...(await candidatesIn(store, id)))
-  const rows = rowsIn(batch)
-  const found = rowsOfEpisodes(
-    candidates,
-    rows.map(({ tokens }) => digestOf([tokens])),
-  )
-  for (const [index, { episode }] of candidates.entries()) {
-    const row = rows[found[index] ?? rows.length]
-    if (row !== undefined) episodes.set(episode, { file, ...row })
+  const total = record.reduce((sum, { tokens }) => sum + tokens, 0)
+  const figures = await figuresAt(directory.tokenFile(step), { total, largest: largestTokenFile })
+  let begin = 0
+  for (const lesson of record) {
+    const end = begin + lesson.tokens
+    const own = figures && {
+      logRatios: figures.logRatios.subarray(begin, end),
+      entropies: figures.entropies.subarray(begin, end),
+    }
+    const { episode, advantages } = lesson
+    const advantage = advantages.reduce((sum, each) => sum + each, 0) / Math.max(1, advantages.length)
+    episodes.set(episode, { ...lesson, file, begin, advantage, figures: own })
+    begin = end
   }
   return { step, version, isKept: true, episodes }
 }
 
-/** Such an update has no batch. */
+/** Whether an update without a record had no batch either. */
 function hadNothingToLearn({ statistics }: StoredUpdate): boolean {
   return statistics.groupsWithPreference === 0 && statistics.gradientNorm === 0
 }
 
-/** The episodes of a group, in the order in which a batch has them. */
-async function candidatesIn({ groups, actions }: Store, id: GroupId) {
-  const { episodes = [], rewards = [] } = (await groups.get(id))?.result ?? {}
-  return Promise.all(
-    episodes.map(async (episode) => {
-      const turns = await actions.list(episode)
-      const tokens = digestOf(turns.flatMap(({ prompt, tokens: sampled }) => [prompt, sampled]))
-      return { episode, tokens, hasPreference: hasPreference(rewards) }
-    }),
-  )
-}
-
-function digestOf(parts: readonly Int32Array[]): string {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest('base64')
-}
-
-interface KeptBatch extends UpdateBatch {
-  readonly figures: TokenFigures | undefined
-}
-
-/** Undefined where it is not kept, is too large, or is no batch. */
-async function batchAt(
-  { largestBatchFile = Number.POSITIVE_INFINITY }: LearningHome,
+/** Undefined where there are none, or more than are read. */
+async function figuresAt(
   file: string,
-  tokenFile: string,
-): Promise<KeptBatch | undefined> {
+  { total, largest }: { readonly total: number; readonly largest: number },
+): Promise<TokenFigures | undefined> {
   const size = statSync(file, { throwIfNoEntry: false })?.size
-  if (size === undefined || size > largestBatchFile) return undefined
-  const batch = await readUpdateBatch(file).catch(() => undefined)
-  if (batch === undefined) return undefined
-  const figures = await readTokenFigures(tokenFile, batch.tokens.length).catch(() => undefined)
-  return { ...batch, figures }
+  if (size === undefined || size > largest) return undefined
+  return await readTokenFigures(file, total).catch(() => undefined)
 }
 
-/** The rows of which the policy sampled a token that counts. */
-function rowsIn({ offsets, lossMask, ...batch }: KeptBatch): readonly Omit<LearntEpisode, 'file'>[] {
-  return Array.from(offsets.subarray(1), (end, row) => [offsets[row] ?? 0, end] as const)
-    .filter(([begin, end]) => lossMask.subarray(begin, end).includes(1))
-    .map(([begin, end]) => ({
-      begin,
-      tokens: batch.tokens.subarray(begin, end),
-      advantages: batch.advantages.subarray(begin, end),
-      weights: batch.weights?.subarray(begin, end),
-      figures: batch.figures && {
-        logRatios: batch.figures.logRatios.subarray(begin, end),
-        entropies: batch.figures.entropies.subarray(begin, end),
-      },
-    }))
-}
-
-/** [time] the advantages of an episode in an update; undefined where the update has learnt nothing from it. */
-export async function learntAdvantages(
+/** The lesson of an episode in an update; undefined where the update has learnt nothing from it. */
+export async function lessonFrom(
   learntGroups: LearntGroups,
   { run, id }: { readonly run: RunId; readonly id: EpisodeId },
   step: number,
-): Promise<Float32Array | 'not kept' | undefined> {
+): Promise<ShownLesson | 'not kept' | undefined> {
   const update = await learntGroups.update(run, step)
-  return update?.isKept === false ? 'not kept' : update?.episodes.get(id)?.advantages
+  return update?.isKept === false ? 'not kept' : update?.episodes.get(id)
 }

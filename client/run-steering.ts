@@ -11,7 +11,7 @@ import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/clie
 import { ApplicationFailure } from '@temporalio/common'
 import { runId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
-import { isDeadline, isNotReady } from '../temporal/call-status.ts'
+import { isDeadline, isNotFound, isNotReady } from '../temporal/call-status.ts'
 import { TemporalFault } from '../temporal/server/fault.ts'
 import { answerDeadlineMs } from '../temporal/server-calls.ts'
 import {
@@ -70,11 +70,7 @@ export function createRunSteering(parts: SessionParts): RunSteering {
   ): Promise<T> {
     await known(run)
     const description = await describe(run)
-    if (description?.status.name !== 'RUNNING')
-      throw new SessionFault(
-        'not_running',
-        `run ${run} is not running; \`perdure resume ${run}\` continues it`,
-      )
+    if (description?.status.name !== 'RUNNING') throw notRunning(run)
     try {
       return await client.withDeadline(until, () => send(handleOf(run)))
     } catch (error) {
@@ -84,6 +80,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
         await delay(askedAgainAfterMs)
         return steer(run, send, until)
       }
+      // It ended since it was looked at.
+      if (isNotFound(error)) throw notRunning(run, error)
       if (error instanceof WorkflowUpdateFailedError)
         throw new SessionFault('refused', error.cause?.message ?? error.message, { cause: error })
       if (!isDeadline(error)) throw error
@@ -127,6 +125,16 @@ export function createRunSteering(parts: SessionParts): RunSteering {
       return store.audit.list(runId(run))
     },
   }
+}
+
+function notRunning(run: string, cause?: unknown): SessionFault {
+  return new SessionFault(
+    'not_running',
+    `run ${run} is not running; \`perdure resume ${run}\` continues it`,
+    {
+      cause,
+    },
+  )
 }
 
 /** Whether a run refused an order because it is about to continue in another execution, which takes it. */

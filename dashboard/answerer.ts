@@ -25,7 +25,7 @@ import type { ShownHome } from './shown-home.ts'
 
 /** All throw Refused `unknown` for what the home does not have. */
 /** A larger batch file would be noticed by those who wait for an episode. */
-const largestBatchFile = 64 * 1024 * 1024
+const largestTokenFile = 64 * 1024 * 1024
 
 export interface Answerer {
   runs(): Promise<Answers['runs']>
@@ -45,7 +45,7 @@ export interface Answerer {
 export function createAnswerer(shown: ShownHome): Answerer {
   const rows = createRunRows(shown)
   const curves = createCurves(shown)
-  const learnt = createLearntGroups({ ...shown, largestBatchFile })
+  const learnt = createLearntGroups({ ...shown, largestTokenFile })
   const tokenizers = createRunTokenizers(shown.home)
   return {
     runs: () => rows.list(),

@@ -2,21 +2,28 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type ConfigInput, configSchema } from '../config/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, type RunId, runId } from '../identity/identity.ts'
 import { finalReward } from '../learning/reward.ts'
 import type { Message } from '../messages/message.ts'
-import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
 import type { StoredAction } from '../storage/actions.ts'
 import { createHome, createRunDirectory, homeAt } from '../storage/home.ts'
+import type { LearntEpisode } from '../storage/learnt-episode.ts'
 import { update } from '../storage/metrics.testing.ts'
 import type { StoredObservation } from '../storage/observations.ts'
 import { openStore, type Store } from '../storage/store.ts'
-import type { Trajectory } from '../storage/trajectory.ts'
 
 export interface FilledHome extends AsyncDisposable {
   readonly dir: string
   readonly store: Store
+}
+
+/** An update of a store that was made before updates left records. */
+function forgetRecord({ file }: Store, run: RunId, step: number): void {
+  const database = new DatabaseSync(file)
+  database.prepare('delete from learnt where run = ? and step = ?').run(run, step)
+  database.close()
 }
 
 /** An empty home in a folder of its own. */
@@ -115,7 +122,7 @@ export async function addConsumedGroup(
   of: {
     readonly step: number
     readonly rewards?: readonly [number, number]
-    /** Advantages of its episodes in a kept batch file; absent when there is no file. */
+    /** Advantages of its episodes in the record of the update; absent where it left none. */
     readonly advantages?: readonly [number, number]
   },
 ): Promise<GroupId> {
@@ -150,16 +157,26 @@ export async function addConsumedGroup(
     ended: created + 600,
   })
   await store.groups.consume([id], step)
-  if (advantages !== undefined) await writeBatch(home, { run, step, episodes, advantages })
   const groupsWithPreference = rewards[0] === rewards[1] ? 0 : 1
-  await store.updates.put({
-    run,
-    step,
-    version: step,
-    statistics: { success: { echo: 0.5 }, groupsWithPreference, gradientNorm: groupsWithPreference },
-    groups: [id],
-    created: created + 700,
+  const learnt = episodes.map(async (episode, sample): Promise<LearntEpisode> => {
+    const { tokens, turns } = await store.episodes.trajectory(episode)
+    return {
+      ...{ episode, source: 'played', tokens: tokens.length },
+      ...{ advantages: turns.map(() => advantages?.[sample] ?? 0), weight: 1, imitation: 0 },
+    }
   })
+  await store.updates.put(
+    {
+      run,
+      step,
+      version: step,
+      statistics: { success: { echo: 0.5 }, groupsWithPreference, gradientNorm: groupsWithPreference },
+      groups: [id],
+      created: created + 700,
+    },
+    groupsWithPreference === 0 ? [] : await Promise.all(learnt),
+  )
+  if (advantages === undefined) forgetRecord(store, run, step)
   await store.metrics.put(run, {
     ...update(step),
     time: new Date(created + 700).toISOString(),
@@ -169,30 +186,4 @@ export async function addConsumedGroup(
   })
   await store.runs.publish(run, { version: step, state: undefined })
   return id
-}
-
-async function writeBatch(
-  { dir, store }: FilledHome,
-  of: {
-    readonly run: RunId
-    readonly step: number
-    readonly episodes: readonly EpisodeId[]
-    readonly advantages: readonly number[]
-  },
-): Promise<void> {
-  const all = await Promise.all(of.episodes.map((episode) => store.episodes.trajectory(episode)))
-  const offsets = [0]
-  for (const { tokens } of all) offsets.push((offsets.at(-1) ?? 0) + tokens.length)
-  const joined = (part: (trajectory: Trajectory, index: number) => ArrayLike<number>) =>
-    all.flatMap((trajectory, index) => Array.from(part(trajectory, index)))
-  await writeUpdateBatch(homeAt(dir).run(of.run).batchFile(of.step), {
-    tokens: Int32Array.from(joined(({ tokens }) => tokens)),
-    offsets: Int32Array.from(offsets),
-    lossMask: Uint8Array.from(joined(({ lossMask }) => lossMask)),
-    behaviourLogprobs: Float32Array.from(joined(({ logprobs }) => logprobs)),
-    versions: Int32Array.from(joined(({ versions }) => versions)),
-    advantages: Float32Array.from(
-      joined(({ lossMask }, index) => Array.from(lossMask, (one) => one * (of.advantages[index] ?? 0))),
-    ),
-  })
 }

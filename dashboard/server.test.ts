@@ -253,7 +253,7 @@ describe('the answers', () => {
   test('a group has rewards, advantages and where its samples part', async () => {
     const group = await ask(groupRoute('first/g0'))
     expect(group).toMatchObject({ update: 1, partsAt: 1, status: 'complete', learnt: 'learnt' })
-    // Those of the batch file, whatever the rules would make of the rewards.
+    // Those of the update's record, whatever the rules would make of the rewards.
     expect(group.samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.75])
     expect(group.samples.map(({ actions }) => actions)).toEqual([
       ['say(yes)', 'say(yes)'],
@@ -296,7 +296,7 @@ describe('the answers', () => {
     expect(turns[0]?.action).toMatchObject({ version: 1, spans, sampled: { ids: [7, 8, 9] } })
   })
 
-  test('a trajectory has turns, tokens and what the batch file of the update has of them', async () => {
+  test('a trajectory has turns, tokens and what the record of the update has of them', async () => {
     const { turns, ending, learnt, hasTexts, row, play } = await ask(trajectoryRoute('first/g0/s1/a0'))
     expect(play).toBe(`${commandName()} env play ./echo --instance i0 --settings '{"say":"it'\\''s"}'`)
     expect(row).toMatchObject({ outcome: 'turn_limit', update: 1 })
@@ -317,7 +317,7 @@ describe('the answers', () => {
   })
 
   // [LEARNT-2]
-  test('what an update learnt is not kept where its batch file is gone', async () => {
+  test('what an update learnt is not kept where it left no record', async () => {
     const group = await ask(groupRoute('second/g0'))
     expect(group.learnt).toBe('not_kept')
     expect(group.samples.map(({ advantage, groupAdvantage }) => [advantage, groupAdvantage])).toEqual([

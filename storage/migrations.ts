@@ -133,6 +133,10 @@ const migrations: Readonly<Record<string, Migration>> = {
     sql`create unique index nonces_by_text on nonces (nonce)`,
   ),
   '0015_no_tree_groups': executing(sql`alter table groups drop column tree`),
+  '0016_learnt': executing(sql`create table learnt (
+      run text not null, step integer not null, episodes text not null,
+      constraint learnt_key primary key (run, step)
+    )`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

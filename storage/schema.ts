@@ -108,6 +108,13 @@ export interface UpdatesTable {
   created: number
 }
 
+export interface LearntTable {
+  run: string
+  step: number
+  /** JSON: the episodes that the update learnt from. */
+  episodes: string
+}
+
 export interface EvaluationsTable {
   id: string
   run: string
@@ -211,6 +218,7 @@ export interface Schema {
   observations: ObservationsTable
   actions: ActionsTable
   updates: UpdatesTable
+  learnt: LearntTable
   evaluations: EvaluationsTable
   metrics: MetricsTable
   audit: AuditTable

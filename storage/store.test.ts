@@ -9,6 +9,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
 import { StorageFault } from './fault.ts'
+import type { LearntEpisode } from './learnt-episode.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
 import { openStore } from './store.ts'
 
@@ -45,9 +46,19 @@ describe('writes', () => {
     expect(await store.groups.get(group)).toEqual({ ...newGroup, status: 'running' })
 
     const update = { run, step: 1, version: 1, statistics: { loss: 0.5 }, groups: [group], created: 3 }
-    expect(await store.updates.put(update)).toBe('first')
-    expect(await store.updates.put({ ...update, version: 9 })).toBe('already')
+    const episode = episodeId(group, 0, 0)
+    const learnt: LearntEpisode = {
+      ...{ episode, source: 'played', tokens: 5, advantages: [0.1, -1 / 3], weight: 1 / 7, imitation: 0 },
+    }
+    expect(await store.updates.put(update, [learnt])).toBe('first')
+    expect(await store.updates.put({ ...update, version: 9 }, [])).toBe('already')
     expect(await store.updates.get(run, 1)).toEqual(update)
+    const [kept] = (await store.updates.learnt(run, 1)) ?? []
+    // [LEARNT-EPISODE-1] As the trainer reads them: 32-bit floats.
+    expect(kept?.advantages.map(Math.fround)).toEqual(learnt.advantages.map(Math.fround))
+    expect(Math.fround(kept?.weight ?? 0)).toBe(Math.fround(1 / 7))
+    expect(kept).toMatchObject({ episode, source: 'played', tokens: 5, imitation: 0 })
+    expect(await store.updates.learnt(run, 2)).toBeUndefined()
 
     const evaluation = {
       id: evaluationId(run, 'held_out', 3, 1),

@@ -9,6 +9,7 @@
 import type { SchemaElement } from 'hyparquet-writer'
 import { jsonLine } from '../machine/shown-text.ts'
 import type { Message } from '../messages/message.ts'
+import type { LearntEpisode } from './learnt-episode.ts'
 import type { Trajectory } from './trajectory.ts'
 
 export interface MessageRow {
@@ -46,14 +47,14 @@ export interface TrajectoryRow {
   readonly loss_mask: readonly number[]
   readonly logprobs: readonly number[]
   readonly versions: readonly number[]
-  /** 0 where the mask is 0; empty where no update has learnt from the episode, or what it learnt is not kept. */
+  /** 0 where the mask is 0; empty where no update has learnt from the episode, or the update left no record. */
   readonly advantages: readonly number[]
-  /** `batch`: they are those of the update's batch file. `not kept`: that file is gone. Null where no update has learnt from the episode. */
-  readonly advantages_from: 'batch' | 'not kept' | null
+  /** `update`: they are in the record of the update. `not kept`: the update left none. Null where no update has learnt from the episode. */
+  readonly advantages_from: 'update' | 'not kept' | null
 }
 
-/** Advantages of an episode in its update, [time], when they are kept. */
-export type Learnt = Float32Array | 'not kept'
+/** The record of an episode in its update; `not kept` where the update left none. */
+export type Learnt = Pick<LearntEpisode, 'advantages'> | 'not kept'
 
 /** @param update step of the update that consumed the episode's group, null for none */
 export function trajectoryRow(trajectory: Trajectory, update: number | null, learnt?: Learnt): TrajectoryRow {
@@ -78,9 +79,16 @@ export function trajectoryRow(trajectory: Trajectory, update: number | null, lea
     loss_mask: Array.from(lossMask),
     logprobs: Array.from(logprobs),
     versions: Array.from(versions),
-    advantages: learnt === undefined || learnt === 'not kept' ? [] : Array.from(learnt),
-    advantages_from: learnt === undefined || learnt === 'not kept' ? (learnt ?? null) : 'batch',
+    advantages: learnt === undefined || learnt === 'not kept' ? [] : ofTokens(trajectory, learnt.advantages),
+    advantages_from: learnt === undefined || learnt === 'not kept' ? (learnt ?? null) : 'update',
   }
+}
+
+/** [time] the advantages of turns, at the tokens that were sampled in them. */
+function ofTokens({ tokens, turns }: Trajectory, advantages: readonly number[]): number[] {
+  const all = Array.from(tokens, () => 0)
+  for (const [turn, { begin, end }] of turns.entries()) all.fill(advantages[turn] ?? 0, begin, end)
+  return all
 }
 
 function messageRow(message: Message): MessageRow {

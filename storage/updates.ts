@@ -2,11 +2,12 @@
  * Updates: what each step of a run made of which groups.
  *
  * Invariants
- * - (run, step) is written once; the first result is kept.
+ * - (run, step) is written once; the first result is kept, with the record of what that result learnt.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { GroupId, RunId } from '../identity/identity.ts'
 import { insertOnce, jsonOf, type Precedence } from './codec.ts'
+import { type LearntEpisode, learntText } from './learnt-episode.ts'
 import type { Schema, UpdatesTable } from './schema.ts'
 
 export interface StoredUpdate {
@@ -21,18 +22,42 @@ export interface StoredUpdate {
 }
 
 export interface Updates {
-  put(update: StoredUpdate): Promise<Precedence>
+  /** @param learnt the episodes of its batch, in their order; none where it had nothing to learn from */
+  put(update: StoredUpdate, learnt: readonly LearntEpisode[]): Promise<Precedence>
   get(run: RunId, step: number): Promise<StoredUpdate | undefined>
   latest(run: RunId): Promise<StoredUpdate | undefined>
+  /** The record of an update; undefined where there is no such update, or where it left none. */
+  learnt(run: RunId, step: number): Promise<readonly LearntEpisode[] | undefined>
   /** In the order of steps. */
   list(run: RunId): Promise<StoredUpdate[]>
 }
 
 export function createUpdates(db: Kysely<Schema>): Updates {
   return {
-    put({ statistics, groups, ...update }) {
+    put({ statistics, groups, ...update }, learnt) {
       const columns = { statistics: JSON.stringify(statistics), groups: JSON.stringify(groups) }
-      return insertOnce(db.insertInto('updates').values({ ...update, ...columns }))
+      const { run, step } = update
+      return db.transaction().execute(async (transaction) => {
+        const precedence = await insertOnce(
+          transaction.insertInto('updates').values({ ...update, ...columns }),
+        )
+        if (precedence === 'first')
+          await transaction
+            .insertInto('learnt')
+            .values({ run, step, episodes: learntText(learnt) })
+            .execute()
+        return precedence
+      })
+    },
+
+    async learnt(run, step) {
+      const row = await db
+        .selectFrom('learnt')
+        .select('episodes')
+        .where('run', '=', run)
+        .where('step', '=', step)
+        .executeTakeFirst()
+      return row && jsonOf(row.episodes, `the record of update ${step} of run ${run}`)
     },
 
     async get(run, step) {

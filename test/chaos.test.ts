@@ -131,7 +131,7 @@ describe('the audit', () => {
       await store.groups.complete(group(number), ending)
     }
     await store.groups.consume([group(0)], 1)
-    await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group(0)], created: 0 })
+    await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group(0)], created: 0 }, [])
   })
 
   afterAll(async () => {
@@ -186,7 +186,7 @@ describe('the audit', () => {
   })
 
   it('finds a group in two updates, an update that is missing, and an episode that is not sealed', async () => {
-    await store.updates.put({ run, step: 3, version: 2, statistics: {}, groups: [group(0)], created: 0 })
+    await store.updates.put({ run, step: 3, version: 2, statistics: {}, groups: [group(0)], created: 0 }, [])
     await store.episodes.insert({ id: episode(2), task: 'echo', instance: 'i', created: 0 })
     const { lost, doubled, left } = await findings()
     expect(doubled).toEqual(['group planted/g0 is in updates 1 and 3'])

@@ -188,8 +188,8 @@ it('the checkpoints give the logprobs and ratios of the thousand tokens again', 
   }
 }, 120_000)
 
-// [LEARNT-2]
-it('says that what was learnt is not kept, where the batch files are gone', async () => {
+// [LEARNT-1]
+it('shows what was learnt from the record of the update, where the batch files are gone', async () => {
   const before = await learnt()
   const directory = homeAt(home).run(run)
   const { rename } = await import('node:fs/promises')
@@ -203,8 +203,9 @@ it('says that what was learnt is not kept, where the batch files are gone', asyn
   try {
     for (const { row, learnt: lesson } of before) {
       const shown = (await (await fetch(other.url + trajectoryRoute(row.episode))).json()) as Shown
-      expect(shown.learnt).toBeUndefined()
-      if (lesson !== undefined) expect(shown.notKept).toBe(lesson.update)
+      expect(shown.notKept).toBeUndefined()
+      expect(shown.learnt?.turns).toEqual(lesson?.turns)
+      expect(shown.learnt?.advantage).toBe(lesson?.advantage)
     }
   } finally {
     await other.close()

@@ -72,7 +72,7 @@ describe('a training run from start to end', () => {
       if (groups_with_preference === 0) continue
       const { tokens, advantages } = await readUpdateBatch(batchFile(step))
       const learnt = rows.filter(
-        ({ update, advantages_from }) => update === step && advantages_from === 'batch',
+        ({ update, advantages_from }) => update === step && advantages_from === 'update',
       )
       const inBatch = (row: TrajectoryRow, of: ArrayLike<number>, at: number) =>
         row.tokens.map((_, index) => of[at + index])

@@ -12,7 +12,7 @@ import type { AuditEntry, AuditValue } from '../activities/audit.ts'
 import { clipped, nameBytes } from '../learning/state-bounds.ts'
 import { auditActivities } from './dispatch.ts'
 import { differsFromStore } from './failure-reason.ts'
-import { giveUpState } from './stored-restart.ts'
+import { giveUpState, refuseWhenGivenUp } from './stored-restart.ts'
 import type { TrainingState } from './training-state.ts'
 import { awaitEffect, numberOrder, takeUnsettled } from './transitions/orders.ts'
 
@@ -46,6 +46,7 @@ async function record(state: TrainingState, entries: readonly AuditEntry[]): Pro
   } catch (error) {
     if (!differsFromStore(error)) throw error
     giveUpState(state, error)
+    refuseWhenGivenUp(state)
   }
 }
 

@@ -203,3 +203,19 @@ it('with η = 0 the groups that an update consumes follow from their rewards, in
     { numRuns: 100 },
   )
 })
+
+it('[UPDATE-TRANSITION-1] a group is no part of another update, where the store has it consumed with one that was decided otherwise', () => {
+  const state = stateWith({ groupsPerUpdate: 1, maxStaleness: 1, refill: 1 })
+  enterGroups(state)
+  receiveGroup(state, report(state, 0, mixed))
+  begin(state)
+  enterGroups(state)
+  receiveGroup(state, report(state, 1, won))
+  enterGroups(state)
+  expect(state.skipped).toEqual([{ step: 2, numbers: [1] }])
+  const playing = state.inFlight.map(({ number }) => number)
+  // Before a power cut the same update was decided with other groups, and is in the store.
+  settle(state, [1, ...playing])
+  expect([skippedFor(state), state.inFlight]).toEqual([[], []])
+  expect(state.ready.map(({ number }) => number)).toEqual([0])
+})

@@ -37,7 +37,7 @@ import {
   stop,
 } from './messages.ts'
 import { idHere } from './place.ts'
-import { isGivenUp, refuseWhenGivenUp } from './stored-restart.ts'
+import { refuseWhenGivenUp, unlessGivenUp } from './stored-restart.ts'
 import { lookAtChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
 import { progressOf } from './training-progress.ts'
@@ -49,12 +49,8 @@ import { askForRollBack, pin } from './transitions/versions.ts'
 /** Lets the run hear its groups, its evaluations and its users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
-  setHandler(evaluationEnded, async (summary) => {
-    if (!isGivenUp(state)) await judgeEvaluation(state, summary)
-  })
-  setHandler(lookAround, async () => {
-    if (!isGivenUp(state)) await lookAtChildren(state)
-  })
+  setHandler(evaluationEnded, (summary) => unlessGivenUp(state, () => judgeEvaluation(state, summary)))
+  setHandler(lookAround, () => unlessGivenUp(state, () => lookAtChildren(state)))
   setHandler(progress, () => progressOf(state))
   obey(state, pause, {
     does: (order) => turn(state, true, order),
@@ -103,16 +99,11 @@ function obey<Result, Given extends unknown[]>(
   order: UpdateDefinition<Result, Given>,
   { does, refuses }: Obedience<Result, Given>,
 ): void {
-  const handler = async (...given: Given): Promise<Result> => {
-    const result = await does(...given)
-    refuseWhenGivenUp(state)
-    return result
-  }
   const validator = (...given: Given): void => {
     refuseWhenGivenUp(state)
     refuses?.(...given)
   }
-  setHandler(order, handler, { validator })
+  setHandler(order, does, { validator })
 }
 
 async function turn(

@@ -27,8 +27,8 @@ const withinMs = 3_600_000
 /** States that are given up. */
 const givenUp = new WeakSet<TrainingState>()
 
-/** Whether the run is about to continue from the store: nothing that is done to its state now counts. */
-export function isGivenUp(state: TrainingState): boolean {
+/** Whether the run is about to continue from the store, so that nothing more is done to its state. */
+function isGivenUp(state: TrainingState): boolean {
   return givenUp.has(state)
 }
 
@@ -36,6 +36,16 @@ export function isGivenUp(state: TrainingState): boolean {
 export function giveUpState(state: TrainingState, error: unknown): void {
   givenUp.add(state)
   endWork(state, error)
+}
+
+/** Work that a message asks for, which is of no use where the state is given up. */
+export async function unlessGivenUp(state: TrainingState, work: () => Promise<void>): Promise<void> {
+  if (isGivenUp(state)) return
+  try {
+    await work()
+  } catch (error) {
+    if (!isGivenUp(state)) throw error
+  }
 }
 
 /** @throws ApplicationFailure, after which the order is given again */

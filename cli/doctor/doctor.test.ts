@@ -180,14 +180,10 @@ describe('metrics.jsonl', () => {
     const more = { gradientNorm: 0, loss: 0, groupsWithPreference: 0, waitSeconds: 1, trainSeconds: 2 }
     await inStore(async (store) => {
       for (const step of [1, 2, 3])
-        await store.updates.put({
-          run,
-          step,
-          version: step,
-          statistics: { ...statistics, ...more },
-          groups: [],
-          created: 1,
-        })
+        await store.updates.put(
+          { run, step, version: step, statistics: { ...statistics, ...more }, groups: [], created: 1 },
+          [],
+        )
     })
     await expectRepaired({
       name: 'run demo',

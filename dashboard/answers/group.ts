@@ -1,6 +1,6 @@
 /** The samples of a group, an evaluation or a branch, beside one another. */
 
-import type { LearntEpisode, LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
+import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/advantage.ts'
 import { isSuccess } from '../../learning/reward.ts'
@@ -188,15 +188,9 @@ function sampleOf(
     counts: of.facts.counted === undefined || of.counts.has(episode.id),
     success: seal !== undefined && isSuccess(seal.outcome, seal.reward),
     groupAdvantage: of.own.get(episode.id) ?? null,
-    advantage: learnt === undefined ? null : meanAdvantage(learnt),
+    advantage: learnt?.advantage ?? null,
     actions: of.actions,
   }
-}
-
-/** Over its action tokens. */
-function meanAdvantage({ advantages }: LearntEpisode): number {
-  const values = advantages.filter((each) => each !== 0)
-  return values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length)
 }
 
 /** The first turn at which not all do the same. @param samples [samples][turns] */

@@ -211,30 +211,19 @@ async function lessonOf(
   if (update?.isKept === false) return { notKept: step }
   const learnt = update?.episodes.get(episode.id)
   if (update === undefined || learnt === undefined) return {}
-  const { file, begin, weights, figures } = learnt
-  const advantages = byTurn(learnt.advantages, actions)
-  const weight = weights?.find((each) => each > 0)
+  const { file, begin, advantage, advantages, weight, imitation, figures } = learnt
   const isOne = advantages.every((each) => each === advantages[0])
   const lesson: TrajectoryLearnt = {
     update: step,
     version: update.version,
-    advantage: advantages.reduce((sum, each) => sum + each, 0) / Math.max(1, advantages.length),
+    advantage,
     ...(isOne ? {} : { turns: advantages }),
-    ...(weight === undefined ? {} : { weight }),
+    ...(weight === 1 ? {} : { weight }),
+    ...(imitation === 0 ? {} : { imitation }),
     batch: { file, begin },
     ...(figures === undefined ? {} : { found: foundTokens(figures, actions) }),
   }
   return { learnt: lesson }
-}
-
-/** The advantage of each turn, at its first sampled token. */
-function byTurn(advantages: Float32Array, actions: readonly StoredAction[]): readonly number[] {
-  let at = 0
-  return actions.map(({ prompt, tokens }) => {
-    const first = at + prompt.length
-    at = first + tokens.length
-    return advantages[first] ?? 0
-  })
 }
 
 /** The update's figures for the sampled tokens of each turn. */

@@ -20,7 +20,7 @@ export interface TrajectoryAnswer {
   readonly ending?: Observation
   /** The learning signal of the update; absent where none has learnt from it. */
   readonly learnt?: TrajectoryLearnt
-  /** Step of the update that consumed its group, where what that learnt is not kept: its batch file is gone, or too large to be shown. */
+  /** Step of the update that consumed its group, where that update left no record of what it learnt. */
   readonly notKept?: number
   /** False where no kept checkpoint has the run's tokenizer: then tokens have no text. */
   readonly hasTexts: boolean
@@ -47,6 +47,8 @@ export interface TrajectoryLearnt {
   readonly turns?: readonly number[]
   /** The weight of each of them in the loss, where weights differ. */
   readonly weight?: number
+  /** How much the likelihood of each of them counts besides, where the episode is imitated. */
+  readonly imitation?: number
   /** [turns] what the update found of the sampled tokens; absent where its trainer has not written that, or it is not kept. */
   readonly found?: readonly FoundTokens[]
   /** The batch file, and the place of the episode's first token in it. */

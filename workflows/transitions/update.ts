@@ -2,7 +2,8 @@
  * An update of a run: the batch that it takes, and what it leaves.
  *
  * Invariants
- * - A group is in one batch at most; one that an update left out is ready again.
+ * - [UPDATE-TRANSITION-1] A group is in one batch at most: one that an update has consumed is neither ready nor skipped for another,
+ *   also where the store decided otherwise than this execution. A group that an update left out is ready again.
  */
 import type { UpdateResult } from '../../activities/policy-update.ts'
 import { groupId } from '../../identity/identity.ts'
@@ -31,12 +32,16 @@ export function settleUpdate(
   { groups, success, reward, samples, staleness, signal, memberWeights = [] }: Omit<UpdateResult, 'version'>,
 ): void {
   const taken = new Set<string>(groups)
-  const isLeft = ({ number }: GroupReady) => !taken.has(groupId(state.run, number))
+  const isLeft = ({ number }: Pick<GroupReady, 'number'>) => !taken.has(groupId(state.run, number))
   state.step += 1
   state.ready = [...state.training, ...state.ready].filter(isLeft)
   state.training = []
-  // What an update was to skip and left out is spent all the same: it teaches nothing.
-  state.skipped = state.skipped.filter(({ step }) => step > state.step)
+  // Played again because the workflow had lost it: its report comes too late for any update.
+  state.inFlight = state.inFlight.filter(isLeft)
+  // A group that an update was to skip and left out is spent all the same: it teaches nothing.
+  state.skipped = state.skipped
+    .filter(({ step }) => step > state.step)
+    .map(({ step, numbers }) => ({ step, numbers: numbers.filter((number) => isLeft({ number })) }))
   state.success = success
   state.reward = reward
   state.samples = samples

@@ -13,7 +13,7 @@ export const SampleAdvantage: FunctionComponent<AdvantageProps> = ({
   learnt,
 }) =>
   learnt === 'not_kept' ? (
-    <span class="quiet" title="The batch file of the update is gone, or too large to be shown">
+    <span class="quiet" title="The update left no record of what it learnt">
       not kept
     </span>
   ) : (
