@@ -2,10 +2,16 @@
  * Fields that several sections of the configuration have in common: numbers within bounds.
  *
  * Invariants
- * - A field that may change while a run trains has its bounds from the one table of them.
+ * - A setting that may change while a run trains is as the table of live settings says.
  */
 import { z } from 'zod'
-import { type Bounds, liveBounds } from '../learning/bounds.ts'
+import {
+  type LiveKey,
+  type LiveNames,
+  type LiveSetting,
+  liveSettings,
+  rowsOf,
+} from '../learning/live-settings.ts'
 
 /** A share, or a probability. */
 export const probability = z.number().min(0).max(1)
@@ -19,13 +25,30 @@ export const positive = (max: number) => z.number().positive().max(max)
 /** Words that are not empty. */
 export const text = z.string().min(1)
 
-/** A setting that may change while a run trains. */
-export function live(key: keyof typeof liveBounds): z.ZodNumber {
-  const { whole, atLeast, above, atMost, below }: Bounds = liveBounds[key]
+/** A live setting with its bounds alone. */
+function bounded({ whole, atLeast, above, atMost, below }: LiveSetting['schema']): z.ZodNumber {
   let field: z.ZodNumber = whole === true ? z.int() : z.number()
   if (atLeast !== undefined) field = field.min(atLeast)
   if (above !== undefined) field = field.gt(above)
   if (atMost !== undefined) field = field.max(atMost)
   if (below !== undefined) field = field.lt(below)
   return field
+}
+
+type Live<Key extends LiveKey> = (typeof liveSettings)[Key]['default'] extends null
+  ? z.ZodOptional<z.ZodNumber>
+  : z.ZodDefault<z.ZodNumber>
+
+/** A setting that may change while a run trains. */
+export function live<Key extends LiveKey>(key: Key): Live<Key> {
+  const { schema, default: given, words }: LiveSetting = liveSettings[key]
+  const field = bounded(schema)
+  return (given === null ? field.optional() : field.default(given)).describe(words) as Live<Key>
+}
+
+/** The learning settings that may change while a run trains. */
+export function liveLearning() {
+  return Object.fromEntries(rowsOf('learning').map(([name]) => [name, live(`learning.${name}`)])) as {
+    readonly [Name in LiveNames<'learning'>]: z.ZodDefault<z.ZodNumber>
+  }
 }

@@ -5,7 +5,7 @@
  * - Every field has a default, bounds and a description.
  */
 import { z } from 'zod'
-import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
+import { amount, count, liveLearning, positive, probability, text, whole } from './bounded-field.ts'
 
 const decay = z.number().min(0).lt(1)
 
@@ -134,30 +134,13 @@ export const learningSchema = z.strictObject({
     .describe(
       'Weight of the negative log-likelihood of what the agents read in the episodes of the batch, won or lost, beside the policy loss: what an action leads to is learnt too; 0: none.',
     ),
-  minibatches: live('learning.minibatches')
-    .default(1)
-    .describe(
-      'Minibatches that an update divides its episodes into; each gets an optimizer step. Log-probabilities of the behaviour stay those of sampling, so clips bound all steps together.',
-    ),
-  passes: live('learning.passes').default(1).describe('Passes of an update over its episodes.'),
-  clipLow: live('learning.clipLow').default(0.2).describe('Lower clip ε: the ratio is clipped at 1 − ε.'),
-  clipHigh: live('learning.clipHigh').default(0.2).describe('Upper clip ε: the ratio is clipped at 1 + ε.'),
-  dualClip: live('learning.dualClip').default(3).describe('Bound of the loss for negative advantages.'),
-  klCoefficient: live('learning.klCoefficient')
-    .default(0.0001)
-    .describe(
-      'Weight β of the divergence from the warm-started policy; 0 leaves it out. One token changes the gradient by β at most.',
-    ),
-  entropyCoefficient: live('learning.entropyCoefficient').default(0).describe('Weight of the entropy bonus.'),
+  ...liveLearning(),
   notCompletedPenalty: z
     .number()
     .min(-1000)
     .max(0)
     .default(-0.2)
     .describe('Reward of an episode that did not complete.'),
-  learningRate: live('learning.learningRate')
-    .default(0.0003)
-    .describe('Learning rate of AdamW, at the top of its schedule.'),
   warmUpUpdates: amount(1_000_000)
     .default(0)
     .describe('Updates over which the learning rate rises to its peak.'),
@@ -169,13 +152,6 @@ export const learningSchema = z.strictObject({
   beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
   beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
   epsilon: positive(0.1).default(1e-8).describe('Denominator floor of AdamW.'),
-  weightDecay: live('learning.weightDecay').default(0).describe('Decoupled weight decay.'),
-  gradientClip: live('learning.gradientClip').default(1).describe('Largest global gradient norm.'),
-  gradientLimit: live('learning.gradientLimit')
-    .default(1000)
-    .describe(
-      'Global gradient norm, before it is clipped, above which an update is refused: the run keeps its version and pauses.',
-    ),
   microBatchTokens: whole(64, 16_777_216)
     .default(4096)
     .describe('Tokens of one micro-batch; it bounds memory and changes results only by rounding.'),

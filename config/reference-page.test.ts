@@ -2,15 +2,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { liveSettings } from '../learning/live-settings.ts'
 import { configFields } from './fields.ts'
 import { loadConfig } from './loader.ts'
-import { referencePage } from './reference-page.ts'
+import { pageWithLiveSettings, referencePage } from './reference-page.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.yaml'))
 
 test('docs/configuration.md is what the schema gives; `npm run docs` writes it', () => {
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(referencePage(configFields()))
+})
+
+test('docs/steer-a-run.md has the live settings of the table, and from when on each applies', () => {
+  const page = readFileSync(join(root, 'docs/steer-a-run.md'), 'utf8')
+  expect(page).toBe(pageWithLiveSettings(page))
+  for (const key of Object.keys(liveSettings)) expect(page).toContain(`\`${key}\``)
 })
 
 test('every field is on the page once', () => {

@@ -5,6 +5,7 @@
  * - Pure: the same schema gives the same page, byte by byte.
  * - Every field is on it once, with type, bounds, default and description.
  */
+import { type LiveSetting, liveSettings } from '../learning/live-settings.ts'
 import type { Field } from './fields.ts'
 
 function cell(text: string): string {
@@ -46,4 +47,17 @@ export function referencePage(fields: readonly Field[]): string {
       .filter((section) => own(section).length > 0)
       .map((section) => [`## ${section.key}`, section.description, tableOf(own(section))].join('\n\n')),
   ].join('\n\n')}\n`
+}
+
+/** A page with the table of live settings as they are; those that apply from the same moment share a row. */
+export function pageWithLiveSettings(page: string): string {
+  const rows = Map.groupBy(Object.entries<LiveSetting>(liveSettings), ([, { applies }]) => applies)
+  const lines = [...rows].map(([applies, settings]) => {
+    const keys = settings.map(
+      ([key, row]) => `\`${key}\`${row.default === null ? ' (a number, or `none`)' : ''}`,
+    )
+    return `| ${keys.join(', ')} | ${applies} |`
+  })
+  const head = '| key | applies from |\n| --- | --- |\n'
+  return page.replace(/\| key \| applies from \|\n(\|.*\n)+/, () => `${head}${lines.join('\n')}\n`)
 }

@@ -23,9 +23,7 @@ const taskSchema = z.strictObject({
     .describe(
       'Where a task of your own comes from: a module or folder by path (`./guess-number`), or an installed package by name.',
     ),
-  weight: live('tasks.N.weight')
-    .default(1)
-    .describe('Share of the groups, relative to the other tasks; 0: the task is only evaluated on.'),
+  weight: live('tasks.N.weight'),
   data: text.optional().describe('Folder with official data; without it the built-in generator is used.'),
   split: text
     .default('train')
@@ -68,9 +66,7 @@ const suiteSchema = z.strictObject({
 
 const gateSchema = z.strictObject({
   suite: text.describe('Name of a suite of this run.'),
-  drop: live('evaluation.gates.N.drop')
-    .default(0.1)
-    .describe('Largest loss of success that the gate allows, as a share of the episodes.'),
+  drop: live('evaluation.gates.N.drop'),
   confidence: z
     .number()
     .gt(0.5)
@@ -90,9 +86,7 @@ const gateSchema = z.strictObject({
 const rolloutSchema = z.strictObject({
   groupSize: whole(2, 1024).default(8).describe('Episodes of one instance (G).'),
   groupsPerUpdate: count(4096).default(16).describe('Groups that one update learns from (B).'),
-  maxStaleness: live('rollout.maxStaleness')
-    .default(1)
-    .describe('Largest staleness of a group, in updates (η); 0 is synchronous.'),
+  maxStaleness: live('rollout.maxStaleness'),
   refill: z
     .number()
     .min(0)
@@ -101,11 +95,7 @@ const rolloutSchema = z.strictObject({
     .describe(
       'Groups whose rewards are all equal teach nothing: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
     ),
-  groupsInFlight: live('rollout.groupsInFlight')
-    .optional()
-    .describe(
-      'Largest number of groups that are played at once; by default as many as `maxStaleness` allows.',
-    ),
+  groupsInFlight: live('rollout.groupsInFlight'),
   temperature: positive(10).default(0.8).describe('Sampling temperature in training.'),
   maxTokensPerTurn: count(32_768).default(48).describe('Largest number of tokens of one action.'),
   groupTimeoutSeconds: positive(604_800)

@@ -1,9 +1,7 @@
 /**
- * Bounds of the settings that may change while a run trains. The schema of a configuration is built from this table,
- * and an order to a running run is checked by it.
+ * Bounds of a number that a person gives.
  *
  * Invariants
- * - A value that a configuration may have may be ordered, and no other.
  * - The expected values are worded in one way, whether a file, the command line or an order is refused.
  */
 
@@ -16,25 +14,6 @@ export interface Bounds {
   readonly atMost?: number | undefined
   readonly below?: number | undefined
 }
-
-/** By key; `N` is the number of a task or of a gate. */
-export const liveBounds = {
-  'tasks.N.weight': { atLeast: 0, atMost: 1_000_000 },
-  'rollout.maxStaleness': { whole: true, atLeast: 0, atMost: 64 },
-  'rollout.groupsInFlight': { whole: true, atLeast: 1, atMost: 65_536 },
-  'learning.learningRate': { above: 0, atMost: 1 },
-  'learning.klCoefficient': { atLeast: 0, atMost: 100 },
-  'learning.entropyCoefficient': { atLeast: 0, atMost: 10 },
-  'learning.clipLow': { above: 0, atMost: 1 },
-  'learning.clipHigh': { above: 0, atMost: 100 },
-  'learning.dualClip': { above: 1, atMost: 1000 },
-  'learning.gradientClip': { above: 0, atMost: 1_000_000 },
-  'learning.gradientLimit': { above: 0, atMost: 1_000_000_000_000 },
-  'learning.minibatches': { whole: true, atLeast: 1, atMost: 4096 },
-  'learning.passes': { whole: true, atLeast: 1, atMost: 64 },
-  'learning.weightDecay': { atLeast: 0, atMost: 10 },
-  'evaluation.gates.N.drop': { atLeast: 0, below: 1 },
-} as const satisfies Readonly<Record<string, Bounds>>
 
 /** True for a finite number within the bounds. */
 export function isWithin(bounds: Bounds, value: unknown): value is number {

@@ -4,7 +4,8 @@ import { ConfigFault } from '../config/fault.ts'
 import { resolveConfig } from '../config/loader.ts'
 import type { ConfigInput } from '../config/schema.ts'
 import { runId } from '../identity/identity.ts'
-import { type Bounds, liveBounds } from '../learning/bounds.ts'
+import type { Bounds } from '../learning/bounds.ts'
+import { liveSettings } from '../learning/live-settings.ts'
 import { objectionTo } from './live-settings.ts'
 import { initialState } from './training-state.ts'
 
@@ -59,8 +60,8 @@ function configMessage(key: string, value: number): string | undefined {
   }
 }
 
-const probes = Object.entries(liveBounds).flatMap(([key, bounds]) =>
-  probesOf(bounds).map((value) => [key.replace('N', '0'), value] as const),
+const probes = Object.entries(liveSettings).flatMap(([key, { schema }]) =>
+  probesOf(schema).map((value) => [key.replace('N', '0'), value] as const),
 )
 
 describe('a live setting', () => {
@@ -73,10 +74,11 @@ describe('a live setting', () => {
     else expect(words?.replace(', or none', '')).toBe(expected)
   })
 
-  it('has bounds in the table that the schema is built from, each of them', () => {
+  // [LIVE-SETTINGS-1]
+  it('is a row of the table that the schema is built from, each of them', () => {
     const [, known = ''] = /these can: (.*)/.exec(objectionTo(state, { seed: 1 }) ?? '') ?? []
     const keys = new Set(known.split(', ').map((key) => key.replace(/\d/, 'N')))
-    expect([...keys].sort()).toEqual(Object.keys(liveBounds).sort())
+    expect([...keys].sort()).toEqual(Object.keys(liveSettings).sort())
   })
 
   it.each([

@@ -1,62 +1,48 @@
 /**
  * Live settings: what of a configuration may change while the run is in progress, and how each is read and written.
+ * `learning/live-settings.ts` says what each may be.
  *
  * Invariants
  * - Reading and checking change nothing; a change is applied whole or not at all.
  * - A value that the schema would refuse in a configuration is refused here.
  */
-import { type Bounds, boundsInWords, isWithin, liveBounds } from '../learning/bounds.ts'
+import { boundsInWords, isWithin } from '../learning/bounds.ts'
+import { type LiveNames, type LiveSetting, liveSettings, rowsOf } from '../learning/live-settings.ts'
 import { settingsInForce } from '../learning/settings-in-force.ts'
 import { largestState, mostOutstanding, mostStateBytes, type StateSize } from '../learning/state-bounds.ts'
 import { isPlayable, playableWords } from '../learning/task-mix.ts'
 import { shownValue, wrongValueWords } from '../learning/wrong-value.ts'
 import { gatesInForce } from './gate-settings.ts'
-import type { LearningChange, RolloutChange, SettingsChange } from './messages.ts'
+import type { SettingsChange } from './messages.ts'
 import { rolloutSettings } from './rollout-settings.ts'
 import type { TrainingState } from './training-state.ts'
 import { changeGateDrop, changeLearning, changeRollout, changeWeight } from './transitions/settings.ts'
 
-type LiveKey = keyof typeof liveBounds
-
 /** How a live setting is read and written. */
-interface Setting {
-  readonly bounds: Bounds
-  /** Null takes the setting away. */
-  readonly nullable: boolean
-  /** Whether it holds at once, or from the next update on. */
-  readonly holds: 'now' | 'later'
+interface Setting extends LiveSetting {
   read(state: TrainingState): number | null
   write(state: TrainingState, value: number | null): void
 }
 
-type LearningKey = keyof LearningChange
-
-function learning(key: LearningKey): Setting {
+function learning(name: LiveNames<'learning'>): Setting {
   return {
-    bounds: liveBounds[`learning.${key}`],
-    nullable: false,
-    holds: 'later',
-    // A configuration of an earlier release lacks newer settings.
-    read: ({ config, learning }) => settingsInForce(config.learning, learning)[key] ?? null,
-    write: (state, value) => changeLearning(state, { [key]: value }),
+    ...liveSettings[`learning.${name}`],
+    read: ({ config, learning }) => settingsInForce(config.learning, learning)[name],
+    write: (state, value) => changeLearning(state, { [name]: value }),
   }
 }
 
-function rollout(key: keyof RolloutChange): Setting {
+function rollout(name: LiveNames<'rollout'>): Setting {
   return {
-    bounds: liveBounds[`rollout.${key}`],
-    nullable: key === 'groupsInFlight',
-    holds: 'now',
-    read: (state) => rolloutSettings(state)[key],
-    write: (state, value) => changeRollout(state, { [key]: value }),
+    ...liveSettings[`rollout.${name}`],
+    read: (state) => rolloutSettings(state)[name],
+    write: (state, value) => changeRollout(state, { [name]: value }),
   }
 }
 
 function weight(task: number): Setting {
   return {
-    bounds: liveBounds['tasks.N.weight'],
-    nullable: false,
-    holds: 'now',
+    ...liveSettings['tasks.N.weight'],
     read: (state) => state.weights[task] ?? null,
     write: (state, value) => changeWeight(state, task, value ?? 0),
   }
@@ -64,37 +50,19 @@ function weight(task: number): Setting {
 
 function gateDrop(gate: number): Setting {
   return {
-    bounds: liveBounds['evaluation.gates.N.drop'],
-    nullable: false,
-    holds: 'now',
+    ...liveSettings['evaluation.gates.N.drop'],
     read: (state) => gatesInForce(state)[gate]?.drop ?? null,
     write: (state, value) => changeGateDrop(state, gate, value ?? 0),
   }
 }
 
-const settingsOfAll: Readonly<Record<Exclude<LiveKey, `${string}.N.${string}`>, Setting>> = {
-  'rollout.maxStaleness': rollout('maxStaleness'),
-  'rollout.groupsInFlight': rollout('groupsInFlight'),
-  'learning.learningRate': learning('learningRate'),
-  'learning.klCoefficient': learning('klCoefficient'),
-  'learning.entropyCoefficient': learning('entropyCoefficient'),
-  'learning.clipLow': learning('clipLow'),
-  'learning.clipHigh': learning('clipHigh'),
-  'learning.dualClip': learning('dualClip'),
-  'learning.gradientClip': learning('gradientClip'),
-  'learning.gradientLimit': learning('gradientLimit'),
-  'learning.minibatches': learning('minibatches'),
-  'learning.passes': learning('passes'),
-  'learning.weightDecay': learning('weightDecay'),
-}
-
 /** Every live setting of a run, by its key in a configuration. */
-function liveSettings({ config }: TrainingState): ReadonlyMap<string, Setting> {
+function settingsOf({ config }: TrainingState): ReadonlyMap<string, Setting> {
   return new Map([
     ...config.tasks.map((_, task): [string, Setting] => [`tasks.${task}.weight`, weight(task)]),
-    ...Object.entries(settingsOfAll),
-    // A configuration of an earlier release has no gates.
-    ...(config.evaluation.gates ?? []).map((_, gate): [string, Setting] => [
+    ...rowsOf('rollout').map(([name]): [string, Setting] => [`rollout.${name}`, rollout(name)]),
+    ...rowsOf('learning').map(([name]): [string, Setting] => [`learning.${name}`, learning(name)]),
+    ...config.evaluation.gates.map((_, gate): [string, Setting] => [
       `evaluation.gates.${gate}.drop`,
       gateDrop(gate),
     ]),
@@ -105,11 +73,15 @@ function liveSettings({ config }: TrainingState): ReadonlyMap<string, Setting> {
 export function settingsNow(
   state: TrainingState,
 ): readonly { readonly key: string; readonly value: number | null; readonly allowed: string }[] {
-  return [...liveSettings(state)].map(([key, { bounds, nullable, read }]) => ({
+  return [...settingsOf(state)].map(([key, setting]) => ({
     key,
-    value: read(state),
-    allowed: nullable ? `${boundsInWords(bounds)}, or none` : boundsInWords(bounds),
+    value: setting.read(state),
+    allowed: allowedWords(setting),
   }))
+}
+
+function allowedWords({ schema, default: given }: LiveSetting): string {
+  return given === null ? `${boundsInWords(schema)}, or none` : boundsInWords(schema)
 }
 
 /** One setting's change. */
@@ -122,7 +94,7 @@ export interface SettingChanged {
 
 /** Applies a change that was found good. @returns what it changed */
 export function applySettings(state: TrainingState, change: SettingsChange): readonly SettingChanged[] {
-  const settings = liveSettings(state)
+  const settings = settingsOf(state)
   return Object.entries(change).flatMap(([key, to]) => {
     const setting = settings.get(key)
     if (setting === undefined) return []
@@ -134,17 +106,15 @@ export function applySettings(state: TrainingState, change: SettingsChange): rea
 
 /** @returns why a change cannot be made, in words; undefined for a good one */
 export function objectionTo(state: TrainingState, change: SettingsChange): string | undefined {
-  const settings = liveSettings(state)
+  const settings = settingsOf(state)
   const known = [...settings.keys()].join(', ')
   if (typeof change !== 'object' || change === null || Object.keys(change).length === 0)
     return `name the settings to change; these can be: ${known}`
   for (const [key, value] of Object.entries(change)) {
     const setting = settings.get(key)
     if (setting === undefined) return `"${key}" cannot be changed while training; these can: ${known}`
-    const { bounds, nullable } = setting
-    if ((value === null && nullable) || isWithin(bounds, value)) continue
-    const allowed = boundsInWords(bounds)
-    return wrongValueWords(key, shownValue(value), nullable ? `${allowed}, or none` : allowed)
+    if ((value === null && setting.default === null) || isWithin(setting.schema, value)) continue
+    return wrongValueWords(key, shownValue(value), allowedWords(setting))
   }
   const weights = state.weights.map((before, task) => change[`tasks.${task}.weight`] ?? before)
   if (!isPlayable(weights)) return wrongValueWords('tasks.0.weight', String(weights[0]), playableWords)

@@ -20,6 +20,7 @@ import type {
 import type { CrossPolicyRule } from '../learning/cross-policy.ts'
 import type { LostEpisodes } from '../learning/evaluation-completeness.ts'
 import type { Standstill } from '../learning/learning-signal.ts'
+import type { LiveNames } from '../learning/live-settings.ts'
 import type { Outcome } from '../learning/outcome.ts'
 import type { RunPhase } from '../learning/run-phase.ts'
 import type { EpisodeLoss } from './episode-loss.ts'
@@ -251,25 +252,12 @@ export interface RunProgress {
   readonly warning?: string
 }
 
-/** A learning setting that may change while the run is in progress. */
-export interface LearningChange {
-  readonly learningRate?: number
-  readonly klCoefficient?: number
-  readonly entropyCoefficient?: number
-  readonly clipLow?: number
-  readonly clipHigh?: number
-  readonly dualClip?: number
-  readonly gradientClip?: number
-  readonly gradientLimit?: number
-  readonly minibatches?: number
-  readonly passes?: number
-  readonly weightDecay?: number
-}
+/** Learning settings that may change while the run is in progress. */
+export type LearningChange = { readonly [Name in LiveNames<'learning'>]?: number }
 
-/** How many groups may be on their way, and how old they may grow. */
+/** How many groups may be on their way, and how old they may grow; null: as many as the staleness bound allows. */
 export interface RolloutChange {
   readonly maxStaleness?: number
-  /** Null: as many as the staleness bound allows. */
   readonly groupsInFlight?: number | null
 }
 
