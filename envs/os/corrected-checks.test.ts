@@ -87,8 +87,8 @@ test.each(['calc', 'count', 'date-format'] as const)('%s that does its work is p
 // [CORRECTED-1]
 const undone: readonly (readonly [Command, string])[] = [
   ['calc', "echo '0)<1)#'"],
-  ['calc', "echo 'True)#'"],
   ['calc', "echo '0 if 1 else 0'"],
+  ['calc', "echo '0 *'"],
   ['calc', 'echo nan'],
   ['calc', 'echo 7'],
   ['calc', 'echo "$1"'],
