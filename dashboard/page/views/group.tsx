@@ -15,6 +15,7 @@ import { Table } from '../parts/table.tsx'
 import { visible } from '../parts/visible.ts'
 import { WorkflowLink } from '../parts/workflow-link.tsx'
 import { versionsText } from './episodes/table.tsx'
+import { lessonSentence, updateFact } from './group/lesson.ts'
 import { type Difference, firstDifference } from './group/likeness.ts'
 import { SampleMatrix } from './group/matrix.tsx'
 import { SampleAdvantage } from './group/sample-advantage.tsx'
@@ -86,7 +87,7 @@ const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
                 ended.length === 0 ? '–' : `${won} of ${ended.length} (${percent(won / ended.length, 0)})`,
             },
             {
-              name: learnt === 'learnt' ? 'Learnt by' : 'Played for',
+              name: updateFact(learnt),
               value:
                 update === null ? undefined : (
                   <a href={addressOf({ view: 'run', run, update })}>update {update}</a>
@@ -100,19 +101,13 @@ const GroupHead: FunctionComponent<{ group: GroupAnswer }> = ({ group }) => {
   )
 }
 
-const lessonWords: Readonly<Record<NonNullable<GroupAnswer['learnt']>, string>> = {
-  learnt: ' The update learnt from them.',
-  nothing_learnt: ' The update learnt nothing from them.',
-  not_kept: ' The update’s learning signal for them is not kept.',
-}
-
 /** The notable facts of a group, in a sentence or two. */
 function whatItSays(group: GroupAnswer): string {
   const { samples, instance, partsAt, learnt } = group
   const counted = samples.filter(({ counts, outcome }) => counts && outcome !== null)
   const won = counted.filter(({ success }) => success)
   const parts = `${partsAt === null ? 'All did the same.' : `They part at turn ${partsAt}.`}${differenceText(counted, differenceIn(group))}`
-  const lesson = learnt === undefined ? '' : lessonWords[learnt]
+  const lesson = lessonSentence(learnt)
   if (counted.length < 2 || instance === null) return ''
   const [winner] = won
   if (won.length === 1 && winner !== undefined) return `Sample ${winner.sample} alone won. ${parts}${lesson}`

@@ -10,6 +10,7 @@ import { news } from '../../live.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
 import { Command } from '../../parts/command.tsx'
 import { PageFault, tell } from '../../source.ts'
+import { pauseBeforeLook } from './branch-looks.ts'
 
 interface PanelProps {
   readonly trajectory: TrajectoryAnswer
@@ -17,19 +18,15 @@ interface PanelProps {
   readonly canSteer: boolean
 }
 
-/** While a branch is played. */
-const lookAgainMs = 2000
-
 export const BranchPanel: FunctionComponent<PanelProps> = ({ trajectory, turn, canSteer }) => {
   const [begun, setBegun] = useState(0)
   const { answer } = useAnswer(branchesRoute(trajectory.row.episode), `${news.value} ${begun}`)
-  const isPlaying = answer?.asked.some(({ state }) => state === 'playing') === true
-  // The end of a branch's process is no news of the home: its last episode has ended before.
+  const pause = pauseBeforeLook(answer)
   useEffect(() => {
-    if (!isPlaying) return
-    const timer = setTimeout(() => setBegun(begun + 1), lookAgainMs)
+    if (pause === undefined) return
+    const timer = setTimeout(() => setBegun(begun + 1), pause)
     return () => clearTimeout(timer)
-  }, [isPlaying, begun])
+  }, [pause, begun])
   const { branching } = trajectory
   const hasAny = answer !== undefined && answer.branches.length + answer.asked.length > 0
   if (!hasAny && !branching.isPossible && branching.because === undefined) return null
