@@ -26,9 +26,8 @@ const newer: SampledTokens = {
 }
 const chat = {
   stopTokens: [3],
-  encodeTurnWithin: (most: number) => (most < 2 ? undefined : Int32Array.of(1, 2)),
   parseAction: () => ({ message: { role: 'assistant', content: 'hm' }, problems: [] }),
-} as unknown as Chat
+}
 
 let dir: string
 let store: Store
@@ -46,9 +45,14 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Samples a turn with an engine that answers as given. @returns the result, and what the engine was asked */
+/** Samples a turn with an engine that answers as given. @returns the result, what the engine was asked, and the limits of tokenizing */
 async function sample(change: Partial<SampleRequest>, answer: SampledTokens) {
   const asked: SamplingRequest[] = []
+  const limits: number[] = []
+  function encodeTurnWithin(most: number): Int32Array | undefined {
+    limits.push(most)
+    return most < 2 ? undefined : Int32Array.of(1, 2)
+  }
   const { sampleAction } = createSamplingActivities({
     store,
     runs: { get: async () => ({ config: configSchema.parse({}) }) as OpenRun, close: async () => undefined },
@@ -58,7 +62,7 @@ async function sample(change: Partial<SampleRequest>, answer: SampledTokens) {
         asked.push(of)
         return answer
       },
-      chat: async () => chat,
+      chat: async () => ({ ...chat, encodeTurnWithin }) as unknown as Chat,
       release: () => undefined,
       keepOnly: async () => undefined,
       close: async () => undefined,
@@ -70,7 +74,7 @@ async function sample(change: Partial<SampleRequest>, answer: SampledTokens) {
     info: { attempt: 1 },
   } as unknown as Context
   const result = await asyncLocalStorage.run(context, () => sampleAction({ ...request, ...change }))
-  return { result, asked }
+  return { result, asked, limits }
 }
 
 // [SAMPLING-1]
@@ -90,7 +94,8 @@ it('a turn that names its version is asked of that one alone', async () => {
 
 // [SAMPLING-3] The default context has 1024 tokens, of which the action may take all but one.
 it('an observation is tokenized no further than there is room for it, and ends the episode where there is none', async () => {
-  const { result, asked } = await sample({ maxTokens: 1023 }, newer)
-  expect({ result, asked }).toEqual({ result: { kind: 'context_full' }, asked: [] })
-  expect((await sample({ maxTokens: 1022 }, newer)).result).toMatchObject({ kind: 'sampled' })
+  const full = await sample({ maxTokens: 1023 }, newer)
+  expect(full).toEqual({ result: { kind: 'context_full' }, asked: [], limits: [1] })
+  const fitting = await sample({ maxTokens: 1022 }, newer)
+  expect(fitting).toMatchObject({ result: { kind: 'sampled' }, limits: [2] })
 })
