@@ -239,7 +239,7 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
       await branch.waitFor({ timeout: 120_000 })
       await branch.click()
       await page.getByRole('heading', { level: 1 }).waitFor()
-      expect(page.url()).toContain('#/groups/')
+      await page.waitForURL(({ href }) => href.includes('#/groups/'))
     })
   }, 240_000)
 

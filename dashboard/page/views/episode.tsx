@@ -17,7 +17,7 @@ import { rendererOf } from '../renderers/registry.ts'
 import { BranchPanel } from './episode/branches.tsx'
 import { ColourBar } from './episode/colour-bar.tsx'
 import { colouringNamed } from './episode/colouring.ts'
-import { useTurnKeys } from './episode/keys.ts'
+import { currentTurn, useTurnKeys } from './episode/keys.ts'
 import { Outline } from './episode/outline.tsx'
 import { tokenAt } from './episode/placed-tokens.ts'
 import { PlayPanel } from './episode/play.tsx'
@@ -71,11 +71,11 @@ interface ReadingProps {
 const Reading: FunctionComponent<ReadingProps> = ({ trajectory, turn: asked, token }) => {
   const { turns, ending, row } = trajectory
   const chosen = token === undefined ? undefined : tokenAt(trajectory, token)
-  const current = Math.min(chosen?.turn ?? asked ?? 0, turns.length - 1)
+  const current = currentTurn(trajectory, { turn: asked, token })
   const colouring = colouringNamed(place.value.choices.colour)
   const renderer = rendererOf(row.task)
   const { answer: home } = useAnswer(homeRoute())
-  useTurnKeys({ current, last: turns.length - 1, trajectory })
+  useTurnKeys(trajectory)
   useTurnInView(chosen?.turn ?? asked)
   return (
     <div class="reading">
