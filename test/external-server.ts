@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Connection } from '@temporalio/client'
 import { obtainTemporalBinary } from '../temporal/server/fetch-binary.ts'
 import { isPortOpen } from '../temporal/server/ports.ts'
 import { freePort } from './free-port.ts'
@@ -14,7 +15,7 @@ export interface ExternalServer extends AsyncDisposable {
   readonly pid: number
   /** Ends it at once. */
   kill(): Promise<void>
-  /** Starts it on its file and its port, and waits until it listens. */
+  /** Starts it on its file and its port, and waits until it answers. */
   start(): Promise<void>
 }
 
@@ -32,6 +33,9 @@ export async function startExternalServer(): Promise<ExternalServer> {
       stdio: 'ignore',
     })
     await eventually('the server to listen', async () => ((await isPortOpen(port)) ? true : undefined))
+    // A command gives up after eight seconds, in which a server that has just begun need not answer on a busy machine.
+    const connection = await Connection.connect({ address: `127.0.0.1:${port}`, connectTimeout: '5 minutes' })
+    await connection.close()
   }
 
   async function kill(): Promise<void> {
