@@ -6,7 +6,7 @@ import { groupId, runId } from '../identity/identity.ts'
 import type { GroupReport } from './messages.ts'
 import { batchIsReady, roomForGroups } from './pipeline.ts'
 import { currentState, initialState, type TrainingState } from './training-state.ts'
-import { enterGroups, receiveGroup } from './transitions/groups.ts'
+import { enterGroups, giveUpOverdue, receiveGroup } from './transitions/groups.ts'
 import { interrupt } from './transitions/phase.ts'
 import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
 import { enterVersion } from './transitions/versions.ts'
@@ -218,4 +218,18 @@ it('[UPDATE-TRANSITION-1] a group is no part of another update, where the store 
   settle(state, [1, ...playing])
   expect([skippedFor(state), state.inFlight]).toEqual([[], []])
   expect(state.ready.map(({ number }) => number)).toEqual([0])
+})
+
+it('[RUN-2] an update can start again where the store had the last one with fewer groups than were chosen', () => {
+  const state = stateWith({ groupsPerUpdate: 2, maxStaleness: 1, refill: 1 })
+  const admitted = enterGroups(state)
+  expect(admitted).toHaveLength(4)
+  for (const { number } of admitted) receiveGroup(state, report(state, number, mixed))
+  begin(state)
+  // The store had it with one of the two: three groups of version 0 are due at the next update, which takes two.
+  settle(state, [0])
+  expect(batchIsReady(state)).toBe(false)
+  giveUpOverdue(state)
+  expect(state.ready).toHaveLength(2)
+  expect(batchIsReady(state)).toBe(true)
 })

@@ -43,7 +43,7 @@ import { type RunProgress, searchAttributes } from './messages.ts'
 import { mayUpdate, roomForGroups } from './pipeline.ts'
 import { pauseAfterRefusal } from './refused-update.ts'
 import { restoreVersion } from './rollback.ts'
-import { listen } from './steering.ts'
+import { leaveOverdue, listen } from './steering.ts'
 import { restartFromStore } from './stored-restart.ts'
 import { takeOverChildren } from './training-children.ts'
 import { describe, enter } from './training-details.ts'
@@ -84,6 +84,8 @@ async function train(state: TrainingState): Promise<void> {
     await continueWhenLong(state)
     await rollBack(state)
     endWhereNothingPlays(state)
+    // More groups than fit may be due where the store had the last update with others than this execution chose.
+    await leaveOverdue(state)
     await holdOff(state)
     await admitGroups(state)
     waitedSeconds += await waitForBatch(state)

@@ -11,7 +11,7 @@ import { choose, goTo, place } from '../../navigation.ts'
 import { colouringNamed, colourings } from './colouring.ts'
 import { tokenAt } from './placed-tokens.ts'
 
-/** What the address of an episode chooses. */
+/** The choices that the address of an episode holds. */
 interface Chosen {
   readonly turn?: number | undefined
   readonly token?: number | undefined
