@@ -20,7 +20,7 @@ export async function storedCourse(
   const record = await store.runs.get(run)
   if (record === undefined) return undefined
   const last = (await store.runs.state(run)) as TrainingState | undefined
-  const state = last && (await withoutConsumed(store, last))
+  const state = last && { ...last, ...(await unconsumedGroups(store, run, last)) }
   const next = await store.updates.get(run, (state?.step ?? 0) + 1)
   return {
     run,
@@ -31,9 +31,12 @@ export async function storedCourse(
   }
 }
 
-/** The state without groups that an update which it counts has consumed. */
-async function withoutConsumed(store: Pick<Store, 'groups'>, state: TrainingState): Promise<TrainingState> {
-  const { run, step, ready, training, skipped } = state
+/** The groups of a state without those that an update which it counts has consumed. */
+async function unconsumedGroups(
+  store: Pick<Store, 'groups'>,
+  run: RunId,
+  { step, ready = [], training = [], skipped = [] }: Partial<TrainingState> & Pick<TrainingState, 'step'>,
+): Promise<Pick<TrainingState, 'ready' | 'training' | 'skipped'>> {
   const numbers = [...ready, ...training].map(({ number }) => number)
   const consumed = new Set<number>()
   for (const number of [...numbers, ...skipped.flatMap((each) => each.numbers)]) {
@@ -42,7 +45,6 @@ async function withoutConsumed(store: Pick<Store, 'groups'>, state: TrainingStat
   }
   const isLeft = (number: number) => !consumed.has(number)
   return {
-    ...state,
     ready: ready.filter(({ number }) => isLeft(number)),
     training: training.filter(({ number }) => isLeft(number)),
     skipped: skipped.map((each) => ({ ...each, numbers: each.numbers.filter(isLeft) })),

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** Statements that undo each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0016_learnt': ['drop table learnt'],
   '0015_no_tree_groups': ['alter table groups add column tree text'],
   '0014_nonces': ['drop table nonces'],
   '0013_failing_work': ['drop table failing_work'],
