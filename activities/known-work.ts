@@ -15,17 +15,17 @@ import { type EpisodeId, evaluationId, groupId, type ParentId } from '../identit
 import { isSealed } from '../storage/episode.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
+import { endedGroups, type TrainingState } from '../workflows/training-state.ts'
 
 /** @throws StorageFault `missing` with the first thing that the store lacks */
 export async function requireKnownWork(
   store: Pick<Store, 'updates' | 'groups' | 'evaluations'>,
-  { run, step, ready, training, skipped, evaluations, config }: TrainingState,
+  state: TrainingState,
 ): Promise<void> {
+  const { run, step, evaluations, config } = state
   if (step > 0 && (await store.updates.get(run, step)) === undefined)
     throw lacking(`update ${step} of ${run}`)
-  const ended = [...training, ...ready].map(({ number }) => number)
-  for (const number of [...ended, ...skipped.flatMap(({ numbers }) => numbers)]) {
+  for (const number of endedGroups(state)) {
     const group = groupId(run, number)
     if ((await store.groups.get(group))?.result === undefined) throw lacking(`group ${group}`)
   }

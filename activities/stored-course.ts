@@ -10,7 +10,7 @@ import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
 import type { StoredCourse } from '../workflows/run-state.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
+import { endedGroups, type TrainingState } from '../workflows/training-state.ts'
 
 /** @returns undefined where the store has no such run */
 export async function storedCourse(
@@ -37,9 +37,8 @@ async function unconsumedGroups(
   run: RunId,
   { step, ready = [], training = [], skipped = [] }: Partial<TrainingState> & Pick<TrainingState, 'step'>,
 ): Promise<Pick<TrainingState, 'ready' | 'training' | 'skipped'>> {
-  const numbers = [...ready, ...training].map(({ number }) => number)
   const consumed = new Set<number>()
-  for (const number of [...numbers, ...skipped.flatMap((each) => each.numbers)]) {
+  for (const number of endedGroups({ ready, training, skipped })) {
     const { consumedBy } = (await store.groups.get(groupId(run, number))) ?? {}
     if (consumedBy !== undefined && consumedBy <= step) consumed.add(number)
   }

@@ -128,13 +128,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
 }
 
 function notRunning(run: string, cause?: unknown): SessionFault {
-  return new SessionFault(
-    'not_running',
-    `run ${run} is not running; \`perdure resume ${run}\` continues it`,
-    {
-      cause,
-    },
-  )
+  const message = `run ${run} is not running; \`perdure resume ${run}\` continues it`
+  return new SessionFault('not_running', message, { cause })
 }
 
 /** Whether a run refused an order because it is about to continue in another execution, which takes it. */

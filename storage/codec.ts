@@ -33,6 +33,11 @@ function alignedBytes(blob: Uint8Array, subject: string): ArrayBuffer {
   return new Uint8Array(blob).buffer
 }
 
+/** Nine digits name every 32-bit float; the seventeen of a double would double the file. */
+export function shortestFloat32(value: number): number {
+  return Number(value.toPrecision(9))
+}
+
 /** Reads a JSON column. The value's type is the writer's promise, sealed episodes prove it by checksum. */
 export function jsonOf<Value>(text: string, subject: string): Value {
   try {

@@ -13,6 +13,7 @@ import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { makeFolder } from '../machine/folder.ts'
 import { jsonLine } from '../machine/shown-text.ts'
+import { shortestFloat32 } from './codec.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import type { Store } from './store.ts'
 import type { Trajectory } from './trajectory.ts'
@@ -130,11 +131,6 @@ function openJsonLines(file: string): RowSink {
     finish: () => closeSync(descriptor),
     abandon: () => closeSync(descriptor),
   }
-}
-
-/** Nine digits name every 32-bit float; the seventeen of a double would double the file. */
-function shortestFloat32(value: number): number {
-  return Number(value.toPrecision(9))
 }
 
 function openParquet(file: string): RowSink {

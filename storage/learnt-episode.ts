@@ -6,6 +6,7 @@
  *   The page and the export read it and compute none of them again.
  */
 import type { EpisodeId } from '../identity/identity.ts'
+import { shortestFloat32 } from './codec.ts'
 
 export interface LearntEpisode {
   readonly episode: EpisodeId
@@ -23,6 +24,7 @@ export interface LearntEpisode {
 
 /** The JSON of a record, with as many digits as a 32-bit float has. */
 export function learntText(episodes: readonly LearntEpisode[]): string {
+  const float32 = (value: number) => shortestFloat32(Math.fround(value))
   return JSON.stringify(
     episodes.map(({ advantages, weight, imitation, ...episode }) => ({
       ...episode,
@@ -31,9 +33,4 @@ export function learntText(episodes: readonly LearntEpisode[]): string {
       imitation: float32(imitation),
     })),
   )
-}
-
-/** The nearest 32-bit float, in nine digits, which name each of them. */
-function float32(value: number): number {
-  return Number(Math.fround(value).toPrecision(9))
 }

@@ -1,5 +1,5 @@
 /**
- * What a test file costs in processor time, its hooks and its child processes included: in the file's `meta`, for the
+ * Measures the processor time of a test file, its hooks and its child processes included, in the file's `meta`, for the
  * list of the slowest. On a busy machine the time on the clock says little.
  *
  * Invariants

@@ -27,14 +27,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What does not hang on when and where it ran. */
+/** The part of a report that does not depend on when and where the experiment ran. */
 function table(text: string): unknown {
   const { arms, runs, hypotheses, curves, seeds } = JSON.parse(text) as ExperimentReport
   const withoutCost = (each: object) => ({ ...each, cost: undefined })
   return { arms: arms.map(withoutCost), runs: runs.map(withoutCost), hypotheses, curves, seeds }
 }
 
-/** Of each run the norms of its gradients, which nothing but the same tokens and weights makes equal. */
+/** The gradient norms of each run: only the same tokens and weights make them equal. */
 async function gradientsIn(home: string): Promise<Readonly<Record<string, readonly number[]>>> {
   await using store = await openStore(homeAt(home).storeFile, { create: false })
   const runs = (await store.runs.list()).toSorted((a, b) => a.id.localeCompare(b.id))

@@ -44,7 +44,7 @@ export async function rolloutGroup(plan: GroupPlan): Promise<readonly (number | 
   }
 }
 
-/** What came of a group. */
+/** The result of a group. */
 type Played = Pick<GroupReport, 'episodes' | 'loss'>
 
 /** Plays all samples at once; after the timeout those still playing are cancelled if the quorum is there. */
