@@ -15,7 +15,7 @@ import { type EpisodeId, evaluationId, groupId, type ParentId } from '../identit
 import { isSealed } from '../storage/episode.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
-import { endedGroups, type TrainingState } from '../workflows/training-state.ts'
+import type { TrainingState } from '../workflows/training-state.ts'
 
 /** @throws StorageFault `missing` with the first thing that the store lacks */
 export async function requireKnownWork(
@@ -34,6 +34,16 @@ export async function requireKnownWork(
     if ((await store.evaluations.get(evaluation))?.result === undefined)
       throw lacking(`evaluation ${evaluation}`)
   }
+}
+
+/** Numbers of the groups that have ended and that no update which the state counts has consumed. */
+export function endedGroups({
+  ready,
+  training,
+  skipped,
+}: Pick<TrainingState, 'ready' | 'training' | 'skipped'>): readonly number[] {
+  const numbers = [...training, ...ready].map(({ number }) => number)
+  return [...numbers, ...skipped.flatMap((each) => each.numbers)]
 }
 
 /**

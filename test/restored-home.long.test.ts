@@ -318,7 +318,8 @@ it('a run that is stopped while it continues from an older store.db ends as stop
   copy('store.db', home.dir, backup)
   await playGroups(3)
   copy('store.db', backup, home.dir)
-  const opened = await open({ updatesFrom: 1 })
+  // Turns wait, so that no update can begin, which the stop would wait for.
+  const opened = await open({ holds: () => true })
   await opened.resume(run)
   await opened.stop(run)
   expect(await opened.result(run)).toMatchObject({ phase: 'stopped' })

@@ -223,16 +223,6 @@ export function currentState(stored: TrainingState): TrainingState {
   }
 }
 
-/** Numbers of the groups that have ended and that no update which the state counts has consumed. */
-export function endedGroups({
-  ready,
-  training,
-  skipped,
-}: Pick<TrainingState, 'ready' | 'training' | 'skipped'>): readonly number[] {
-  const numbers = [...training, ...ready].map(({ number }) => number)
-  return [...numbers, ...skipped.flatMap((each) => each.numbers)]
-}
-
 /** True once the warm start is done: version 0 is published, or is next. */
 export function isWarm({ warmStart }: Pick<TrainingState, 'warmStart'>): boolean {
   return warmStart !== null && warmStart.done === warmStart.total
