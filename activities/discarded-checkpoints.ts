@@ -9,7 +9,7 @@ import { publishedVersions } from '../policy/checkpoints/versions.ts'
 import { moveAside } from '../storage/aside.ts'
 import type { Home } from '../storage/home.ts'
 import type { Store } from '../storage/store.ts'
-import type { StoredCourse } from '../workflows/run-state.ts'
+import type { StoredCourse } from '../workflows/training-state.ts'
 
 /** @throws StorageFault, CheckpointFault */
 export async function discardCheckpoints(

@@ -9,8 +9,7 @@ import { groupId, type RunId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/audit.ts'
 import { StorageFault } from '../storage/fault.ts'
 import type { Store } from '../storage/store.ts'
-import type { StoredCourse } from '../workflows/run-state.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
+import type { StoredCourse, TrainingState } from '../workflows/training-state.ts'
 import { endedGroups } from './known-work.ts'
 
 /** @returns undefined where the store has no such run */

@@ -11,27 +11,20 @@
 import type { AuditEntry } from '../activities/audit.ts'
 import type { ConfigChange } from '../config/changes.ts'
 import type { RunConfig } from '../config/schema.ts'
-import type { RunId } from '../identity/identity.ts'
 import { isEvaluationDue } from '../learning/evaluation-schedule.ts'
 import { applySettings } from './live-settings.ts'
-import { currentState, initialState, isWarm, type TrainingState } from './training-state.ts'
+import {
+  currentState,
+  initialState,
+  isWarm,
+  type StoredCourse,
+  type TrainingState,
+} from './training-state.ts'
 import { enterEvaluation } from './transitions/evaluations.ts'
 import { awaitEffect, knowOrder, numberOrder } from './transitions/orders.ts'
 import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transitions/phase.ts'
 import { changeConfiguration } from './transitions/settings.ts'
 import { askForRollBack, pin } from './transitions/versions.ts'
-
-/** What the store has of a run. */
-export interface StoredCourse {
-  readonly run: RunId
-  readonly config: RunConfig
-  /** Milliseconds since the epoch. */
-  readonly created: number
-  /** As it was last stored; absent where nothing was published. */
-  readonly state?: TrainingState
-  /** Step of an update that was made since; null where none was. */
-  readonly made: number | null
-}
 
 /** Why a run is given up for a new execution of it. */
 export interface Relaunch {

@@ -9,7 +9,7 @@
  * - [STATE-5] No group is left behind to grow older than η updates: an update waits for those that would.
  * - [STATE-6] A state of an earlier release is read with what it lacks at its default.
  */
-import type { AuditEntry } from '../activities/audit.ts'
+
 import type { RunConfig } from '../config/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { MemberWeight } from '../learning/adaptive-pool.ts'
@@ -29,6 +29,7 @@ import {
   shortTextBytes,
   textBytes,
 } from '../learning/state-bounds.ts'
+import type { AuditEntry } from '../storage/audit.ts'
 import type { GateDrops } from './gate-settings.ts'
 import type {
   EvaluationSummary,
@@ -262,4 +263,16 @@ export function keptEvaluations({
       ...{ suite, version, success, n },
       ...(planned === undefined ? {} : { planned }),
     }))
+}
+
+/** What the store has of a run. */
+export interface StoredCourse {
+  readonly run: RunId
+  readonly config: RunConfig
+  /** Milliseconds since the epoch. */
+  readonly created: number
+  /** As it was last stored; absent where nothing was published. */
+  readonly state?: TrainingState
+  /** Step of an update that was made since; null where none was. */
+  readonly made: number | null
 }

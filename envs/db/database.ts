@@ -4,7 +4,16 @@
  * Invariants
  * - The result of a statement, or the reason why it failed, is data; only a backend that cannot work throws.
  */
-import type { StateHash, TableData } from './item.ts'
+
+/** One table as the agent finds it. */
+export interface TableData {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly (string | null)[])[]
+}
+
+/** The hash of a state; null for tables without rows, as MySQL has it. */
+export type StateHash = string | null
 
 /** One value of a result with its kind, as text: kinds differ in how they are shown. null is NULL. */
 export type Cell = {

@@ -13,7 +13,8 @@ import { readText } from '../../machine/text-file.ts'
 import type { InstanceId } from '../environment.ts'
 import { emptyFolder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
 import { Warnings } from '../warnings.ts'
-import type { DbItem, Goal, TableData } from './item.ts'
+import type { TableData } from './database.ts'
+import type { DbItem, Goal } from './item.ts'
 import { reprOfFloat, reprOfText } from './narration.ts'
 
 const tableSchema = z.object({

@@ -12,8 +12,8 @@ import { type AgentTool, fieldsOf, quoted, refused, textTool, toolSpec } from '.
 import type { Environment, InstanceId } from '../environment.ts'
 import { ToolSession } from '../tool-session.ts'
 import { sameAnswers } from './answers.ts'
-import type { Cell, Database, DatabaseBackend, StatementResult } from './database.ts'
-import type { DbItem, StateHash } from './item.ts'
+import type { Cell, Database, DatabaseBackend, StateHash, StatementResult } from './database.ts'
+import type { DbItem } from './item.ts'
 import type { Narrator } from './narration.ts'
 
 /** The parts of a session. */

@@ -9,7 +9,7 @@
  * - A table without rows has the hash null.
  */
 import { createHash } from 'node:crypto'
-import type { StateHash } from './item.ts'
+import type { StateHash } from './database.ts'
 
 /** MySQL's default of group_concat_max_len. */
 export const groupConcatBytes = 1024

@@ -8,7 +8,7 @@
 import type { Draw } from '../../draw.ts'
 import type { Difficulty } from '../../task-settings.ts'
 import { nouns } from '../../words.ts'
-import type { TableData } from '../item.ts'
+import type { TableData } from '../database.ts'
 import {
   attributes,
   type CategoryColumn,

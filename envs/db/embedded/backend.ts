@@ -16,6 +16,7 @@ import { EnvironmentFault } from '../../environment.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import type { Outcome, ThreadSession } from '../../threads/session.ts'
 import type { Ending } from '../../threads/thread.ts'
+import type { StateHash, TableData } from '../database.ts'
 import {
   type Database,
   type DatabaseBackend,
@@ -23,7 +24,6 @@ import {
   type StatementLimits,
   type StatementResult,
 } from '../database.ts'
-import type { StateHash, TableData } from '../item.ts'
 import type { Reply, Request } from './database-worker.ts'
 import { outOfMemory } from './failure.ts'
 

@@ -6,8 +6,7 @@
  */
 import { serveCalls } from '../../../machine/thread-answers.ts'
 import type { AnsweringMethods } from '../../threads/thread.ts'
-import type { StatementLimits, StatementResult } from '../database.ts'
-import type { StateHash, TableData } from '../item.ts'
+import type { StateHash, StatementLimits, StatementResult, TableData } from '../database.ts'
 import { createEngine, type EngineDatabase } from './engine.ts'
 
 /** Requests to a thread; `database` is the session's number. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { databaseServerMissing, startDatabaseServer } from '../../../test/database-server.ts'
-import type { Cell, StatementResult } from '../database.ts'
-import type { TableData } from '../item.ts'
+import type { Cell, StatementResult, TableData } from '../database.ts'
 import { openServer } from '../server/backend.ts'
 import { createEngine } from './engine.ts'
 

@@ -10,8 +10,8 @@
  * - The same tables, identity and statements give the same results.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
+import type { StateHash, TableData } from '../database.ts'
 import { type StatementLimits, type StatementResult, tooLong } from '../database.ts'
-import type { StateHash, TableData } from '../item.ts'
 import { hashOfRows, hashOfTables } from '../state-hash.ts'
 import { Budget } from './budget.ts'
 import { SearchOverdue } from './expressions/match-limit.ts'

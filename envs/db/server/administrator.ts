@@ -7,7 +7,7 @@
  * - A database is removed when its user's connections are ended; one that is held all the same is a fault within seconds.
  */
 import { EnvironmentFault } from '../../environment.ts'
-import type { StateHash, TableData } from '../item.ts'
+import type { StateHash, TableData } from '../database.ts'
 import { groupConcatBytes, hashOfTables } from '../state-hash.ts'
 import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'

@@ -8,6 +8,7 @@
  */
 import type { Connection } from 'mysql2'
 import { EnvironmentFault } from '../../environment.ts'
+import type { StateHash, TableData } from '../database.ts'
 import {
   type Cell,
   type Database,
@@ -17,7 +18,6 @@ import {
   type StatementResult,
   tooLong,
 } from '../database.ts'
-import type { StateHash, TableData } from '../item.ts'
 import type { Administrator } from './administrator.ts'
 import { connectionOptions, cut, isServerError, run, within } from './connection.ts'
 import { refusalOf } from './permitted.ts'

@@ -9,8 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from 'mysql2'
 import type { Pool, PoolConnection } from 'mysql2/promise'
 import { EnvironmentFault } from '../../environment.ts'
-import type { Cell } from '../database.ts'
-import type { TableData } from '../item.ts'
+import type { Cell, TableData } from '../database.ts'
 import { connectionOptions, cut, isServerError, within } from './connection.ts'
 
 /** Time for a statement that does little; a busy server answers it within a second. */

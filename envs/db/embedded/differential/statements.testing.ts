@@ -6,7 +6,7 @@
  * - A script is run from its tables on; its statements see what the earlier ones changed.
  */
 import { seedOf, uniforms } from '../../../../identity/identity.ts'
-import type { TableData } from '../../item.ts'
+import type { TableData } from '../../database.ts'
 import { calls, type Draw } from './calls.testing.ts'
 import { changes, definitions } from './change-statements.testing.ts'
 import { operators } from './operator-statements.testing.ts'

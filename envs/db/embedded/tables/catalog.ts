@@ -6,7 +6,7 @@
  *   holds what was.
  * - Case counts in names of tables, as on MySQL's servers, but not in names of columns.
  */
-import type { TableData } from '../../item.ts'
+import type { TableData } from '../../database.ts'
 import { refuse, tableFull, unknownTable } from '../failure.ts'
 import { databaseBytes } from '../limits.ts'
 import type { ColumnType, Expression, Query } from '../syntax/syntax.ts'
