@@ -6,25 +6,25 @@
  */
 
 export { z } from 'zod'
-export { SessionFault } from './client/session-fault.ts'
-export type { Training, TrainingOptions } from './client/training.ts'
-export { resume, train } from './client/training.ts'
+export { SessionFault } from './client/run/session-fault.ts'
 export type {
   EvaluationOptions,
   EvaluationSummary,
   RunPhase,
   RunProgress,
   SettingsChange,
-} from './client/training-session.ts'
-export type { ConfigProblem } from './config/fault.ts'
-export { ConfigFault } from './config/fault.ts'
-export { loadConfig, resolveConfig } from './config/loader.ts'
-export type { ConfigInput, RunConfig } from './config/schema.ts'
+} from './client/session/training-session.ts'
+export type { Training, TrainingOptions } from './client/training.ts'
+export { resume, train } from './client/training.ts'
+export type { ConfigProblem } from './config/files/fault.ts'
+export { ConfigFault } from './config/files/fault.ts'
+export { loadConfig, resolveConfig } from './config/files/loader.ts'
+export type { ConfigInput, RunConfig } from './config/schema/schema.ts'
 export type { ForeignEnvironment } from './envs/bridges/foreign-environment.ts'
 export { foreignEnvironment } from './envs/bridges/foreign-environment.ts'
 export { builtInEnvironment } from './envs/built-in-environment.ts'
-export type * from './envs/environment.ts'
-export { EnvironmentFault } from './envs/environment.ts'
+export type * from './envs/contract/environment.ts'
+export { EnvironmentFault } from './envs/contract/environment.ts'
 export { defineEnvironment, win } from './envs/external/define.ts'
 export type {
   Calls,
@@ -43,9 +43,9 @@ export type {
   AdvantageGroup,
   AdvantageTurn,
   OwnAdvantage,
-} from './learning/own-advantage.ts'
-export type { LossSettings, LossToken, OwnLoss } from './learning/own-loss.ts'
-export type { VersionSpan } from './learning/version-spans.ts'
+} from './learning/algorithms/own-advantage.ts'
+export type { LossSettings, LossToken, OwnLoss } from './learning/loss/own-loss.ts'
+export type { VersionSpan } from './learning/run/version-spans.ts'
 export type * from './messages/message.ts'
 export type * from './policy/engines/engine.ts'
 export { EngineFault } from './policy/engines/engine.ts'
@@ -64,5 +64,5 @@ export type {
   WarmStartStatistics,
 } from './policy/trainer/trainer.ts'
 export { TrainerFault } from './policy/trainer/trainer.ts'
-export type { EvaluationMetrics, MetricsLine, UpdateMetrics } from './storage/metrics.ts'
-export { isUpdateMetrics } from './storage/metrics.ts'
+export type { EvaluationMetrics, MetricsLine, UpdateMetrics } from './storage/metrics/metrics.ts'
+export { isUpdateMetrics } from './storage/metrics/metrics.ts'

@@ -17,7 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     // Tests do their own training and take no result of an earlier one from this machine.
     env: { PERDURE_NO_CACHE: '1' },
-    setupFiles: ['test/own-ports.ts', 'test/cpu-time.ts'],
+    setupFiles: ['test/support/own-ports.ts', 'test/support/cpu-time.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // They run in the order of their names: no long file is left alone at the end.

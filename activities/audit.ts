@@ -5,11 +5,11 @@
  * - Entering an order twice changes nothing.
  */
 import type { RunId } from '../identity/identity.ts'
-import type { AuditEntry } from '../storage/audit.ts'
+import type { AuditEntry } from '../storage/records/audit.ts'
 import type { Store } from '../storage/store.ts'
-import { failing } from './failure.ts'
+import { failing } from './calls/failure.ts'
 
-export type { AuditEntry, AuditValue } from '../storage/audit.ts'
+export type { AuditEntry, AuditValue } from '../storage/records/audit.ts'
 
 export type AuditActivities = ReturnType<typeof createAuditActivities>
 

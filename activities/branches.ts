@@ -6,11 +6,12 @@
  * - Copying twice changes nothing.
  * - The turns that count towards the new episode's reward and limits are those of its past as well.
  */
+
+import type { BranchPoint } from '../contract/messages.ts'
 import type { EpisodeId } from '../identity/identity.ts'
-import { StorageFault } from '../storage/fault.ts'
+import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
-import type { BranchPoint } from '../workflows/messages.ts'
-import { failing } from './failure.ts'
+import { failing } from './calls/failure.ts'
 
 /** What the copied turns add up to. */
 export interface BranchStart {

@@ -8,7 +8,7 @@
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common'
-import { failing } from './failure.ts'
+import { failing } from './calls/failure.ts'
 
 /** A child that runs no more. */
 export interface EndedChild {

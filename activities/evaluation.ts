@@ -6,22 +6,23 @@
  * - [LEFT-TO-PLAY-1] Episodes that ended with a reward are never played again; one that was lost gets attempts that it has not had.
  * - Figures are added up in the order of samples, not of their ends: the same episodes give the same bytes.
  */
+
+import type { EvaluationSummary } from '../contract/messages.ts'
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
-import { isComplete, type LostEpisodes } from '../learning/evaluation-completeness.ts'
-import { isRewarded, type Outcome } from '../learning/outcome.ts'
-import { isSuccess } from '../learning/reward.ts'
-import { suiteStatistics } from '../learning/suite-statistics.ts'
+import { isSuccess } from '../learning/algorithms/reward.ts'
+import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
+import { isRewarded, type Outcome } from '../learning/evaluation/outcome.ts'
+import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
-import { type StoredEpisode, samplesOf } from '../storage/episode.ts'
-import { type SuiteFigures, summaryOf } from '../storage/evaluations.ts'
-import { StorageFault } from '../storage/fault.ts'
+import { StorageFault } from '../storage/disk/fault.ts'
+import { type SuiteFigures, summaryOf } from '../storage/records/evaluations.ts'
 import type { Store } from '../storage/store.ts'
-import type { EvaluationSummary } from '../workflows/messages.ts'
-import { type EvaluationFigures, evaluationMetrics } from './evaluation-metrics.ts'
-import { failing } from './failure.ts'
-import { requireSealed } from './known-work.ts'
-import type { OpenRuns } from './open-runs.ts'
-import { recordMetrics } from './run-metrics.ts'
+import { type StoredEpisode, samplesOf } from '../storage/trajectories/episode.ts'
+import { failing } from './calls/failure.ts'
+import { type EvaluationFigures, evaluationMetrics } from './metrics/evaluation-metrics.ts'
+import { recordMetrics } from './metrics/run-metrics.ts'
+import { requireSealed } from './stored/known-work.ts'
+import type { OpenRuns } from './stored/open-runs.ts'
 
 interface Dependencies {
   readonly store: Store

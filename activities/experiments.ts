@@ -7,17 +7,17 @@
  */
 import { Context } from '@temporalio/activity'
 import { CancelledFailure } from '@temporalio/common'
-import type { ExperimentStatement } from '../config/experiment.ts'
-import type { RunConfig } from '../config/schema.ts'
-import { refuseRemovedInUse, storedConfig } from '../config/stored-config.ts'
+import type { ExperimentStatement } from '../config/files/experiment.ts'
+import { refuseRemovedInUse, storedConfig } from '../config/files/stored-config.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
+import type { ExperimentRun, ExperimentRunEnding } from '../contract/messages.ts'
 import type { ExperimentName, RunId } from '../identity/identity.ts'
-import type { RunStatus } from '../learning/run-phase.ts'
-import { StorageFault } from '../storage/fault.ts'
+import type { RunStatus } from '../learning/run/run-phase.ts'
+import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
-import type { ExperimentRun, ExperimentRunEnding } from '../workflows/messages.ts'
+import { failing } from './calls/failure.ts'
 import { endingOf } from './children.ts'
-import { failing } from './failure.ts'
-import { type ContinuedCourse, continuedCourse } from './stored-course.ts'
+import { type ContinuedCourse, continuedCourse } from './stored/stored-course.ts'
 
 const lookEveryMs = 1_000
 /** A run that is resumed is `running` a moment before it has an execution. */

@@ -8,19 +8,22 @@
  * - A state is stored only where the store has what it refers to (`known-work.ts`).
  * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
  */
-import type { RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
+import type { RunProgress } from '../contract/messages.ts'
+import type { TrainingState } from '../contract/training-state.ts'
 import type { RunId } from '../identity/identity.ts'
-import { CheckpointFault } from '../policy/checkpoints/checkpoint-fault.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
-import type { Home } from '../storage/home.ts'
-import { planRetention } from '../storage/retention.ts'
+import { CheckpointFault } from '../policy/files/checkpoint-fault.ts'
+import type { Home } from '../storage/disk/home.ts'
+import { planRetention } from '../storage/records/retention.ts'
 import type { Store } from '../storage/store.ts'
-import type { RunProgress } from '../workflows/messages.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
-import { discardCheckpoints } from './discarded-checkpoints.ts'
-import { failing } from './failure.ts'
-import { requireKnownOrders, requireKnownWork } from './known-work.ts'
-import type { OpenRun, OpenRuns } from './open-runs.ts'
+import { failing } from './calls/failure.ts'
+import { finishTrackers, recordMetrics, restoreMetrics } from './metrics/run-metrics.ts'
+import { metricsOf } from './metrics/update-metrics.ts'
+import type { Serving } from './play/serving.ts'
+import { discardCheckpoints } from './stored/discarded-checkpoints.ts'
+import { requireKnownOrders, requireKnownWork } from './stored/known-work.ts'
+import type { OpenRun, OpenRuns } from './stored/open-runs.ts'
 import {
   holdingsOf,
   longestEvaluationMs,
@@ -28,11 +31,8 @@ import {
   type RunPlace,
   remove,
   retentionPolicy,
-} from './retention.ts'
-import { finishTrackers, recordMetrics, restoreMetrics } from './run-metrics.ts'
-import type { Serving } from './serving.ts'
-import { type ContinuedCourse, continuedCourse } from './stored-course.ts'
-import { metricsOf } from './update-metrics.ts'
+} from './stored/retention.ts'
+import { type ContinuedCourse, continuedCourse } from './stored/stored-course.ts'
 
 export interface Publication {
   readonly run: RunId

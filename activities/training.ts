@@ -6,21 +6,21 @@
  * - [TRAIN-1] Each result lies under the identity of its work: doing it twice gives the same, or finds it there.
  */
 import { Context } from '@temporalio/activity'
-import type { RunConfig } from '../config/schema.ts'
-import { refuseRemovedInUse } from '../config/stored-config.ts'
+import { refuseRemovedInUse } from '../config/files/stored-config.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import type { CheckpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
-import { checkOffer } from '../policy/trainer/losses.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
-import { createRunDirectory, type Home } from '../storage/home.ts'
+import { checkOffer } from '../policy/trainer/update/losses.ts'
+import { createRunDirectory, type Home } from '../storage/disk/home.ts'
 import type { Store } from '../storage/store.ts'
-import { measureExperts } from './experts.ts'
-import { failing } from './failure.ts'
-import type { OpenRun, OpenRuns } from './open-runs.ts'
-import { lossChoices } from './own-learning.ts'
-import { type UpdateRequest, type UpdateResult, updatePolicy } from './policy-update.ts'
-import { type Imitation, imitate, prepareWarmStart } from './warm-start.ts'
-import { tellProgress } from './wrapping.ts'
+import { failing } from './calls/failure.ts'
+import { tellProgress } from './calls/wrapping.ts'
+import type { OpenRun, OpenRuns } from './stored/open-runs.ts'
+import { lossChoices } from './update/own-learning.ts'
+import { type UpdateRequest, type UpdateResult, updatePolicy } from './update/policy-update.ts'
+import { measureExperts } from './warm-start/experts.ts'
+import { type Imitation, imitate, prepareWarmStart } from './warm-start/warm-start.ts'
 
 /** What a heartbeat tells of a training activity. */
 export interface TrainingPhase {

@@ -1,7 +1,7 @@
 /** A program that the engine itself starts in a container: what a command through the shell is measured against. */
 import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
-import type { Engine } from '../envs/sandbox/engine.ts'
+import type { Engine } from '../worlds/containers/engine.ts'
 
 /** @returns its status */
 export async function runThroughEngine(

@@ -10,16 +10,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSession, type TrainingSession } from '../client/training-session.ts'
-import { configSchema, type RunConfig } from '../config/schema.ts'
+import { openSession, type TrainingSession } from '../client/session/training-session.ts'
+import { configSchema, type RunConfig } from '../config/schema/schema.ts'
 import { runId } from '../identity/identity.ts'
 import { type Chat, openChat } from '../policy/chat/chat.ts'
 import { createScriptedEngine } from '../policy/engines/scripted.testing.ts'
-import { createHome, type Home } from '../storage/home.ts'
+import { createHome, type Home } from '../storage/disk/home.ts'
 import { inspectTemporal } from '../temporal/server/server.ts'
-import { openClient } from '../test/executions.ts'
+import { openClient } from '../test/support/executions.ts'
 import type { Figure } from './figure.ts'
-import { cpuSecondsOf, residentMegabytesOf } from './process-use.ts'
+import { cpuSecondsOf, residentMegabytesOf } from './measured/process-use.ts'
 
 const run = runId('long-run')
 const turns = 2

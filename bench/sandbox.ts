@@ -10,13 +10,13 @@
  * - Sessions are played to their end: what they release is removed while others work.
  */
 
-import { remove } from '../envs/sandbox/container-life.ts'
-import { containerSettings } from '../envs/sandbox/container-settings.ts'
-import { connectEngine, type Engine } from '../envs/sandbox/engine.ts'
-import { openSandbox } from '../envs/sandbox/open.ts'
-import type { Container, ContainerSpec, Sandbox } from '../envs/sandbox/sandbox.ts'
-import { processScope } from '../machine/process.ts'
-import { busyboxTar, engineMissing, startEngine } from '../test/container-engine.ts'
+import { processScope } from '../machine/processes/process.ts'
+import { busyboxTar, engineMissing, startEngine } from '../test/host/container-engine.ts'
+import { containerSettings } from '../worlds/containers/container-settings.ts'
+import { connectEngine, type Engine } from '../worlds/containers/engine.ts'
+import { remove } from '../worlds/containers/life/container-life.ts'
+import { openSandbox } from '../worlds/containers/open.ts'
+import type { Container, ContainerSpec, Sandbox } from '../worlds/containers/sandbox.ts'
 import { runThroughEngine } from './engine-exec.ts'
 import type { Figure } from './figure.ts'
 import { quantile } from './quantile.ts'

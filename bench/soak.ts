@@ -10,12 +10,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openSession, type RunProgress, type TrainingSession } from '../client/training-session.ts'
-import { loadConfig } from '../config/loader.ts'
+import { openSession, type RunProgress, type TrainingSession } from '../client/session/training-session.ts'
+import { loadConfig } from '../config/files/loader.ts'
 import { inspectTemporal } from '../temporal/server/server.ts'
-import { withClient } from '../test/executions.ts'
+import { withClient } from '../test/support/executions.ts'
 import type { Figure } from './figure.ts'
-import { residentMegabytesOf } from './process-use.ts'
+import { residentMegabytesOf } from './measured/process-use.ts'
 
 const run = 'soak'
 const updates = 50
@@ -37,7 +37,7 @@ export async function bench(): Promise<Figure[]> {
     const session = await openSession({ home, roles: 'all', log: (line) => console.error(line) })
     try {
       const config = loadConfig({
-        file: fileURLToPath(new URL('../test/whole-pipeline.yaml', import.meta.url)),
+        file: fileURLToPath(new URL('../test/support/whole-pipeline.yaml', import.meta.url)),
         set: [`training.updates=${updates}`, `orchestration.historyEvents=${historyEvents}`],
       })
       const started = performance.now()

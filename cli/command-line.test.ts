@@ -4,15 +4,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { recordRun } from '../client/new-run.ts'
-import { resolveConfig } from '../config/loader.ts'
+import { recordRun } from '../client/run/new-run.ts'
+import { resolveConfig } from '../config/files/loader.ts'
+import { initialState, type TrainingState } from '../contract/training-state.ts'
 import { runId } from '../identity/identity.ts'
-import { homeFlag } from '../machine/typed-command.ts'
-import { homeAt } from '../storage/home.ts'
+import { homeFlag } from '../machine/processes/typed-command.ts'
+import { homeAt } from '../storage/disk/home.ts'
 import { openStore } from '../storage/store.ts'
-import { initialState, type TrainingState } from '../workflows/training-state.ts'
-import { answerTo } from './answer.testing.ts'
 import { createProgram, runCommandLine } from './program.ts'
+import { answerTo } from './terminal/answer.testing.ts'
 
 const root = resolve(import.meta.dirname, '..')
 let folder: string

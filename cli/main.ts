@@ -7,11 +7,11 @@
  * - What a signal means is decided here from the first moment to the last, and by the launcher before that.
  */
 
-import { hasModuleCode } from '../machine/module-code.ts'
-import { settleProxyVariables } from '../machine/proxy.ts'
-import { endUnlessWatched } from './interrupt.ts'
-import { codeWithOutput, guardOutput } from './output.ts'
+import { hasModuleCode } from '../machine/modules/module-code.ts'
+import { settleProxyVariables } from '../machine/network/proxy.ts'
 import { runCommandLine } from './program.ts'
+import { endUnlessWatched } from './terminal/interrupt.ts'
+import { codeWithOutput, guardOutput } from './terminal/output.ts'
 
 endUnlessWatched()
 guardOutput()

@@ -7,12 +7,12 @@
  */
 
 import { existsSync } from 'node:fs'
-import { holdingsOf, remove, retentionPolicy } from '../activities/retention.ts'
-import type { RunConfig } from '../config/schema.ts'
+import { holdingsOf, remove, retentionPolicy } from '../activities/stored/retention.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunId } from '../identity/identity.ts'
-import type { Home } from '../storage/home.ts'
-import { type LongLog, longLogs, shortenLog } from '../storage/logs.ts'
-import { planRetention, type Removal } from '../storage/retention.ts'
+import type { Home } from '../storage/disk/home.ts'
+import { type LongLog, longLogs, shortenLog } from '../storage/disk/logs.ts'
+import { planRetention, type Removal } from '../storage/records/retention.ts'
 import type { Store } from '../storage/store.ts'
 import { withServer } from '../temporal/connection.ts'
 import {

@@ -9,11 +9,11 @@
  */
 import { statSync } from 'node:fs'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
-import { readTokenFigures, type TokenFigures } from '../policy/trainer/token-figures.ts'
-import type { Home } from '../storage/home.ts'
-import type { LearntEpisode } from '../storage/learnt-episode.ts'
+import { readTokenFigures, type TokenFigures } from '../policy/trainer/update/token-figures.ts'
+import type { Home } from '../storage/disk/home.ts'
+import type { StoredUpdate } from '../storage/records/updates.ts'
 import type { Store } from '../storage/store.ts'
-import type { StoredUpdate } from '../storage/updates.ts'
+import type { LearntEpisode } from '../storage/trajectories/learnt-episode.ts'
 
 const keptUpdates = 4
 

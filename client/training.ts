@@ -7,21 +7,21 @@
  * - Closing leaves the run resumable, and nothing running that was started here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ConfigInput } from '../config/schema.ts'
-import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { ConfigInput } from '../config/schema/schema.ts'
+import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { runId, runNameAt } from '../identity/identity.ts'
-import { defaultHome, homeAt } from '../storage/home.ts'
-import type { MetricsLine } from '../storage/metrics.ts'
+import { defaultHome, homeAt } from '../storage/disk/home.ts'
+import type { MetricsLine } from '../storage/metrics/metrics.ts'
 import { openStore } from '../storage/store.ts'
-import { SessionFault } from './session-fault.ts'
+import { SessionFault } from './run/session-fault.ts'
 import type {
   EvaluationOptions,
   EvaluationSummary,
   RunProgress,
   SettingsChange,
   TrainingSession,
-} from './training-session.ts'
+} from './session/training-session.ts'
 
 // Often enough to feel live, rare enough to cost nothing beside the run.
 const lookEveryMs = 1000
@@ -77,8 +77,8 @@ export async function train(
   options: TrainingOptions & { readonly run?: string } = {},
 ): Promise<Training> {
   const { home = defaultHome, environments = [] } = options
-  const { resolveConfig } = await import('../config/loader.ts')
-  const { checkRun } = await import('./task-check.ts')
+  const { resolveConfig } = await import('../config/files/loader.ts')
+  const { checkRun } = await import('./checks/task-check.ts')
   const resolved = resolveConfig(config)
   const checked = await checkRun(resolved, { home, own: environments })
   for (const notice of checked.notices) options.log?.(notice)
@@ -97,7 +97,7 @@ async function open(
   begin: (session: TrainingSession) => Promise<void>,
 ): Promise<Training> {
   const { home = defaultHome, environments: own = [], log = () => undefined } = options
-  const { openSession } = await import('./training-session.ts')
+  const { openSession } = await import('./session/training-session.ts')
   const { findEnvironment } = await import('../envs/registry.ts')
   const session = await openSession({
     home,

@@ -1,8 +1,8 @@
 /** Which keys of a run's configuration may change after it was started. */
 import { describe, expect, it } from 'vitest'
 import { changesBetween, type RunProgressPoint, refusedChanges } from './changes.ts'
-import { configFields } from './fields.ts'
-import { resolveConfig, withOverrides } from './loader.ts'
+import { resolveConfig, withOverrides } from './files/loader.ts'
+import { configFields } from './schema/fields.ts'
 
 const config = resolveConfig({ tasks: [{ task: 'alfworld' }], training: { updates: 20 } })
 const begun: RunProgressPoint = { isWarm: true, step: 5, isDone: false }

@@ -6,7 +6,7 @@
  * - Changes never concern work that a run has already done.
  * - A change is good as a whole or refused as a whole, with each key and why.
  */
-import type { RunConfig } from './schema.ts'
+import type { RunConfig } from './schema/schema.ts'
 
 /** How far a run has come, as far as changes depend on it. */
 export interface RunProgressPoint {

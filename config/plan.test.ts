@@ -1,6 +1,6 @@
 /** The plan's arithmetic. */
 import { expect, test } from 'vitest'
-import { loadConfig } from './loader.ts'
+import { loadConfig } from './files/loader.ts'
 import { planOf } from './plan.ts'
 
 const facts = {

@@ -5,9 +5,10 @@
  * - Pure arithmetic; each figure is a bound or an exact count, and says which in its comment.
  * - Every figure of memory follows from the shapes, 4 bytes a number; 2 where the trainer computes in bfloat16.
  */
-import { admissible } from '../learning/admission.ts'
-import { mostSkipped } from '../learning/refill.ts'
-import type { RunConfig } from './schema.ts'
+
+import { mostSkipped } from '../learning/algorithms/refill.ts'
+import { admissible } from '../learning/rollout/admission.ts'
+import type { RunConfig } from './schema/schema.ts'
 
 /** The facts that a plan needs beyond the configuration. */
 export interface PlanFacts {

@@ -21,7 +21,7 @@ import { policiesOf } from './contract/addresses.ts'
 import type { BranchesAnswer } from './contract/branch.ts'
 import type { Answers } from './contract/routes.ts'
 import type { EpisodeStretch } from './episode-index/episode-index.ts'
-import type { ShownHome } from './shown-home.ts'
+import type { ShownHome } from './home/shown-home.ts'
 
 /** All throw Refused `unknown` for what the home does not have. */
 /** A larger batch file would be noticed by those who wait for an episode. */

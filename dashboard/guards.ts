@@ -10,7 +10,13 @@
  */
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { knockOf, type ListeningPlace, mayEnter, type Objection, objectionTo } from '../machine/listening.ts'
+import {
+  knockOf,
+  type ListeningPlace,
+  mayEnter,
+  type Objection,
+  objectionTo,
+} from '../machine/network/listening.ts'
 import type { Refusal } from './contract/refusal.ts'
 
 const cookieName = 'perdure_ui'

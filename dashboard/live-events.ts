@@ -9,16 +9,16 @@
  * - [LIVE-3] A run that has ended is read once, and again when its record or its evaluations differ.
  * - A look that fails is reported to no page: the next one is tried.
  */
-import { storedConfig } from '../config/stored-config.ts'
+import { storedConfig } from '../config/files/stored-config.ts'
+import type { TrainingState } from '../contract/training-state.ts'
 import { actionSummary } from '../messages/action-summary.ts'
 import type { AssistantMessage } from '../messages/message.ts'
-import type { EvaluationCounts } from '../storage/evaluations.ts'
-import type { StoredRun } from '../storage/runs.ts'
-import type { TrainingState } from '../workflows/training-state.ts'
+import type { EvaluationCounts } from '../storage/records/evaluations.ts'
+import type { StoredRun } from '../storage/records/runs.ts'
 import { withUpdates } from './answers/episodes.ts'
 import { phaseOf } from './answers/known-run.ts'
 import type { EpisodeInFlight, LiveEvents, LiveRun } from './contract/live.ts'
-import type { ShownHome } from './shown-home.ts'
+import type { ShownHome } from './home/shown-home.ts'
 
 /** A look has a cost, here and in each page that shows its news, which a run on the same machine feels. */
 const lookEveryMs = 3000

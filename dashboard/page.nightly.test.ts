@@ -12,8 +12,8 @@ import {
   type RunId,
 } from '../identity/identity.ts'
 import { builtPage } from '../scripts/build-page.ts'
-import { browserMissing, startBrowser } from '../test/browser.ts'
-import { tinyExperiment } from '../test/tiny-experiment.ts'
+import { browserMissing, startBrowser } from '../test/host/browser.ts'
+import { tinyExperiment } from '../test/support/tiny-experiment.ts'
 import { addressOf } from './contract/addresses.ts'
 import {
   addConsumedGroup,

@@ -1,7 +1,7 @@
 /** The page opens in a browser and shows the runs of its home; `page.nightly.test.ts` looks at every view. */
 import { expect, test } from 'vitest'
 import { builtPage } from '../scripts/build-page.ts'
-import { browserMissing, startBrowser } from '../test/browser.ts'
+import { browserMissing, startBrowser } from '../test/host/browser.ts'
 import { addressOf } from './contract/addresses.ts'
 import { addConsumedGroup, addRun, openFilledHome } from './filled-home.testing.ts'
 import { serveDashboard } from './server.ts'

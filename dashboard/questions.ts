@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { episodeSorts, mostEpisodeRows } from './contract/episodes.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './home/refused.ts'
 
 const number = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 

@@ -4,10 +4,10 @@
  * Invariants
  * - [REPORT-FIGURES-1] Their data are in the answers of the report: nothing is computed from episodes here.
  */
-import type { CurvePoint, ReportedCurve } from '../client/experiment-report.ts'
-import { expertName } from '../client/experiment-report.ts'
-import { learningCurve } from '../client/learning-curve.ts'
-import { isComplete } from '../learning/evaluation-completeness.ts'
+import type { CurvePoint, ReportedCurve } from '../client/experiment/experiment-report.ts'
+import { expertName } from '../client/experiment/experiment-report.ts'
+import { learningCurve } from '../client/experiment/learning-curve.ts'
+import { isComplete } from '../learning/evaluation/evaluation-completeness.ts'
 import type { RunCurves } from './contract/curves.ts'
 import type { EvaluationsAnswer } from './contract/evaluation.ts'
 

@@ -10,9 +10,9 @@
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder } from '../machine/folder.ts'
-import { StorageFault, storageFaultOf } from '../storage/fault.ts'
-import { asCsv, metricsKinds, metricsTable } from '../storage/metrics-table.ts'
+import { makeFolder } from '../machine/files/folder.ts'
+import { StorageFault, storageFaultOf } from '../storage/disk/fault.ts'
+import { asCsv, metricsKinds, metricsTable } from '../storage/metrics/metrics-table.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
 import type { HomeFacts } from './contract/home.ts'
 import { type Report, reportElement } from './contract/report.ts'
@@ -26,8 +26,8 @@ import {
   runsRoute,
   trajectoryRoute,
 } from './contract/routes.ts'
+import { openShownHome, type ShownHome } from './home/shown-home.ts'
 import { figuresOf } from './report-figures.ts'
-import { openShownHome, type ShownHome } from './shown-home.ts'
 
 export interface ReportWish {
   readonly home: string

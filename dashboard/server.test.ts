@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BranchId, branchId, episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
-import { commandName } from '../machine/typed-command.ts'
-import { homeAt } from '../storage/home.ts'
+import { commandName } from '../machine/processes/typed-command.ts'
+import { homeAt } from '../storage/disk/home.ts'
 import {
   type Answers,
   branchesRoute,

@@ -15,28 +15,28 @@ import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { isRunName } from '../identity/identity.ts'
-import { limitedBody } from '../machine/body-limit.ts'
+import { packageRoot } from '../machine/files/package-root.ts'
+import { limitedBody } from '../machine/network/body-limit.ts'
 import {
   hostToListenOn,
   isLoopback,
   type ListeningPlace,
   newToken,
   notAvailable,
-} from '../machine/listening.ts'
-import { packageRoot } from '../machine/package-root.ts'
-import { commandName, homeFlag, withTypedCommands } from '../machine/typed-command.ts'
-import { diskSpace } from '../storage/disk-use.ts'
-import { StorageFault } from '../storage/fault.ts'
+} from '../machine/network/listening.ts'
+import { commandName, homeFlag, withTypedCommands } from '../machine/processes/typed-command.ts'
+import { diskSpace } from '../storage/disk/disk-use.ts'
+import { StorageFault } from '../storage/disk/fault.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
 import { knownEpisode } from './answers/trajectory.ts'
 import type { HomeFacts } from './contract/home.ts'
 import type { Refusal, RefusalKind } from './contract/refusal.ts'
 import { enter, guarded, withHeaders } from './guards.ts'
+import { Refused } from './home/refused.ts'
+import { openShownHome, type ShownHome, type TemporalPlace } from './home/shown-home.ts'
 import { createLiveFeed, type LiveEvent, type LiveFeed } from './live-events.ts'
 import { type PageFile, readPageFiles } from './page-files.ts'
 import { asked, questions } from './questions.ts'
-import { Refused } from './refused.ts'
-import { openShownHome, type ShownHome, type TemporalPlace } from './shown-home.ts'
 import { createSteering, type Steering } from './steering.ts'
 
 export interface DashboardOptions extends ListeningPlace {

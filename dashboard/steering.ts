@@ -13,12 +13,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { SessionFault } from '../client/session-fault.ts'
-import type { TrainingSession } from '../client/training-session.ts'
-import { packageRoot } from '../machine/package-root.ts'
+import { SessionFault } from '../client/run/session-fault.ts'
+import type { TrainingSession } from '../client/session/training-session.ts'
+import { packageRoot } from '../machine/files/package-root.ts'
 import type { BranchesAnswer, BranchStarted, BranchWish } from './contract/branch.ts'
 import type { Order, OrderTaken } from './contract/order.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './home/refused.ts'
 
 const idleMs = 60_000
 const mostBranches = 4
@@ -108,7 +108,7 @@ export function createSteering(home: string, log: (line: string) => void): Steer
 }
 
 async function openClient(home: string, log: (line: string) => void): Promise<TrainingSession> {
-  const { openSession } = await import('../client/training-session.ts')
+  const { openSession } = await import('../client/session/training-session.ts')
   return openSession({ home, roles: 'client', log })
 }
 

@@ -12,7 +12,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import yauzl from 'yauzl'
-import { makeFolder } from '../machine/folder.ts'
+import { makeFolder } from '../machine/files/folder.ts'
 import { DataFault, writingFault } from './fault.ts'
 
 /** Files of an archive; the largest of the catalogue has a tenth of them. */

@@ -13,7 +13,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeFolder } from '../machine/folder.ts'
+import { makeFolder } from '../machine/files/folder.ts'
 import { DataFault, writingFault } from './fault.ts'
 
 /** A download. */

@@ -12,8 +12,8 @@ import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'no
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codeOf } from '../faults/system-error.ts'
-import { makeFolder } from '../machine/folder.ts'
-import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/process.ts'
+import { makeFolder } from '../machine/files/folder.ts'
+import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/processes/process.ts'
 import { unpack } from './archive.ts'
 import { type ArchiveSource, type Dataset, type Source, usualLargest } from './catalogue.ts'
 import {

@@ -4,7 +4,7 @@
  * Invariants
  * - No task is loaded before one is asked for.
  */
-import type { EnvironmentDefinition } from './environment.ts'
+import type { EnvironmentDefinition } from './contract/environment.ts'
 
 /**
  * The built-in task of that name.

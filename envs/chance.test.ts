@@ -3,9 +3,9 @@
  */
 import { expect, test, vi } from 'vitest'
 import type { AssistantMessage } from '../messages/message.ts'
-import type { Demonstration, Environment, Task } from './environment.ts'
+import type { Demonstration, Environment, Task } from './contract/environment.ts'
+import { difficulties } from './contract/task-settings.ts'
 import { findEnvironment } from './registry.ts'
-import { difficulties } from './task-settings.ts'
 
 // Hundreds of episodes are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 120_000 })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { guessNumber } from '../examples/guess-number/index.ts'
 import type { AssistantMessage } from '../messages/message.ts'
-import { type Environment, EnvironmentFault, type StepResult, type Task } from './environment.ts'
+import { type Environment, EnvironmentFault, type StepResult, type Task } from './contract/environment.ts'
 import { environments, findEnvironment } from './registry.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.

@@ -10,24 +10,28 @@ const root = resolve(import.meta.dirname, '..')
 /** File, its text, and the rules that it breaks. */
 const planted: readonly (readonly [string, string, readonly string[]])[] = [
   ['identity/identity.ts', 'export const identity = 1', []],
-  ['learning/staleness.ts', `import { z } from 'zod'\nexport const learned = z`, ['learning-is-pure']],
+  [
+    'learning/rollout/staleness.ts',
+    `import { z } from 'zod'\nexport const learned = z`,
+    ['learning-is-pure'],
+  ],
   [
     'learning/clock.ts',
     `import { hrtime } from 'node:process'\nexport const now = hrtime`,
     ['learning-is-pure'],
   ],
-  ['activities/sampling.ts', 'export type Sampling = 1\nexport const sampling = 1', []],
+  ['activities/play/sampling.ts', 'export type Sampling = 1\nexport const sampling = 1', []],
   [
     'workflows/good.ts',
     `import { proxyActivities } from '@temporalio/workflow'
-import type { Sampling } from '../activities/sampling.ts'
+import type { Sampling } from '../activities/play/sampling.ts'
 import { identity } from '../identity/identity.ts'
 export const good: Sampling = proxyActivities && identity`,
     [],
   ],
   [
     'workflows/runs-activity.ts',
-    `import { sampling } from '../activities/sampling.ts'\nexport const bad = sampling`,
+    `import { sampling } from '../activities/play/sampling.ts'\nexport const bad = sampling`,
     ['workflows-run-time'],
   ],
   [
@@ -41,21 +45,21 @@ export const good: Sampling = proxyActivities && identity`,
     `import { readFile } from 'node:fs'\nexport const bad = readFile`,
     ['workflows-packages'],
   ],
-  ['workflows/transitions/changing.ts', 'export type Changing = 1', []],
+  ['workflows/state/transitions/changing.ts', 'export type Changing = 1', []],
   [
-    'workflows/transitions/phase.ts',
+    'workflows/state/transitions/phase.ts',
     `import type { Changing } from './changing.ts'\nexport type Phase = Changing`,
     [],
   ],
   // [TRANSITION-1]
   [
     'workflows/writes.ts',
-    `import type { Changing } from './transitions/changing.ts'\nexport type Bad = Changing`,
+    `import type { Changing } from './state/transitions/changing.ts'\nexport type Bad = Changing`,
     ['state-changes-in-transitions'],
   ],
   [
     'storage/store.ts',
-    `import { sampling } from '../activities/sampling.ts'\nexport type Store = 1\nexport const bad = sampling`,
+    `import { sampling } from '../activities/play/sampling.ts'\nexport type Store = 1\nexport const bad = sampling`,
     ['storage-arrows'],
   ],
   ['storage/knows-envs.ts', `import type { E } from '../envs/e.ts'\nexport type Bad = E`, ['storage-arrows']],
@@ -68,8 +72,8 @@ export const good: Sampling = proxyActivities && identity`,
     ['envs-arrows'],
   ],
   [
-    'config/schema.ts',
-    `import { s } from '../envs/os/machine-session.ts'\nexport const bad = s`,
+    'config/schema/schema.ts',
+    `import { s } from '../../envs/os/machine-session.ts'\nexport const bad = s`,
     ['config-arrows'],
   ],
   [

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { documentation, documents } from '../test/documents.ts'
+import { documentation, documents } from '../test/support/documents.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const folders = readdirSync(root, { withFileTypes: true })
@@ -102,7 +102,7 @@ test('the map from the paper to the code names functions of its files', () => {
 })
 
 test('the header of the training run has the same map', () => {
-  const [header = ''] = /(?<=From the paper).*?(?=\*\/)/s.exec(textOf('workflows/training-run.ts')) ?? []
+  const [header = ''] = /(?<=From the paper).*?(?=\*\/)/s.exec(textOf('workflows/run/training-run.ts')) ?? []
   const map = mapFromThePaper()
   for (const code of codeIn(header))
     if (code.endsWith('.ts'))

@@ -1,6 +1,6 @@
 /** Finds or fetches the `temporal` binary and prints its path; the set-up's last step. */
 import { TemporalFault } from '../temporal/server/fault.ts'
-import { obtainTemporalBinary } from '../temporal/server/fetch-binary.ts'
+import { obtainTemporalBinary } from '../temporal/server/startup/fetch-binary.ts'
 
 try {
   const binary = await obtainTemporalBinary((line) => console.error(`Set-up: ${line}`))

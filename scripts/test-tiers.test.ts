@@ -23,9 +23,9 @@ test('a change chooses the tests of its folders, each once, and another chooses 
     'envs/os/containers/official.nightly.test.ts',
   ])
   expect(nightlyTestsOf(['policy/engines/engine.ts', 'policy/trainer/trainer.ts'])).toEqual([
-    'test/foreign-run.nightly.test.ts',
-    'test/llama-evaluation.nightly.test.ts',
-    'test/pytorch-trainer.nightly.test.ts',
+    'test/peers/foreign-run.nightly.test.ts',
+    'test/peers/llama-evaluation.nightly.test.ts',
+    'test/peers/pytorch-trainer.nightly.test.ts',
   ])
   expect(nightlyTestsOf(['README.md', 'envs/kg/definition.ts'])).toEqual([])
 })

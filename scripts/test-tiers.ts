@@ -12,46 +12,55 @@ import { spawnSync } from 'node:child_process'
 const nightlyTests: readonly (readonly [places: readonly string[], tests: readonly string[]])[] = [
   [
     ['trainers/pytorch/', 'policy/trainer/'],
-    ['test/pytorch-trainer.nightly.test.ts', 'test/foreign-run.nightly.test.ts'],
+    ['test/peers/pytorch-trainer.nightly.test.ts', 'test/peers/foreign-run.nightly.test.ts'],
   ],
   [
-    ['policy/chat/', 'policy/checkpoints/', 'policy/tokenizer/', 'policy/transformer/'],
-    ['test/transformers.nightly.test.ts', 'test/smollm2.nightly.test.ts'],
+    ['policy/templates/', 'policy/checkpoints/', 'policy/tokenizer/', 'policy/transformer/'],
+    ['test/peers/transformers.nightly.test.ts', 'test/peers/smollm2.nightly.test.ts'],
   ],
-  [['policy/engines/'], ['test/llama-evaluation.nightly.test.ts', 'test/foreign-run.nightly.test.ts']],
-  [['learning/', 'examples/'], ['test/learning.nightly.test.ts']],
-  [['client/experiment', 'workflows/experiment', 'learning/'], ['test/killed-experiment.nightly.test.ts']],
-  [['storage/trackers/'], ['test/trackers.nightly.test.ts', 'test/killed-trackers.nightly.test.ts']],
+  [
+    ['policy/dialects/', 'policy/served/'],
+    ['test/peers/llama-evaluation.nightly.test.ts', 'test/peers/foreign-run.nightly.test.ts'],
+  ],
+  [['learning/', 'examples/'], ['test/runs/learning.nightly.test.ts']],
+  [
+    ['client/experiment/', 'workflows/experiment', 'learning/'],
+    ['test/faults/killed-experiment.nightly.test.ts'],
+  ],
+  [
+    ['storage/trackers/'],
+    ['test/peers/trackers.nightly.test.ts', 'test/faults/killed-trackers.nightly.test.ts'],
+  ],
   [
     ['dashboard/'],
     [
       'dashboard/hostile-text.nightly.test.ts',
       'dashboard/many-episodes.nightly.test.ts',
       'dashboard/page.nightly.test.ts',
-      'test/dashboard-live.nightly.test.ts',
-      'test/dashboard.nightly.test.ts',
+      'test/watching/dashboard-live.nightly.test.ts',
+      'test/watching/dashboard.nightly.test.ts',
     ],
   ],
-  [['workflows/details'], ['test/inspect.nightly.test.ts']],
-  [['bin/', 'cli/interrupt'], ['test/signals.nightly.test.ts']],
+  [['workflows/page/'], ['test/watching/inspect.nightly.test.ts']],
+  [['bin/', 'cli/terminal/interrupt'], ['test/faults/signals.nightly.test.ts']],
   [
-    ['envs/sandbox/'],
+    ['worlds/containers/'],
     [
-      'envs/sandbox/disk-watch.nightly.test.ts',
-      'envs/sandbox/flood.nightly.test.ts',
-      'envs/sandbox/never-leaked.nightly.test.ts',
-      'envs/sandbox/sandbox.nightly.test.ts',
-      'envs/sandbox/sized-layers.nightly.test.ts',
-      'envs/sandbox/system-calls.nightly.test.ts',
-      'test/disk-attacks.nightly.test.ts',
+      'worlds/containers/disk/disk-watch.nightly.test.ts',
+      'worlds/containers/shell/flood.nightly.test.ts',
+      'worlds/containers/never-leaked.nightly.test.ts',
+      'worlds/containers/sandbox.nightly.test.ts',
+      'worlds/containers/disk/sized-layers.nightly.test.ts',
+      'worlds/containers/system-calls.nightly.test.ts',
+      'test/faults/disk-attacks.nightly.test.ts',
     ],
   ],
   [['envs/os/'], ['envs/os/containers/official.nightly.test.ts']],
   [
-    ['envs/db/'],
-    ['envs/db/embedded/differential/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
+    ['envs/db/', 'worlds/mysql/'],
+    ['worlds/mysql/differential/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
   ],
-  [['envs/alfworld/'], ['envs/alfworld/rearranged-library.nightly.test.ts']],
+  [['envs/alfworld/', 'worlds/text-adventure/'], ['envs/alfworld/rearranged-library.nightly.test.ts']],
 ]
 
 /** Everything that the table names. */

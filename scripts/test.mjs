@@ -20,9 +20,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leavingCores, reportCrashes } from './crash-trace.ts'
-import { sglangPython } from './sglang-environment.mjs'
+import { sglangPython } from './peers/sglang-environment.mjs'
+import { vllmPython } from './peers/vllm-environment.mjs'
 import { changedPaths, nightlyTestsOf } from './test-tiers.ts'
-import { vllmPython } from './vllm-environment.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const shownSlowest = 25
@@ -144,6 +144,7 @@ function runChecks() {
     ['the arrows of the house', 'depcruise', ['--config', '.dependency-cruiser.mjs', '.']],
     ['unused code', 'knip', []],
     ['numbered invariants and their tests', 'node', ['scripts/invariants.ts']],
+    ['rooms without cycles or crowds', 'node', ['scripts/rooms.ts']],
     ...(tier !== 'quick'
       ? [['a fault of each kind', 'node', ['bench/chaos/run.ts', '--each', '1', '--deployments', '4']]]
       : []),

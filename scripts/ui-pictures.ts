@@ -13,7 +13,7 @@ import type { EpisodesAnswer } from '../dashboard/contract/episodes.ts'
 import type { GroupAnswer } from '../dashboard/contract/group.ts'
 import { episodesRoute, groupRoute } from '../dashboard/contract/routes.ts'
 import { serveDashboard } from '../dashboard/server.ts'
-import { startBrowser } from '../test/browser.ts'
+import { startBrowser } from '../test/host/browser.ts'
 import { builtPage } from './build-page.ts'
 
 const viewport = { width: 1280, height: 800 }

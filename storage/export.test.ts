@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type EpisodeId, episodeId, groupId, runId } from '../identity/identity.ts'
 import { exportRun } from './export.ts'
 import { openStore, type Store } from './store.ts'
-import { trajectoryColumns } from './trajectory-row.ts'
+import { trajectoryColumns } from './trajectories/trajectory-row.ts'
 
 const run = runId('demo')
 const group = groupId(run, 0)

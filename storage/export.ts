@@ -11,19 +11,19 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
-import { makeFolder } from '../machine/folder.ts'
-import { jsonLine } from '../machine/shown-text.ts'
-import { shortestFloat32 } from './codec.ts'
-import { StorageFault, storageFaultOf } from './fault.ts'
+import { makeFolder } from '../machine/files/folder.ts'
+import { jsonLine } from '../machine/files/shown-text.ts'
+import { StorageFault, storageFaultOf } from './disk/fault.ts'
+import { shortestFloat32 } from './sqlite/codec.ts'
 import type { Store } from './store.ts'
-import type { Trajectory } from './trajectory.ts'
+import type { Trajectory } from './trajectories/trajectory.ts'
 import {
   type Learnt,
   type TrajectoryRow,
   trajectoryColumns,
   trajectoryRow,
   trajectorySchema,
-} from './trajectory-row.ts'
+} from './trajectories/trajectory-row.ts'
 
 export type ExportFormat = 'jsonl' | 'parquet'
 

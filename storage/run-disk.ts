@@ -5,8 +5,8 @@
  * - Only looks. Trajectories count as what their texts and tokens weigh, without the store's own share.
  */
 import type { RunId } from '../identity/identity.ts'
-import { bytesAt } from './disk-use.ts'
-import type { Home } from './home.ts'
+import { bytesAt } from './disk/disk-use.ts'
+import type { Home } from './disk/home.ts'
 import type { Store } from './store.ts'
 
 /** Bytes. */

@@ -8,10 +8,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
-import { StorageFault } from './fault.ts'
-import type { LearntEpisode } from './learnt-episode.ts'
-import { kyselyDatabase, openSqlite } from './sqlite.ts'
+import { StorageFault } from './disk/fault.ts'
+import { kyselyDatabase, openSqlite } from './sqlite/sqlite.ts'
 import { openStore } from './store.ts'
+import type { LearntEpisode } from './trajectories/learnt-episode.ts'
 
 const run = runId('demo')
 const group = groupId(run, 0)

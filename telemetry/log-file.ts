@@ -11,10 +11,10 @@
  */
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { redact } from '../config/secrets.ts'
+import { redact } from '../config/files/secrets.ts'
 import { codeOf } from '../faults/system-error.ts'
-import { jsonLine } from '../machine/shown-text.ts'
-import { storageFaultOf } from '../storage/fault.ts'
+import { jsonLine } from '../machine/files/shown-text.ts'
+import { storageFaultOf } from '../storage/disk/fault.ts'
 import { workOfWorkflow } from './work.ts'
 
 /** A file is put aside at this size. */

@@ -8,8 +8,8 @@
  * - Nothing of this is loaded unless a metrics port is asked for.
  */
 import type { Registry } from 'prom-client'
-import { isComplete } from '../learning/evaluation-completeness.ts'
-import type { RunProgress } from '../workflows/messages.ts'
+import type { RunProgress } from '../contract/messages.ts'
+import { isComplete } from '../learning/evaluation/evaluation-completeness.ts'
 import { type FinishedWork, fieldOf, type Observer } from './observation.ts'
 
 export interface Metrics {

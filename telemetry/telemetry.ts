@@ -18,7 +18,7 @@ import {
   loopback,
   mayEnter,
   notAvailable,
-} from '../machine/listening.ts'
+} from '../machine/network/listening.ts'
 import { createMetrics, type Metrics, type ReadProgress } from './metrics.ts'
 import type { Observer } from './observation.ts'
 import { startTracing, wantsTraces } from './tracing.ts'

@@ -13,14 +13,14 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { z } from 'zod'
-import { limitedBody } from '../machine/body-limit.ts'
+import { limitedBody } from '../machine/network/body-limit.ts'
 import {
   hostToListenOn,
   type ListeningPlace,
   mayEnter,
   newToken,
   notAvailable,
-} from '../machine/listening.ts'
+} from '../machine/network/listening.ts'
 import { type KeyRing, PayloadFault, payloadCodec } from './payload-encryption.ts'
 
 export interface CodecServerOptions extends ListeningPlace {

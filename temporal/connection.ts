@@ -11,21 +11,21 @@ import { Client, Connection } from '@temporalio/client'
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig'
 import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
-import { isLoopback } from '../machine/listening.ts'
-import { proxyTo } from '../machine/proxy.ts'
-import { isNotFound, isUnreached } from './call-status.ts'
+import { isLoopback } from '../machine/network/listening.ts'
+import { proxyTo } from '../machine/network/proxy.ts'
+import { isNotFound, isUnreached } from './calls/call-status.ts'
+import { type ConnectionWay, hostOf, withProxy } from './calls/proxied.ts'
 import { unread } from './payload-encryption.ts'
-import { type ConnectionWay, hostOf, withProxy } from './proxied.ts'
 import { reaching } from './reach.ts'
 import { TemporalFault } from './server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
-import { ensureSearchAttributes } from './server/namespace.ts'
 import {
   type RunningTemporal,
   servesHome,
   startTemporal,
   type TemporalServerOptions,
 } from './server/server.ts'
+import { ensureSearchAttributes } from './server/startup/namespace.ts'
 
 /** A server that does not answer is reported within ten seconds from the start of a command. */
 const reachTimeoutMs = 8_000

@@ -7,10 +7,10 @@
  */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
-import type { RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
+import { searchAttributes } from '../contract/messages.ts'
 import { type HomeName, type RunId, workflowIdOf } from '../identity/identity.ts'
-import { searchAttributes } from '../workflows/messages.ts'
-import { isNotFound } from './call-status.ts'
+import { isNotFound } from './calls/call-status.ts'
 
 /** An execution that has ended. */
 export interface EndedExecution {

@@ -17,7 +17,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
 import api from '@temporalio/proto'
-import { remembered } from '../config/secrets.ts'
+import { remembered } from '../config/files/secrets.ts'
 import { Fault } from '../faults/fault.ts'
 
 const { Payload: PayloadMessage } = api.temporal.api.common.v1

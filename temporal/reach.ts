@@ -4,7 +4,7 @@
  * Invariants
  * - [REACH-1] A server that is away is named with its address, in place of what a library says of a call.
  */
-import { isUnreached } from './call-status.ts'
+import { isUnreached } from './calls/call-status.ts'
 import { TemporalFault } from './server/fault.ts'
 
 /** A server, and whether it answers. */

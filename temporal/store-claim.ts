@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ScheduleNotFoundError } from '@temporalio/client'
 import { reasonOf } from '../faults/reason.ts'
 import type { HomeName } from '../identity/identity.ts'
-import type { Nonces } from '../storage/nonces.ts'
+import type { Nonces } from '../storage/records/nonces.ts'
 import { TemporalFault } from './server/fault.ts'
 
 /** No one copies a store and starts on the copy within it; the server has two calls from each process in that time. */

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import * as workflows from '../workflows/bundle.ts'
-import { replay } from './executions.ts'
+import { replay } from './support/executions.ts'
 
 const folder = new URL('histories/', import.meta.url)
 const releases = readdirSync(folder)

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
-import { StorageFault } from '../storage/fault.ts'
+import { StorageFault } from '../storage/disk/fault.ts'
 import { flushedActivities } from './flushed-activities.ts'
 
 async function execute(flushed: () => Promise<void>, work: () => Promise<unknown>): Promise<unknown> {

@@ -7,7 +7,7 @@
  * - One whose work cannot be flushed fails with the fault of the store.
  */
 import type { ActivityInterceptorsFactory } from '@temporalio/worker'
-import { failureOf } from '../activities/failure.ts'
+import { failureOf } from '../activities/calls/failure.ts'
 import type { Store } from '../storage/store.ts'
 
 export function flushedActivities(store: Pick<Store, 'flushed'>): ActivityInterceptorsFactory {

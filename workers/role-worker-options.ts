@@ -5,8 +5,8 @@
  * - A process takes on any set of roles; each role has workers of its own.
  * - What is left out is that of this package.
  */
-import type { RunConfig } from '../config/schema.ts'
-import type { EnvironmentDefinition } from '../envs/environment.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
+import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
 import type { HomeName, RunId } from '../identity/identity.ts'
 import type { Engine } from '../policy/engines/engine.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'

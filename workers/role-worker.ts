@@ -5,13 +5,13 @@
  * - A worker that runs workflows is one of its build, where the server keeps builds apart; the others serve every build.
  */
 import { Worker, type WorkerOptions } from '@temporalio/worker'
-import type { Activities } from '../activities/wrapping.ts'
+import type { Activities } from '../activities/calls/wrapping.ts'
+import { taskQueue } from '../contract/task-queues.ts'
 import type { HomeName } from '../identity/identity.ts'
-import { taskQueue } from '../workflows/task-queues.ts'
-import { workerOf } from './deployment.ts'
+import { workerOf } from './deployment/deployment.ts'
+import type { BuiltWorkflows } from './deployment/workflow-bundle.ts'
+import { withLeanThreads } from './deployment/workflow-thread.ts'
 import type { Role } from './role-worker-options.ts'
-import type { BuiltWorkflows } from './workflow-bundle.ts'
-import { withLeanThreads } from './workflow-thread.ts'
 
 /** After it activities hear of the shutdown; what takes longer is done again later. */
 const shutdownGraceTime = '1 second'

@@ -9,20 +9,20 @@
  *   hold the sessions, and sample through the policy workers' queue.
  */
 import { NativeConnection } from '@temporalio/worker'
-import { createHome } from '../storage/home.ts'
+import { createHome } from '../storage/disk/home.ts'
 import { openStore } from '../storage/store.ts'
 import { observe } from '../telemetry/observation.ts'
 import { compressionTo } from '../temporal/connection.ts'
 import { dataConverter } from '../temporal/payload-encryption.ts'
 import { logged } from '../temporal/runtime.ts'
-import { type Deployment, joinDeployment, knowsBuilds } from './deployment.ts'
-import { registerDeployment } from './deployment-registration.ts'
+import { type Deployment, joinDeployment, knowsBuilds } from './deployment/deployment.ts'
+import { registerDeployment } from './deployment/deployment-registration.ts'
+import { type BuiltWorkflows, workflowBundle } from './deployment/workflow-bundle.ts'
 import { flushedActivities } from './flushed-activities.ts'
 import { openRoleActivities } from './role-activities.ts'
 import { createRoleWorker, type WorkflowCode } from './role-worker.ts'
 import { type Role, type RoleWorkerOptions, roles } from './role-worker-options.ts'
 import { createRunningWorkers } from './running-workers.ts'
-import { type BuiltWorkflows, workflowBundle } from './workflow-bundle.ts'
 
 /** Those whose workers run workflows. */
 const workflowRoles: ReadonlySet<Role> = new Set(['orchestrator', 'environment'])

@@ -7,7 +7,7 @@
  */
 import { IllegalStateError } from '@temporalio/common'
 import { GracefulShutdownPeriodExpiredError, type Worker } from '@temporalio/worker'
-import type { Calls } from '../activities/stopping.ts'
+import type { Calls } from '../activities/calls/stopping.ts'
 import { reasonOf } from '../faults/reason.ts'
 
 export interface RunningWorkers extends AsyncDisposable {

@@ -5,10 +5,10 @@
  * - Runs that ask for the same trainer and number of threads share a trainer.
  * - A trainer is made when a run first needs it; `closeAll` closes those that were made.
  */
-import type { RunConfig } from '../config/schema.ts'
+import type { RunConfig } from '../config/schema/schema.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
-import { createModuleTrainer } from '../policy/trainer/module-trainer.ts'
-import { createProcessTrainer } from '../policy/trainer/process-trainer.ts'
+import { createModuleTrainer } from '../policy/trainer/foreign/module-trainer.ts'
+import { createProcessTrainer } from '../policy/trainer/foreign/process-trainer.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 
 /** What a run says of its trainer. */

@@ -1,10 +1,11 @@
 /**
  * The workflows as one bundle: what a worker runs in the workflow sandbox, and nothing else.
  */
-export { branch } from './branch.ts'
-export { episode } from './episode.ts'
-export { evaluation } from './evaluation.ts'
+
 export { experiment } from './experiment.ts'
-export { rolloutGroup } from './rollout-group.ts'
-export { scheduledEvaluation } from './scheduled-evaluation.ts'
-export { trainingRun } from './training-run.ts'
+export { branch } from './play/branch.ts'
+export { episode } from './play/episode.ts'
+export { evaluation } from './play/evaluation.ts'
+export { rolloutGroup } from './play/rollout-group.ts'
+export { scheduledEvaluation } from './play/scheduled-evaluation.ts'
+export { trainingRun } from './run/training-run.ts'

@@ -24,22 +24,22 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { BegunRun } from '../activities/experiments.ts'
-import type { RunId } from '../identity/identity.ts'
-import { startOnce } from './child-watch.ts'
-import { experimentActivities } from './dispatch.ts'
-import { reasonOf } from './failure-reason.ts'
-import { dashboardLink, table, workflowLink } from './links.ts'
 import {
   continueExperiment,
   type ExperimentPlan,
   type ExperimentRun,
   type ExperimentRunEnding,
-} from './messages.ts'
-import { here, idHere } from './place.ts'
-import { stateToResumeFrom, storedState } from './run-state.ts'
-import { trainingRun } from './training-run.ts'
-import { trainingStart } from './training-start.ts'
-import { initialState, type TrainingState } from './training-state.ts'
+} from '../contract/messages.ts'
+import { initialState, type TrainingState } from '../contract/training-state.ts'
+import type { RunId } from '../identity/identity.ts'
+import { startOnce } from './calls/child-watch.ts'
+import { experimentActivities } from './calls/dispatch.ts'
+import { reasonOf } from './calls/failure-reason.ts'
+import { dashboardLink, table, workflowLink } from './page/links.ts'
+import { here, idHere } from './page/place.ts'
+import { trainingRun } from './run/training-run.ts'
+import { trainingStart } from './run/training-start.ts'
+import { stateToResumeFrom, storedState } from './state/run-state.ts'
 
 /** Where the runs of an experiment stand. */
 interface Course {

@@ -16,10 +16,10 @@ import {
   upsertMemo,
   type WorkflowInterceptors,
 } from '@temporalio/workflow'
-import { clipped, jsonBytes, textBytes } from '../learning/state-bounds.ts'
-import { reasonOf } from './failure-reason.ts'
-import { plainLines } from './links.ts'
-import type { EpisodePlan, GroupPlan } from './messages.ts'
+import type { EpisodePlan, GroupPlan } from '../contract/messages.ts'
+import { clipped, jsonBytes, textBytes } from '../learning/run/state-bounds.ts'
+import { reasonOf } from './calls/failure-reason.ts'
+import { plainLines } from './page/links.ts'
 
 /** Every entry of a list of workflows holds its memo too. */
 export const lastDetailsBytes = 8_192

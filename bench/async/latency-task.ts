@@ -7,9 +7,9 @@
  * - Half of all choices at the end are right, whatever is learnt: so groups have a preference and episodes stay as they are.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Environment, EnvironmentDefinition, Task } from '../../envs/environment.ts'
+import type { Environment, EnvironmentDefinition, Task } from '../../envs/contract/environment.ts'
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import { normalQuantile } from '../../learning/normal.ts'
+import { normalQuantile } from '../../learning/statistics/normal.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 
 const medianMs = 50

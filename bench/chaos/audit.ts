@@ -7,6 +7,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TrainingState } from '../../contract/training-state.ts'
 import {
   type EpisodeId,
   type EvaluationId,
@@ -14,14 +15,13 @@ import {
   parseEpisodeId,
   type RunId,
 } from '../../identity/identity.ts'
-import { isRewarded } from '../../learning/outcome.ts'
+import { isRewarded } from '../../learning/evaluation/outcome.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { publishedVersions } from '../../policy/checkpoints/versions.ts'
-import { homeAt } from '../../storage/home.ts'
-import { readMetrics } from '../../storage/metrics.testing.ts'
-import { isUpdateMetrics } from '../../storage/metrics.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
+import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { Store } from '../../storage/store.ts'
-import type { TrainingState } from '../../workflows/training-state.ts'
 import type { Again, Execution } from './history.ts'
 import type { Finished } from './observer.ts'
 

@@ -8,9 +8,9 @@
  * - No process of it outlives it.
  */
 
-import { SessionFault } from '../../client/session-fault.ts'
-import type { TrainingSession } from '../../client/training-session.ts'
-import { homeAt } from '../../storage/home.ts'
+import { SessionFault } from '../../client/run/session-fault.ts'
+import type { TrainingSession } from '../../client/session/training-session.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'

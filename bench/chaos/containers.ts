@@ -8,10 +8,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { labels } from '../../envs/sandbox/container-settings.ts'
-import { connectEngine, isGone } from '../../envs/sandbox/engine.ts'
-import { importImage } from '../../envs/sandbox/images.ts'
-import { busyboxTar, engineMissing, startEngine } from '../../test/container-engine.ts'
+import { busyboxTar, engineMissing, startEngine } from '../../test/host/container-engine.ts'
+import { labels } from '../../worlds/containers/container-settings.ts'
+import { connectEngine, isGone } from '../../worlds/containers/engine.ts'
+import { importImage } from '../../worlds/containers/images.ts'
 
 export interface Containers extends AsyncDisposable {
   /** The environment of a process that finds this engine. */

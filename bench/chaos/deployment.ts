@@ -10,7 +10,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Role } from '../../client/training-session.ts'
+import type { Role } from '../../client/session/training-session.ts'
 import { codeOf } from '../../faults/system-error.ts'
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url))

@@ -6,11 +6,11 @@
  * - No evaluation is ended so often that its run gives it up: each must have a result.
  */
 import type { Client } from '@temporalio/client'
-import { SessionFault } from '../../client/session-fault.ts'
-import type { TrainingSession } from '../../client/training-session.ts'
-import { isNotFound } from '../../temporal/call-status.ts'
-import { listQuery } from '../../workflows/links.ts'
-import { searchAttributes } from '../../workflows/messages.ts'
+import { SessionFault } from '../../client/run/session-fault.ts'
+import type { TrainingSession } from '../../client/session/training-session.ts'
+import { searchAttributes } from '../../contract/messages.ts'
+import { isNotFound } from '../../temporal/calls/call-status.ts'
+import { listQuery } from '../../workflows/page/links.ts'
 
 /** A third time it would be given up. */
 const mostTimesEnded = 2

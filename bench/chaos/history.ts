@@ -5,7 +5,7 @@
  * - Every execution of every workflow is read, each link of a chain by itself.
  */
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client'
-import { openClient } from '../../test/executions.ts'
+import { openClient } from '../../test/support/executions.ts'
 
 /** One execution of a workflow. */
 export interface Execution {

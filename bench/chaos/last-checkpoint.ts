@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'
-import { digestFile } from '../../policy/checkpoints/durable-file.ts'
 import { publishedVersions } from '../../policy/checkpoints/versions.ts'
-import { homeAt } from '../../storage/home.ts'
+import { digestFile } from '../../policy/files/durable-file.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 
 export interface LastCheckpoint {
   readonly version: number

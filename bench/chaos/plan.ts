@@ -6,7 +6,7 @@
  * - All kinds strike equally often, up to a difference of one.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import { shuffled } from '../../learning/shuffled.ts'
+import { shuffled } from '../../learning/rollout/shuffled.ts'
 
 /** One fault to come. */
 export interface PlannedFault<Kind extends string = string> {

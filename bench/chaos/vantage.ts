@@ -4,8 +4,8 @@
  * Invariants
  * - It uses the home as any client does, and has no file of it open once it is closed.
  */
-import { openSession, type TrainingSession } from '../../client/training-session.ts'
-import { homeAt } from '../../storage/home.ts'
+import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import { Hands } from './hands.ts'
 import { Histories } from './history.ts'
 import { Observer } from './observer.ts'

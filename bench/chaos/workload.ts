@@ -6,10 +6,10 @@
  * - A run ends with the last fault made in it, a deterministic one after its updates.
  */
 import { fileURLToPath } from 'node:url'
-import { loadConfig } from '../../config/loader.ts'
-import type { RunConfig } from '../../config/schema.ts'
+import { loadConfig } from '../../config/files/loader.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
 import { type RunId, runId } from '../../identity/identity.ts'
-import { homeAt } from '../../storage/home.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import type { Containers } from './containers.ts'
 
 export interface Workload {
@@ -37,7 +37,7 @@ export function nameOf(number: number): RunId {
 export function configuration(workload: Workload): RunConfig {
   const { seed, number, home, containers, deterministic, updates = 0 } = workload
   return loadConfig({
-    file: fileURLToPath(new URL('../../test/whole-pipeline.yaml', import.meta.url)),
+    file: fileURLToPath(new URL('../../test/support/whole-pipeline.yaml', import.meta.url)),
     set: [
       'orchestration.dispatch=server',
       `seed=${seed}`,

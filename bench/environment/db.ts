@@ -17,7 +17,7 @@ import type { DbItem } from '../../envs/db/item.ts'
 import { tellOfficially } from '../../envs/db/narration.ts'
 import { createSession } from '../../envs/db/problem-session.ts'
 import type { AssistantMessage, JsonObject } from '../../messages/message.ts'
-import { sharedData } from '../../test/shared-data.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
 import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */

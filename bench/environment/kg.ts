@@ -16,7 +16,7 @@ import { createSession } from '../../envs/kg/question-session.ts'
 import { officialWording } from '../../envs/kg/wording.ts'
 import { worldCupQuestions, worldCupTriples } from '../../envs/kg/world-cup.testing.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { sharedData } from '../../test/shared-data.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
 import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */

@@ -9,11 +9,11 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
-import type { Task } from '../../envs/environment.ts'
+import type { Task } from '../../envs/contract/environment.ts'
 import { webshop } from '../../envs/webshop/definition.ts'
 import { clickCall, searchCall } from '../../envs/webshop/tools.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { sharedData } from '../../test/shared-data.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
 import type { Figure } from '../figure.ts'
 
 /** Long enough that the clock and the compiler no longer matter. */

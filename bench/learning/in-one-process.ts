@@ -5,14 +5,14 @@
  * - Groups are admitted, skipped and consumed by the rules of the run, so that playing and training overlap as there.
  * - Engine, environment and update are the code that a run executes; what was played stays in memory.
  */
-import { rewardOf } from '../../activities/failure.ts'
-import type { OpenRun, OpenRuns } from '../../activities/open-runs.ts'
-import { updatePolicy } from '../../activities/policy-update.ts'
-import { createServing, type Serving } from '../../activities/serving.ts'
+import { rewardOf } from '../../activities/calls/failure.ts'
+import { createServing, type Serving } from '../../activities/play/serving.ts'
+import type { OpenRun, OpenRuns } from '../../activities/stored/open-runs.ts'
+import { updatePolicy } from '../../activities/update/policy-update.ts'
 import { episodeId, type GroupId, groupId, type RunId } from '../../identity/identity.ts'
-import { admissible, nextBatch } from '../../learning/admission.ts'
-import { firstPool, poolAt, refreshPool } from '../../learning/cross-policy.ts'
-import { mostSkipped, teaches } from '../../learning/refill.ts'
+import { mostSkipped, teaches } from '../../learning/algorithms/refill.ts'
+import { admissible, nextBatch } from '../../learning/rollout/admission.ts'
+import { firstPool, poolAt, refreshPool } from '../../learning/rollout/cross-policy.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { playEpisode } from './played-episode.ts'

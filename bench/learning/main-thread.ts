@@ -13,11 +13,14 @@ const interval = 500
 /** In this order: the first that a file's address fits. */
 const layers: readonly (readonly [layer: string, address: RegExp])[] = [
   ['storage', /\/storage\/|\/kysely\/|node:sqlite/],
-  ['environments', /\/envs\//],
-  ['chat and tokens', /\/policy\/(chat|tokenizer)\//],
+  ['environments', /\/(envs|worlds)\//],
+  ['chat and tokens', /\/policy\/(calls|chat|templates|tokenizer)\//],
   ['engine and trainer, calls', /\/policy\/|\/machine\//],
   ['activities', /\/activities\/|\/workers\//],
-  ['Temporal: activations, encoding', /@temporalio|protobufjs|\/workflows\/|\/temporal\/|\/telemetry\//],
+  [
+    'Temporal: activations, encoding',
+    /@temporalio|protobufjs|\/(contract|workflows)\/|\/temporal\/|\/telemetry\//,
+  ],
 ]
 
 /** Layer of what is in no file of a layer. */

@@ -4,15 +4,15 @@
  * Invariants
  * - A warm start that was made before, from the same, is taken from the user's cache.
  */
-import { createOpenRuns, type OpenRun, type OpenRuns } from '../../activities/open-runs.ts'
-import { imitate, prepareWarmStart } from '../../activities/warm-start.ts'
-import type { RunConfig } from '../../config/schema.ts'
-import type { EnvironmentDefinition } from '../../envs/environment.ts'
+import { createOpenRuns, type OpenRun, type OpenRuns } from '../../activities/stored/open-runs.ts'
+import { imitate, prepareWarmStart } from '../../activities/warm-start/warm-start.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { runId } from '../../identity/identity.ts'
-import { warmStartsFolder } from '../../machine/cache-folder.ts'
+import { warmStartsFolder } from '../../machine/files/cache-folder.ts'
 import { checkpointCache } from '../../policy/checkpoints/checkpoint-cache.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
-import { createHome, createRunDirectory } from '../../storage/home.ts'
+import { createHome, createRunDirectory } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 
 export interface OpenedRun extends AsyncDisposable {

@@ -4,19 +4,19 @@
  * Invariants
  * - Seeds, versions, limits and endings are those of the episode's workflow; nothing is kept but the trajectory.
  */
-import { answerToUnreadable } from '../../activities/environment-answer.ts'
-import type { OpenRun } from '../../activities/open-runs.ts'
-import type { Serving } from '../../activities/serving.ts'
+import { answerToUnreadable } from '../../activities/play/environment-answer.ts'
+import type { Serving } from '../../activities/play/serving.ts'
+import type { OpenRun } from '../../activities/stored/open-runs.ts'
 import { type EpisodeId, parseEpisodeId, seedOfWork, uniforms } from '../../identity/identity.ts'
-import { drawVersion } from '../../learning/cross-policy.ts'
-import { instanceOrder } from '../../learning/instance-order.ts'
-import type { Outcome } from '../../learning/outcome.ts'
-import { finalReward } from '../../learning/reward.ts'
+import { finalReward } from '../../learning/algorithms/reward.ts'
+import type { Outcome } from '../../learning/evaluation/outcome.ts'
+import { drawVersion } from '../../learning/rollout/cross-policy.ts'
+import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Message } from '../../messages/message.ts'
 import { spoken } from '../../messages/spoken-action.ts'
 import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
-import type { SampledTurn, Trajectory } from '../../storage/trajectory.ts'
+import type { SampledTurn, Trajectory } from '../../storage/trajectories/trajectory.ts'
 
 /** The run and the engine with which an episode is played. */
 export interface Playing {

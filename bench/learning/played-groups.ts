@@ -4,12 +4,12 @@
  * Invariants
  * - It keeps no more than the groups that no update has consumed.
  */
-import type { UpdateTools } from '../../activities/policy-update.ts'
+import type { UpdateTools } from '../../activities/update/policy-update.ts'
 import type { EpisodeId, GroupId } from '../../identity/identity.ts'
-import { StorageFault } from '../../storage/fault.ts'
-import type { StoredGroup } from '../../storage/groups.ts'
-import type { Trajectory } from '../../storage/trajectory.ts'
-import type { StoredUpdate } from '../../storage/updates.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
+import type { StoredGroup } from '../../storage/records/groups.ts'
+import type { StoredUpdate } from '../../storage/records/updates.ts'
+import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 
 export interface PlayedGroupsInMemory {
   readonly store: UpdateTools['store']

@@ -5,12 +5,12 @@
  * - An update is read when its trainer has ended it: wall clock, CPU time of this process and of Temporal's server, and what the
  *   engine has sampled by then.
  */
-import { openEngine } from '../../activities/engines.ts'
-import type { RunConfig } from '../../config/schema.ts'
+import { openEngine } from '../../activities/play/engines.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
 import type { RunId } from '../../identity/identity.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
-import { type CpuTime, cpuTime, timeBetween, timeTogether } from './cpu-time.ts'
+import { type CpuTime, cpuTime, timeBetween, timeTogether } from '../measured/cpu-time.ts'
 
 /** The end of an update. */
 interface Mark {

@@ -10,13 +10,13 @@ import { availableParallelism, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
-import { addressSpace, spaceAdvice } from '../../machine/address-space.ts'
-import { isCacheOff, warmStartsFolder } from '../../machine/cache-folder.ts'
-import { type FileSystem, fileSystemOf } from '../../machine/file-system.ts'
-import { proxyVariables } from '../../machine/proxy.ts'
-import { bytesAt } from '../../storage/disk-use.ts'
-import { networkAdvice, networkWords } from '../../storage/room.ts'
-import { bytes, count } from '../wording.ts'
+import { isCacheOff, warmStartsFolder } from '../../machine/files/cache-folder.ts'
+import { type FileSystem, fileSystemOf } from '../../machine/files/file-system.ts'
+import { proxyVariables } from '../../machine/network/proxy.ts'
+import { addressSpace, spaceAdvice } from '../../machine/processes/address-space.ts'
+import { bytesAt } from '../../storage/disk/disk-use.ts'
+import { networkAdvice, networkWords } from '../../storage/disk/room.ts'
+import { bytes, count } from '../terminal/wording.ts'
 import { type Check, check } from './check.ts'
 import { examineContainers } from './container-checks.ts'
 
@@ -168,7 +168,7 @@ async function checkExternal(home: string, address: string): Promise<Check> {
 }
 
 async function checkBinary(): Promise<Check> {
-  const { findTemporalBinary } = await import('../../temporal/server/binary.ts')
+  const { findTemporalBinary } = await import('../../temporal/server/startup/binary.ts')
   const passedOver: string[] = []
   try {
     const binary = await findTemporalBinary((line) => passedOver.push(line))
@@ -186,7 +186,7 @@ async function checkBinary(): Promise<Check> {
 
 async function checkServer(home: string): Promise<Check> {
   const { inspectTemporal } = await import('../../temporal/server/server.ts')
-  const { chooseFreePorts, searchedRange } = await import('../../temporal/server/ports.ts')
+  const { chooseFreePorts, searchedRange } = await import('../../temporal/server/startup/ports.ts')
   const server = await inspectTemporal(home)
   if (server?.running === true) {
     const detail = `${server.users} users on 127.0.0.1:${server.record.port}, UI on http://127.0.0.1:${server.record.uiPort}`

@@ -7,14 +7,14 @@
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { moveAside } from '../../storage/aside.ts'
-import type { Home } from '../../storage/home.ts'
-import { isWritable } from '../../storage/read-only.ts'
-import { compareVersions, type TemporalBinary } from '../../temporal/server/binary.ts'
+import { moveAside } from '../../storage/disk/aside.ts'
+import type { Home } from '../../storage/disk/home.ts'
+import { isWritable } from '../../storage/sqlite/read-only.ts'
 import { tryLock } from '../../temporal/server/file-lock.ts'
 import { servesFile, strayFileOf } from '../../temporal/server/process.ts'
 import { readRecord, serverPaths } from '../../temporal/server/record.ts'
 import { inspectTemporal, stopTemporal } from '../../temporal/server/server.ts'
+import { compareVersions, type TemporalBinary } from '../../temporal/server/startup/binary.ts'
 import { type Check, check, type Examination, mayRepair, plural, unrepaired } from './check.ts'
 import { problemsOf } from './store-checks.ts'
 

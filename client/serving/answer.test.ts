@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Chat } from '../../policy/chat/chat.ts'
-import { compactAddedTokens } from '../../policy/chat/compact-template.ts'
+import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import { messageOf } from './answer.ts'

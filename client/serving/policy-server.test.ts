@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { runId } from '../../identity/identity.ts'
 import { openChat } from '../../policy/chat/chat.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
-import { homeAt } from '../../storage/home.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import { type PolicyServer, servePolicy } from './policy-server.ts'
 import { homeWithRun } from './small-run.testing.ts'
 

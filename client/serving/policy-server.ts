@@ -16,7 +16,7 @@ import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { reasonOf } from '../../faults/reason.ts'
-import { limitedBody } from '../../machine/body-limit.ts'
+import { limitedBody } from '../../machine/network/body-limit.ts'
 import {
   hostToListenOn,
   knockOf,
@@ -24,10 +24,10 @@ import {
   notAvailable,
   type Objection,
   objectionTo,
-} from '../../machine/listening.ts'
-import { ChatFault } from '../../policy/chat/chat-fault.ts'
-import { CheckpointFault } from '../../policy/checkpoints/checkpoint-fault.ts'
+} from '../../machine/network/listening.ts'
 import { EngineFault } from '../../policy/engines/engine.ts'
+import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
+import { ChatFault } from '../../policy/templates/chat-fault.ts'
 import {
   type Answer,
   answerTo,

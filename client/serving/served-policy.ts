@@ -6,14 +6,14 @@
  *   version at the time of the request.
  * - Versions are loaded when they are first asked for, and a few of them are kept (`loaded-versions.ts`).
  */
-import { storedConfig } from '../../config/stored-config.ts'
+import { storedConfig } from '../../config/files/stored-config.ts'
 import { runId } from '../../identity/identity.ts'
 import { checkpointDir, latestGoodCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
-import { createEmbeddedEngine } from '../../policy/engines/embedded.ts'
+import { createEmbeddedEngine } from '../../policy/embedded-engine/embedded.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../../policy/engines/engine.ts'
-import { homeAt } from '../../storage/home.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
-import { SessionFault } from '../session-fault.ts'
+import { SessionFault } from '../run/session-fault.ts'
 import { type Borrowed, LoadedVersions } from './loaded-versions.ts'
 import { encodePrompt, openPromptEncoder, type PromptEncoder, type Words } from './prompt-encoder.ts'
 import { PromptThread } from './prompt-thread.ts'

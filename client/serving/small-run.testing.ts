@@ -2,14 +2,14 @@
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configSchema } from '../../config/schema.ts'
+import { configSchema } from '../../config/schema/schema.ts'
 import { runId } from '../../identity/identity.ts'
-import { compactAddedTokens } from '../../policy/chat/compact-template.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../../policy/trainer/initial-checkpoint.ts'
-import { homeAt } from '../../storage/home.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 
 /** @returns the folder of the home */

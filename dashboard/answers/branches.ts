@@ -1,7 +1,7 @@
 /** The branches from the turns of an episode. */
 import { branchPlace } from '../../identity/identity.ts'
 import type { BranchesAnswer, BranchRow } from '../contract/branch.ts'
-import type { ShownHome } from '../shown-home.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { knownEpisode } from './trajectory.ts'
 
 /** @param asked what was asked for from the page, and is not over @throws Refused `unknown` */

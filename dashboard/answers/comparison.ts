@@ -4,11 +4,11 @@
  * Invariants
  * - Differences are those of `perdure compare`, each policy against the first.
  */
-import { compareOnSuites, type Side, type SideFindings } from '../../client/comparison.ts'
+import { compareOnSuites, type Side, type SideFindings } from '../../client/experiment/comparison.ts'
 import { changesBetween } from '../../config/changes.ts'
 import { inSuiteOrder } from '../../config/suite-order.ts'
-import { newestOf } from '../../learning/best-version.ts'
-import type { EvaluationFindings } from '../../storage/evaluations.ts'
+import { newestOf } from '../../learning/evaluation/best-version.ts'
+import type { EvaluationFindings } from '../../storage/records/evaluations.ts'
 import {
   type ComparisonAnswer,
   mostPolicies,
@@ -17,9 +17,9 @@ import {
   type SuiteBeside,
 } from '../contract/comparison.ts'
 import type { SettingValue } from '../contract/configuration.ts'
-import { estimateOf } from '../estimate.ts'
-import { Refused } from '../refused.ts'
-import type { ShownHome } from '../shown-home.ts'
+import { estimateOf } from '../home/estimate.ts'
+import { Refused } from '../home/refused.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
 
 /** @throws Refused `unknown`, `bad_request` */

@@ -5,14 +5,14 @@
  * - [RUN-CURVES-1] All columns are as long as there are updates; what a line lacks is null.
  * - [RUN-CURVES-2] Lines are read once: asked again, only what came since is. The figures of the runs that were asked for
  *   last are kept, `mostRuns` of them.
- * - Success counts groups as what is drawn (`learning/grouped-interval.ts`).
+ * - Success counts groups as what is drawn (`learning/statistics/grouped-interval.ts`).
  */
-import { settingAt } from '../../client/past-settings.ts'
-import { ratioEdges } from '../../learning/ratio-statistics.ts'
-import { isSuccess } from '../../learning/reward.ts'
-import type { StoredGroup } from '../../storage/groups.ts'
-import { isEvaluationMetrics, isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics.ts'
-import { rolloutSettings } from '../../workflows/rollout-settings.ts'
+import { settingAt } from '../../client/run/past-settings.ts'
+import { rolloutSettings } from '../../contract/rollout-settings.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { ratioEdges } from '../../learning/loss/ratio-statistics.ts'
+import { isEvaluationMetrics, isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'
+import type { StoredGroup } from '../../storage/records/groups.ts'
 import {
   type Column,
   type FigureName,
@@ -20,7 +20,7 @@ import {
   type RatioColumn,
   type RunCurves,
 } from '../contract/curves.ts'
-import type { ShownHome } from '../shown-home.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
 import { figuresOf, taskPointsOf, type UpdatePoint } from './update-point.ts'
 

@@ -4,13 +4,13 @@
  * Invariants
  * - A filter that was not understood lets nothing through, and says why.
  */
-import { outcomes } from '../../learning/outcome.ts'
-import type { StoredEpisode } from '../../storage/episode.ts'
+import { outcomes } from '../../learning/evaluation/outcome.ts'
+import type { StoredEpisode } from '../../storage/trajectories/episode.ts'
 import { type NumberCondition, parseFilter, type Relation } from '../contract/episode-filter.ts'
 import type { EpisodeRow, EpisodesAnswer } from '../contract/episodes.ts'
 import type { EpisodeStretch, IndexedEpisode } from '../episode-index/episode-index.ts'
 import { kindOf } from '../episode-index/filling.ts'
-import type { ShownHome } from '../shown-home.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 
 /** @param filter in the language of `episode-filter.ts` */
 export async function episodesAnswer(

@@ -1,12 +1,12 @@
 /** The evaluations of a run, and its gates. */
 import { inSuiteOrder } from '../../config/suite-order.ts'
-import type { Estimate } from '../../learning/suite-statistics.ts'
-import { stepOfVersion } from '../../learning/version-step.ts'
-import type { StoredEvaluation, SuiteFigures } from '../../storage/evaluations.ts'
-import { gatesInForce } from '../../workflows/gate-settings.ts'
+import { gatesInForce } from '../../contract/gate-settings.ts'
+import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import { stepOfVersion } from '../../learning/run/version-step.ts'
+import type { StoredEvaluation, SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { EvaluationRow, EvaluationsAnswer, GateRow } from '../contract/evaluation.ts'
-import { estimateOf } from '../estimate.ts'
-import type { ShownHome } from '../shown-home.ts'
+import { estimateOf } from '../home/estimate.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
 
 /** @throws Refused `unknown` */

@@ -4,20 +4,20 @@
  * Invariants
  * - Figures are those of `perdure experiment report`.
  */
-import { type ExperimentReport, reportOn } from '../../client/experiment-report.ts'
-import { runsOf } from '../../client/experiments.ts'
-import { measureRuns } from '../../client/measured-runs.ts'
-import type { ExperimentStatement } from '../../config/experiment.ts'
+import { type ExperimentReport, reportOn } from '../../client/experiment/experiment-report.ts'
+import { runsOf } from '../../client/experiment/experiments.ts'
+import { measureRuns } from '../../client/experiment/measured-runs.ts'
+import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { experimentId } from '../../identity/identity.ts'
-import type { StoredExperiment } from '../../storage/experiments.ts'
+import type { StoredExperiment } from '../../storage/records/experiments.ts'
 import type {
   ExperimentAnswer,
   ExperimentClaim,
   ExperimentRow,
   ExperimentsAnswer,
 } from '../contract/experiment.ts'
-import { Refused } from '../refused.ts'
-import type { ShownHome } from '../shown-home.ts'
+import { Refused } from '../home/refused.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 
 export async function experimentsAnswer({ store }: ShownHome): Promise<ExperimentsAnswer> {
   const stored = await store.experiments.list()

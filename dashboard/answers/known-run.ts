@@ -1,13 +1,13 @@
 /** A run of the home that is shown, with what it last stored of itself. */
-import { createStoredRuns } from '../../client/stored-runs.ts'
-import type { RunConfig } from '../../config/schema.ts'
+import { createStoredRuns } from '../../client/run/stored-runs.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
+import type { TrainingState } from '../../contract/training-state.ts'
 import { isRunName, type RunId, runId } from '../../identity/identity.ts'
-import type { RunPhase } from '../../learning/run-phase.ts'
-import type { AuditEntry } from '../../storage/audit.ts'
-import type { StoredRun } from '../../storage/runs.ts'
-import type { TrainingState } from '../../workflows/training-state.ts'
-import { Refused } from '../refused.ts'
-import type { ShownHome } from '../shown-home.ts'
+import type { RunPhase } from '../../learning/run/run-phase.ts'
+import type { AuditEntry } from '../../storage/records/audit.ts'
+import type { StoredRun } from '../../storage/records/runs.ts'
+import { Refused } from '../home/refused.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 
 export interface ShownRun {
   readonly id: RunId

@@ -8,10 +8,10 @@
 import { join } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'
 import { readCheckpointText } from '../../policy/checkpoints/checkpoint.ts'
-import { CheckpointFault } from '../../policy/checkpoints/checkpoint-fault.ts'
 import { checkpointDir, publishedVersions } from '../../policy/checkpoints/versions.ts'
+import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
-import type { Home } from '../../storage/home.ts'
+import type { Home } from '../../storage/disk/home.ts'
 
 const mostKept = 2
 

@@ -6,14 +6,14 @@
  *   disk for `diskAgeMs` at least.
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
-import { bestOf } from '../../learning/best-version.ts'
+import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
-import type { EvaluationFindings } from '../../storage/evaluations.ts'
+import type { EvaluationFindings } from '../../storage/records/evaluations.ts'
+import type { StoredUpdate } from '../../storage/records/updates.ts'
 import { type RunDisk, runDisk } from '../../storage/run-disk.ts'
-import type { StoredUpdate } from '../../storage/updates.ts'
 import type { RunRow, RunsAnswer, SuiteFinding, SuiteRow } from '../contract/run.ts'
-import { estimateOf } from '../estimate.ts'
-import type { ShownHome } from '../shown-home.ts'
+import { estimateOf } from '../home/estimate.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { detailOf, knownRun, phaseOf, type ShownRun } from './known-run.ts'
 
 const curvePoints = 60

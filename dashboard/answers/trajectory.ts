@@ -8,20 +8,20 @@
  *   update has consumed.
  * - An episode that is not what was sealed is shown as it is, with a word of warning.
  */
-import { staleTurns } from '../../activities/update-batch.ts'
+import { staleTurns } from '../../activities/update/update-batch.ts'
 import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
-import { isSuccess } from '../../learning/reward.ts'
-import { commandName, homeFlag, typedWords } from '../../machine/typed-command.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { commandName, homeFlag, typedWords } from '../../machine/processes/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
-import type { TokenFigures } from '../../policy/trainer/token-figures.ts'
-import { actionOf, type StoredAction } from '../../storage/actions.ts'
-import { isSealed, type StoredEpisode } from '../../storage/episode.ts'
-import { StorageFault } from '../../storage/fault.ts'
-import type { StoredGroup } from '../../storage/groups.ts'
-import { observationOf, type StoredObservation } from '../../storage/observations.ts'
-import { type TurnTime, turnTimeOf } from '../../storage/turn-time.ts'
+import type { TokenFigures } from '../../policy/trainer/update/token-figures.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
+import type { StoredGroup } from '../../storage/records/groups.ts'
+import { actionOf, type StoredAction } from '../../storage/trajectories/actions.ts'
+import { isSealed, type StoredEpisode } from '../../storage/trajectories/episode.ts'
+import { observationOf, type StoredObservation } from '../../storage/trajectories/observations.ts'
+import { type TurnTime, turnTimeOf } from '../../storage/trajectories/turn-time.ts'
 import type {
   FoundTokens,
   Observation,
@@ -30,8 +30,8 @@ import type {
   TrajectoryAnswer,
   TrajectoryLearnt,
 } from '../contract/trajectory.ts'
-import { Refused } from '../refused.ts'
-import type { ShownHome } from '../shown-home.ts'
+import { Refused } from '../home/refused.ts'
+import type { ShownHome } from '../home/shown-home.ts'
 import { episodeRow } from './episodes.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
 import type { RunTokenizers } from './run-tokenizers.ts'

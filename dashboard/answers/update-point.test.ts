@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { UpdateMetrics } from '../../storage/metrics.ts'
+import type { UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import { figuresOf } from './update-point.ts'
 
 function line(more: object): UpdateMetrics {

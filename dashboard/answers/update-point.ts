@@ -5,8 +5,8 @@
  * - Pure. A field that a line of an earlier release lacks is null.
  * - [UPDATE-POINT-1] Each group of an update is in one figure alone: won, lost, mixed, equal otherwise, or skipped.
  */
-import { groupedMean, groupedShare } from '../../learning/grouped-interval.ts'
-import type { UpdateMetrics } from '../../storage/metrics.ts'
+import { groupedMean, groupedShare } from '../../learning/statistics/grouped-interval.ts'
+import type { UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { FigureName, TaskCurves } from '../contract/curves.ts'
 
 export interface UpdatePoint {

@@ -1,6 +1,7 @@
 /** Policies beside one another, on the suites that they share. */
-import type { SuccessDifference } from '../../learning/paired-difference.ts'
-import type { Estimate } from '../../learning/suite-statistics.ts'
+
+import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { SuccessDifference } from '../../learning/statistics/paired-difference.ts'
 import type { SettingValue } from './configuration.ts'
 
 /** A run, or one version of it. */

@@ -12,7 +12,7 @@
  *   fault with its place.
  * - [FILTER-2] The text of a filter reads as the same filter.
  */
-import { outcomes } from '../../learning/outcome.ts'
+import { outcomes } from '../../learning/evaluation/outcome.ts'
 
 /** Fields whose values are texts. */
 export const textFields = ['run', 'task', 'instance', 'outcome', 'kind', 'group', 'episode', 'is'] as const

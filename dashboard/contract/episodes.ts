@@ -1,5 +1,5 @@
 /** The table of episodes: what is asked of it and what it answers. */
-import type { Outcome } from '../../learning/outcome.ts'
+import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import type { FilterFault } from './episode-filter.ts'
 
 /** Columns that the table can be sorted by. */

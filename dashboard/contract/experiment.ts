@@ -1,7 +1,8 @@
 /** Experiments: what was stated before they ran, what their arms reached, and what that says of the claims. */
-import type { Judgement, PairedTest, TestKind } from '../../learning/hypothesis.ts'
-import type { Interval } from '../../learning/interval.ts'
-import type { RunStatus } from '../../learning/run-phase.ts'
+
+import type { RunStatus } from '../../learning/run/run-phase.ts'
+import type { Judgement, PairedTest, TestKind } from '../../learning/statistics/hypothesis.ts'
+import type { Interval } from '../../learning/statistics/interval.ts'
 
 export interface ExperimentsAnswer {
   /** The latest first. */

@@ -6,7 +6,7 @@
  * - A client that was away misses events: it asks the routes again when the stream opens.
  */
 
-import type { RunPhase, RunStatus } from '../../learning/run-phase.ts'
+import type { RunPhase, RunStatus } from '../../learning/run/run-phase.ts'
 import type { EpisodeRow } from './episodes.ts'
 import type { SearchState } from './home.ts'
 

@@ -1,6 +1,7 @@
 /** Runs: the list, and all that is said of one beside its curves. */
-import type { RunPhase, RunStatus } from '../../learning/run-phase.ts'
-import type { Estimate } from '../../learning/suite-statistics.ts'
+
+import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { RunPhase, RunStatus } from '../../learning/run/run-phase.ts'
 import type { JsonValue } from '../../messages/message.ts'
 import type { AuditMark } from './audit.ts'
 import type { Difference } from './configuration.ts'

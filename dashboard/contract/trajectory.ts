@@ -5,7 +5,7 @@
  * - The tokens of all turns in their order are those that the policy read and sampled, and the
  *   texts of all tokens joined are what it read and wrote.
  */
-import type { VersionSpan } from '../../learning/version-spans.ts'
+import type { VersionSpan } from '../../learning/run/version-spans.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 import type { EpisodeRow } from './episodes.ts'
 

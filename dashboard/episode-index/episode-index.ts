@@ -7,8 +7,8 @@
  * - Answers never wait for words: what is not indexed yet is not found yet, and `state` says how far it is.
  */
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import type { Outcome } from '../../learning/outcome.ts'
-import type { EpisodeFeed } from '../../storage/episode-feed.ts'
+import type { Outcome } from '../../learning/evaluation/outcome.ts'
+import type { EpisodeFeed } from '../../storage/trajectories/episode-feed.ts'
 import type { FilterTerm, NumberCondition } from '../contract/episode-filter.ts'
 import type { EpisodeKind, EpisodeRow, EpisodeSort } from '../contract/episodes.ts'
 import type { SearchState } from '../contract/home.ts'

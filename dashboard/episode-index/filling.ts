@@ -12,9 +12,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as rest } from 'node:timers/promises'
 import { isBranchId } from '../../identity/identity.ts'
-import type { Outcome } from '../../learning/outcome.ts'
-import { isSuccess } from '../../learning/reward.ts'
-import type { EpisodeFeed, FeedRow } from '../../storage/episode-feed.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
+import type { Outcome } from '../../learning/evaluation/outcome.ts'
+import type { EpisodeFeed, FeedRow } from '../../storage/trajectories/episode-feed.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
 import { wordsOf } from './words.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Demonstration } from '../environment.ts'
+import type { Demonstration } from '../contract/environment.ts'
 import { alfworld } from './definition.ts'
 
 test.each([false, true])(

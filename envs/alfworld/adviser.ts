@@ -5,7 +5,7 @@
  * - It reads the agent's observations, never the game's state.
  * - A call that played no command tells it nothing.
  */
-import type { Adviser } from '../environment.ts'
+import type { Adviser } from '../contract/environment.ts'
 import { actionOf } from './demonstration.ts'
 import type { Dialect } from './dialect.ts'
 import { createExpert } from './expert.ts'

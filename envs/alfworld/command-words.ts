@@ -8,9 +8,10 @@
  * - [COMMAND-WORDS-2] The words of an official game are those of its own grammar; a command that it has no words for is refused by a message
  *   that names the releases.
  */
-import { EnvironmentFault } from '../environment.ts'
-import { type GameSource, wordingsOf } from './engine/game.ts'
-import type { TextSymbol } from './engine/symbol.ts'
+
+import { type GameSource, wordingsOf } from '../../worlds/text-adventure/game.ts'
+import type { TextSymbol } from '../../worlds/text-adventure/symbol.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 
 /** The commands that an expert gives or understands, by the action that they have in ALFWorld's grammars. */
 const actions = {

@@ -10,8 +10,8 @@ import path from 'node:path'
 import { constants, createGunzip, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import { EnvironmentFault } from '../environment.ts'
-import type { GameSource } from './engine/game.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 
 const gameLine = z.object({
   id: z.string(),

@@ -9,11 +9,11 @@ import { open, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { systemFailureOf } from '../../faults/system-error.ts'
-import { readText, readTextSync, TextFault } from '../../machine/text-file.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { readText, readTextSync, TextFault } from '../../machine/files/text-file.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import { taskPlaceholder } from '../../worlds/text-adventure/grammar.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import type { GameEntry } from './dataset-compact.ts'
-import type { GameSource } from './engine/game.ts'
-import { taskPlaceholder } from './engine/grammar.ts'
 
 const gameFile = z.object({
   pddl_domain: z.string(),

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { EnvironmentFault } from '../environment.ts'
+import { openGame } from '../../worlds/text-adventure/game.ts'
+import { toy } from '../../worlds/text-adventure/toy.testing.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { openDataset } from './dataset.ts'
-import { openGame } from './engine/game.ts'
-import { toy } from './engine/toy.testing.ts'
 
 let dir: string
 beforeEach(async () => {

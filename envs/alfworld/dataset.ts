@@ -13,12 +13,18 @@
  */
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { readText } from '../../machine/text-file.ts'
-import { EnvironmentFault } from '../environment.ts'
-import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
+import { readText } from '../../machine/files/text-file.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
+import {
+  emptyFolder,
+  inUsualOrder,
+  type Library,
+  listedLibrary,
+  unreadableFolder,
+} from '../contract/library.ts'
 import { type GameEntry, readCompactSplits } from './dataset-compact.ts'
 import { readPublishedSplits } from './dataset-published.ts'
-import type { GameSource } from './engine/game.ts'
 
 /** The usual order of splits; others follow by name. */
 const knownSplits = ['train', 'valid_train', 'valid_seen', 'valid_unseen']

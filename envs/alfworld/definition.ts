@@ -4,19 +4,20 @@
  * Invariants
  * - Both kinds of games run in the same engine, behind the same tool, under the same rules.
  */
+
+import { type GameSource, openGame } from '../../worlds/text-adventure/game.ts'
 import {
   type EnvironmentDefinition,
   EnvironmentFault,
   type InstanceId,
   type Task,
   type TaskOptions,
-} from '../environment.ts'
-import type { Library } from '../library.ts'
+} from '../contract/environment.ts'
+import type { Library } from '../contract/library.ts'
 import { adviserOf } from './adviser.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, dialectOf, householdDialect } from './dialect.ts'
-import { type GameSource, openGame } from './engine/game.ts'
 import { createSession } from './game-session.ts'
 import { openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { sharedData } from '../../test/shared-data.ts'
-import type { Task } from '../environment.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
+import type { Task } from '../contract/environment.ts'
 import { alfworld } from './definition.ts'
 import { actionOf } from './demonstration.ts'
 

@@ -5,8 +5,9 @@
  * - A dialect reads observations only; it knows nothing of a game's state.
  * - An observation that it cannot read gives undefined, never an error.
  */
+
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
 import { CommandWords, commandWordsOf } from './command-words.ts'
-import type { GameSource } from './engine/game.ts'
 import { furniture, lamp, things } from './household/words.ts'
 
 /** The goal of a task: `count` things of a kind in one place, treated; or a thing held under a lit lamp. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AssistantMessage } from '../../messages/message.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../contract/environment.ts'
 import { alfworld } from './definition.ts'
 import { actionOf } from './demonstration.ts'
 

@@ -7,10 +7,10 @@
  * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
  */
 import type { ToolCall } from '../../messages/message.ts'
-import { type AgentTool, quoted, textTool } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import { ToolSession } from '../tool-session.ts'
-import type { Game, GameState } from './engine/game.ts'
+import type { Game, GameState } from '../../worlds/text-adventure/game.ts'
+import { type AgentTool, quoted, textTool } from '../contract/agent-tool.ts'
+import type { Environment, InstanceId } from '../contract/environment.ts'
+import { ToolSession } from '../contract/tool-session.ts'
 
 /** The parts of a session. */
 export interface SessionOptions {

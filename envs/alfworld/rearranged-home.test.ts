@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Draw } from '../draw.ts'
-import type { GameSource } from './engine/game.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import { Draw } from '../generated/draw.ts'
 import { rearranged } from './rearranged-home.ts'
 
 /** Two mugs, one in a box in a drawer, a sink, a fridge that no errand needs. */

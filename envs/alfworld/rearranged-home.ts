@@ -11,8 +11,7 @@
  * - [REARRANGED-2] The home has everything that the errand needs, each such thing in or on the place where it lay.
  * - [REARRANGED-3] Names are as in official games: objects of a kind are numbered from 1, without gaps.
  */
-import type { Draw } from '../draw.ts'
-import { officialDialect } from './dialect.ts'
+
 import {
   type Expression,
   listOf,
@@ -21,9 +20,11 @@ import {
   typedNames,
   wordOf,
   writeExpression,
-} from './engine/expression.ts'
-import type { GameSource } from './engine/game.ts'
-import { kindOfId } from './engine/naming.ts'
+} from '../../worlds/text-adventure/expression.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import { kindOfId } from '../../worlds/text-adventure/naming.ts'
+import type { Draw } from '../generated/draw.ts'
+import { officialDialect } from './dialect.ts'
 
 /** A home loses this share of its places and things at most. */
 const mostLeftOut = 0.5

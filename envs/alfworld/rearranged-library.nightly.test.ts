@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { sharedData } from '../../test/shared-data.ts'
-import type { InstanceId, Task } from '../environment.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
+import type { InstanceId, Task } from '../contract/environment.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { alfworld } from './definition.ts'
 import { namesIn, officialDialect } from './dialect.ts'
 

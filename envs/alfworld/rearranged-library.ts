@@ -8,10 +8,10 @@
  * - The other splits are untouched.
  */
 import { seedOf } from '../../identity/identity.ts'
-import { instanceOrder } from '../../learning/instance-order.ts'
-import { Draw } from '../draw.ts'
-import type { Library } from '../library.ts'
-import type { GameSource } from './engine/game.ts'
+import { instanceOrder } from '../../learning/rollout/instance-order.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
+import type { Library } from '../contract/library.ts'
+import { Draw } from '../generated/draw.ts'
 import { rearranged } from './rearranged-home.ts'
 
 /** The split whose games are rearranged. */

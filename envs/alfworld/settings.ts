@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { difficultySetting, promptSetting, settingsOf, shareSetting } from '../task-settings.ts'
+import { difficultySetting, promptSetting, settingsOf, shareSetting } from '../contract/task-settings.ts'
 
 /** Kinds of errands, as ALFWorld has them. */
 export const errands = ['place', 'light', 'clean', 'heat', 'cool', 'two'] as const

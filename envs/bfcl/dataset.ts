@@ -12,9 +12,9 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import { readText } from '../../machine/text-file.ts'
-import { EnvironmentFault, type InstanceId } from '../environment.ts'
-import { type Library, listedLibrary, unreadableFolder } from '../library.ts'
+import { readText } from '../../machine/files/text-file.ts'
+import { EnvironmentFault, type InstanceId } from '../contract/environment.ts'
+import { type Library, listedLibrary, unreadableFolder } from '../contract/library.ts'
 
 /** The categories of the multi-turn part, which are the splits. */
 export const categories = ['base', 'miss_func', 'miss_param', 'long_context'] as const

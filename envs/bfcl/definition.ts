@@ -11,7 +11,13 @@ import { z } from 'zod'
 import { createForeignSession } from '../bridges/foreign-session.ts'
 import { type LineProcess, startLineProcess } from '../bridges/line-process.ts'
 import { createProcessPool } from '../bridges/process-pool.ts'
-import type { Environment, EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
+import type {
+  Environment,
+  EnvironmentDefinition,
+  InstanceId,
+  Task,
+  TaskOptions,
+} from '../contract/environment.ts'
 import { categories, openDataset, packagedDataset } from './dataset.ts'
 import { bfclVersion, type Installation, install } from './installation.ts'
 import { systemPrompt } from './prompt.ts'

@@ -13,9 +13,9 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
 import { codeOf } from '../../faults/system-error.ts'
-import { cacheFolder } from '../../machine/cache-folder.ts'
-import { makeFolder } from '../../machine/folder.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { cacheFolder } from '../../machine/files/cache-folder.ts'
+import { makeFolder } from '../../machine/files/folder.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 
 const run = promisify(execFile)
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AssistantMessage, JsonObject } from '../../messages/message.ts'
-import type { Environment, StepResult, Task } from '../environment.ts'
+import type { Environment, StepResult, Task } from '../contract/environment.ts'
 import { bfcl } from './definition.ts'
 import { install } from './installation.ts'
 

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { settingsOf } from '../task-settings.ts'
+import { settingsOf } from '../contract/task-settings.ts'
 import { promptForms } from './prompt.ts'
 
 const settingsSchema = z.strictObject({

@@ -22,7 +22,12 @@
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type EnvironmentDefinition, EnvironmentFault, type Task, type TaskOptions } from '../environment.ts'
+import {
+  type EnvironmentDefinition,
+  EnvironmentFault,
+  type Task,
+  type TaskOptions,
+} from '../contract/environment.ts'
 import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'

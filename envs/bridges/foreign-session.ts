@@ -13,8 +13,8 @@ import {
   type InstanceId,
   type Observation,
   type StepResult,
-} from '../environment.ts'
-import { checkReward } from '../reward-bounds.ts'
+} from '../contract/environment.ts'
+import { checkReward } from '../contract/reward-bounds.ts'
 import type { LineProcess } from './line-process.ts'
 import type { ProcessPool } from './process-pool.ts'
 import { observationSchema, stepSchema, wireAction } from './protocol.ts'

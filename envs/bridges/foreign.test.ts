@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { isAlive } from '../../machine/process.ts'
+import { isAlive } from '../../machine/processes/process.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { type Environment, EnvironmentFault, type Task } from '../environment.ts'
+import { type Environment, EnvironmentFault, type Task } from '../contract/environment.ts'
 import { foreignEnvironment } from './foreign-environment.ts'
 
 /** An environment in another process that misbehaves on request. */

@@ -8,8 +8,8 @@
  * - The fault quotes the last output of the process on standard error.
  */
 import type { z } from 'zod'
-import { type ChildCommand, excerptOf, LineChild } from '../../machine/line-child.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { type ChildCommand, excerptOf, LineChild } from '../../machine/processes/line-child.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { replySchema } from './protocol.ts'
 
 export interface LineProcess {

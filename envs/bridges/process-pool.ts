@@ -6,7 +6,7 @@
  * - A process that is lost or was asked for more than it answered is never lent again.
  * - After closing, no process is left.
  */
-import { EnvironmentFault } from '../environment.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import type { LineProcess } from './line-process.ts'
 
 export interface ProcessPool {

@@ -16,7 +16,7 @@
 import { z } from 'zod'
 import { argumentsText } from '../../messages/exact-arguments.ts'
 import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'
-import type { StepResult } from '../environment.ts'
+import type { StepResult } from '../contract/environment.ts'
 
 const facts = z.record(z.string(), z.json())
 const message = z.discriminatedUnion('role', [

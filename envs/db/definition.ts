@@ -6,11 +6,17 @@
  * - Embedded databases and those of a server answer alike, and are judged alike.
  */
 
-import { calling } from '../agent-tool.ts'
-import type { Demonstration, EnvironmentDefinition, InstanceId, Task, TaskOptions } from '../environment.ts'
+import type { DatabaseBackend, StatementLimits } from '../../worlds/mysql/database.ts'
+import { calling } from '../contract/agent-tool.ts'
+import type {
+  Demonstration,
+  EnvironmentDefinition,
+  InstanceId,
+  Task,
+  TaskOptions,
+} from '../contract/environment.ts'
 import { openBuiltin } from './builtin/library.ts'
 import type { Problem } from './builtin/problem.ts'
-import type { DatabaseBackend, StatementLimits } from './database.ts'
 import { openDataset } from './dataset.ts'
 import { openEmbedded } from './embedded/backend.ts'
 import { tellOfficially, tellShortly } from './narration.ts'

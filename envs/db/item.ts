@@ -4,7 +4,7 @@
  * Invariants
  * - Every cell is text or NULL, in the order of the columns.
  */
-import type { StateHash, TableData } from './database.ts'
+import type { StateHash, TableData } from '../../worlds/mysql/database.ts'
 
 /** The goal: values that are committed, or a state of the tables, given by its hash or by statements that reach it. */
 export type Goal =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Cell } from './database.ts'
+import type { Cell } from '../../worlds/mysql/database.ts'
 import { reprOfFloat, reprOfText, tellOfficially, tellShortly } from './narration.ts'
 
 function rows(...cells: Cell[][]) {

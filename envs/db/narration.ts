@@ -8,7 +8,7 @@
  * - A text has at most some 1,000 characters, however long the result is.
  * - The official form tells values of different kinds apart; the short form does not.
  */
-import type { Cell, SqlFailure, StatementResult } from './database.ts'
+import type { Cell, SqlFailure, StatementResult } from '../../worlds/mysql/database.ts'
 
 /** Tells what a statement did. */
 export type Narrator = (result: StatementResult) => string

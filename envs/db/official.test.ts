@@ -3,9 +3,9 @@ import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { databaseServerMissing, startDatabaseServer } from '../../test/database-server.ts'
-import { sharedData } from '../../test/shared-data.ts'
-import type { Environment, Task } from '../environment.ts'
+import { databaseServerMissing, startDatabaseServer } from '../../test/host/database-server.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
+import type { Environment, Task } from '../contract/environment.ts'
 import { db } from './definition.ts'
 
 const dir = sharedData('db')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AssistantMessage } from '../../messages/message.ts'
-import type { Environment, Task } from '../environment.ts'
+import type { Environment, Task } from '../contract/environment.ts'
 import { db } from './definition.ts'
 import { hostileStatements } from './hostile-statements.testing.ts'
 

@@ -8,11 +8,17 @@
  *   committed, outside of what the agent controls.
  */
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, fieldsOf, quoted, refused, textTool, toolSpec } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import { ToolSession } from '../tool-session.ts'
+import type {
+  Cell,
+  Database,
+  DatabaseBackend,
+  StateHash,
+  StatementResult,
+} from '../../worlds/mysql/database.ts'
+import { type AgentTool, fieldsOf, quoted, refused, textTool, toolSpec } from '../contract/agent-tool.ts'
+import type { Environment, InstanceId } from '../contract/environment.ts'
+import { ToolSession } from '../contract/tool-session.ts'
 import { sameAnswers } from './answers.ts'
-import type { Cell, Database, DatabaseBackend, StateHash, StatementResult } from './database.ts'
 import type { DbItem } from './item.ts'
 import type { Narrator } from './narration.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import type { EnvironmentDefinition, StepResult } from '../environment.ts'
+import type { EnvironmentDefinition, StepResult } from '../contract/environment.ts'
 import { contained } from './contained.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-contained-'))

@@ -8,7 +8,13 @@
  * - [CONTAINED-3] Rewards are checked. The module cannot end the process.
  */
 import { reasonOf } from '../../faults/reason.ts'
-import { type CodeOwner, ownedBy, reportingOwner, reportStray, runAs } from '../../machine/module-code.ts'
+import {
+  type CodeOwner,
+  ownedBy,
+  reportingOwner,
+  reportStray,
+  runAs,
+} from '../../machine/modules/module-code.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import {
   type Adviser,
@@ -20,8 +26,8 @@ import {
   type StepResult,
   type Task,
   type TaskOptions,
-} from '../environment.ts'
-import { checkReward } from '../reward-bounds.ts'
+} from '../contract/environment.ts'
+import { checkReward } from '../contract/reward-bounds.ts'
 
 /** The same environment, contained. */
 export function contained(definition: EnvironmentDefinition): EnvironmentDefinition {

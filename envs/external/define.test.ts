@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AssistantMessage, JsonObject, Message } from '../../messages/message.ts'
-import type { Task } from '../environment.ts'
+import type { Task } from '../contract/environment.ts'
 import { defineEnvironment, win } from './define.ts'
 
 const say = (name: string, given: unknown): AssistantMessage => ({

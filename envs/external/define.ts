@@ -6,7 +6,7 @@
  * - An option that is left out has a default, which its description gives; a definition that cannot work is refused.
  */
 import type { z } from 'zod'
-import type { EnvironmentDefinition } from '../environment.ts'
+import type { EnvironmentDefinition } from '../contract/environment.ts'
 import type { DefinedEnvironment, FirstWords, ParametersByTool, ToolAnswer, ToolsOf } from './definition.ts'
 import { openDefinedTask } from './task.ts'
 

@@ -7,10 +7,10 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, type Answer, calledName, refused } from '../agent-tool.ts'
-import { EnvironmentFault, type InstanceId } from '../environment.ts'
-import { checkReward } from '../reward-bounds.ts'
-import type { SessionRules } from '../tool-session.ts'
+import { type AgentTool, type Answer, calledName, refused } from '../contract/agent-tool.ts'
+import { EnvironmentFault, type InstanceId } from '../contract/environment.ts'
+import { checkReward } from '../contract/reward-bounds.ts'
+import type { SessionRules } from '../contract/tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 
 /** The parts of the rules. */

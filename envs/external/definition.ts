@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import type { InstanceId } from '../environment.ts'
+import type { InstanceId } from '../contract/environment.ts'
 import type { InstanceRandom } from './instance-random.ts'
 
 /** The answer to a call: a text that the agent reads. A text alone lets the episode continue. */

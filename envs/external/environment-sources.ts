@@ -10,8 +10,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
-import { contentDigest } from '../../machine/content-digest.ts'
-import type { EnvironmentDefinition } from '../environment.ts'
+import { contentDigest } from '../../machine/files/content-digest.ts'
+import type { EnvironmentDefinition } from '../contract/environment.ts'
 
 /** Code whose quoted paths are followed. */
 const codeEnding = /\.(?:[cm]?[jt]s|py)$/

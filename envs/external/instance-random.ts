@@ -5,7 +5,7 @@
  * - It comes from the names of environment and instance alone, never from a clock or a process.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import type { InstanceId } from '../environment.ts'
+import type { InstanceId } from '../contract/environment.ts'
 
 /** Randomness of one instance. */
 export interface InstanceRandom {

@@ -6,8 +6,8 @@
  * - A module that has no environment, or one whose name is taken, is named with what to do.
  */
 import { z } from 'zod'
-import { ExternalFault, importModule } from '../../machine/external-module.ts'
-import type { EnvironmentDefinition } from '../environment.ts'
+import { ExternalFault, importModule } from '../../machine/modules/external-module.ts'
+import type { EnvironmentDefinition } from '../contract/environment.ts'
 import { environments as builtIn } from '../registry.ts'
 import { contained } from './contained.ts'
 

@@ -7,7 +7,7 @@
  * - A demonstration is what the expert did in a session like any other, and it won.
  */
 import { z } from 'zod'
-import { isSuccess } from '../../learning/reward.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
 import type { AssistantMessage, JsonObject, ToolCall } from '../../messages/message.ts'
 import {
   type Demonstration,
@@ -16,9 +16,9 @@ import {
   type Split,
   type Task,
   type TaskOptions,
-} from '../environment.ts'
-import { settingsOf } from '../task-settings.ts'
-import { ToolSession } from '../tool-session.ts'
+} from '../contract/environment.ts'
+import { settingsOf } from '../contract/task-settings.ts'
+import { ToolSession } from '../contract/tool-session.ts'
 import { type RuleParts, rulesOf } from './defined-rules.ts'
 import type {
   DefinedEnvironment,

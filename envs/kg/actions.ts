@@ -6,7 +6,7 @@
  * - In messages, entities have the names that the agent has read, where they have one.
  */
 import type { AssistantMessage } from '../../messages/message.ts'
-import { calling } from '../agent-tool.ts'
+import { calling } from '../contract/agent-tool.ts'
 import type { Question } from './library.ts'
 import { isToolName, type KgCall, toolArguments } from './tools.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import type { StepResult, Task } from '../environment.ts'
+import type { StepResult, Task } from '../contract/environment.ts'
 import { kg } from './definition.ts'
 import { startSparqlServer } from './graph/sparql-server.testing.ts'
 

@@ -11,8 +11,8 @@ import {
   type InstanceId,
   type Task,
   type TaskOptions,
-} from '../environment.ts'
-import type { Library } from '../library.ts'
+} from '../contract/environment.ts'
+import type { Library } from '../contract/library.ts'
 import { goldMessages } from './actions.ts'
 import { readQuestions, readTriples } from './dataset.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'

@@ -4,8 +4,8 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import type { InstanceId } from '../environment.ts'
-import { type Library, listedLibrary } from '../library.ts'
+import type { InstanceId } from '../contract/environment.ts'
+import { type Library, listedLibrary } from '../contract/library.ts'
 import type { KgCall } from './tools.ts'
 
 /** The questions of a data folder; those of a later split with a known id are named `<split>/<id>`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AssistantMessage, JsonObject } from '../../messages/message.ts'
-import { type Environment, EnvironmentFault, type StepResult } from '../environment.ts'
+import { type Environment, EnvironmentFault, type StepResult } from '../contract/environment.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'
 import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
 import { createSession } from './question-session.ts'

@@ -7,9 +7,9 @@
  * - Only an answer pays, once: reward 1 where its set equals the gold answers, 0 on every other step.
  * - A call that fails for lack of a server ends in a fault, never in an answer or a reward.
  */
-import { type Answer, refused } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import { ToolSession } from '../tool-session.ts'
+import { type Answer, refused } from '../contract/agent-tool.ts'
+import type { Environment, InstanceId } from '../contract/environment.ts'
+import { ToolSession } from '../contract/tool-session.ts'
 import { grade } from './grader.ts'
 import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
 import type { Question } from './library.ts'

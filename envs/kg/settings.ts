@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { type Difficulty, difficultySetting, promptSetting, settingsOf } from '../task-settings.ts'
+import { type Difficulty, difficultySetting, promptSetting, settingsOf } from '../contract/task-settings.ts'
 import { isSafeName } from './graph/sparql.ts'
 
 /** Kinds of generated questions. */

@@ -4,7 +4,7 @@
  * Invariants
  * - All arguments are texts, and all are required.
  */
-import { type AgentTool, type Answer, quoted, textTool } from '../agent-tool.ts'
+import { type AgentTool, type Answer, quoted, textTool } from '../contract/agent-tool.ts'
 import { descriptions } from './prompt.ts'
 
 /** Arguments by tool, in the order of AgentBench's action texts. */

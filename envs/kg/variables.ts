@@ -6,7 +6,7 @@
  * - `#k` is always a variable; any other text is an entity, first of the question, then of the graph.
  * - A call that cannot be carried out is answered with the calls that can.
  */
-import { type Answer, refused } from '../agent-tool.ts'
+import { type Answer, refused } from '../contract/agent-tool.ts'
 import { variableIndex } from './actions.ts'
 import { type Derivation, lengthOf, type SetDerivation } from './graph/derivation.ts'
 import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sharedData } from '../../test/shared-data.ts'
+import { sharedData } from '../../test/support/shared-data.ts'
 import { openDataset } from './dataset.ts'
 
 let dir = ''

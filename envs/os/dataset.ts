@@ -11,10 +11,16 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import { readText } from '../../machine/text-file.ts'
-import type { InstanceId } from '../environment.ts'
-import { emptyFolder, inUsualOrder, type Library, listedLibrary, unreadableFolder } from '../library.ts'
-import { Warnings } from '../warnings.ts'
+import { readText } from '../../machine/files/text-file.ts'
+import type { InstanceId } from '../contract/environment.ts'
+import {
+  emptyFolder,
+  inUsualOrder,
+  type Library,
+  listedLibrary,
+  unreadableFolder,
+} from '../contract/library.ts'
+import { Warnings } from '../contract/warnings.ts'
 import { codeFromOutput } from './code-from-output.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
 

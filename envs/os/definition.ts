@@ -5,8 +5,8 @@
  * Invariants
  * - Both are worked on through the same three tools, and shown and paid by the same rules.
  */
-import type { EnvironmentDefinition, Task, TaskOptions } from '../environment.ts'
-import { needPackages } from '../optional-package.ts'
+import type { EnvironmentDefinition, Task, TaskOptions } from '../contract/environment.ts'
+import { needPackages } from '../contract/optional-package.ts'
 import { containerAssignment, openMachineRoom } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import { openDataset } from './dataset.ts'

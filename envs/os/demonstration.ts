@@ -5,8 +5,8 @@
  * - The submitted answer is the output of the last script; nothing else of the grader's knowledge is in it.
  */
 import type { AssistantMessage } from '../../messages/message.ts'
-import { calling } from '../agent-tool.ts'
-import type { Demonstration, InstanceId } from '../environment.ts'
+import { calling } from '../contract/agent-tool.ts'
+import type { Demonstration, InstanceId } from '../contract/environment.ts'
 import { containerAssignment } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import type { OsItem } from './item.ts'

@@ -7,9 +7,9 @@
  * - Only a submission is graded and paid, once: reward 1 where it fulfils the assignment, else 0.
  * - A machine lives as long as its episode: a submission, a reset and a close end it.
  */
-import { type Answer, quoted, refused, textExpected, textTool } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import { ToolSession } from '../tool-session.ts'
+import { type Answer, quoted, refused, textExpected, textTool } from '../contract/agent-tool.ts'
+import type { Environment, InstanceId } from '../contract/environment.ts'
+import { ToolSession } from '../contract/tool-session.ts'
 import type { Assignment, Machine, Submission } from './machine.ts'
 import { type OsTool, promptOf } from './prompt.ts'
 

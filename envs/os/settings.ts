@@ -14,7 +14,7 @@ import {
   difficultySetting,
   promptSetting,
   settingsOf,
-} from '../task-settings.ts'
+} from '../contract/task-settings.ts'
 import { needs } from './item.ts'
 
 /** How much a kind of generated problems asks for. */

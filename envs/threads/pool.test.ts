@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { CounterRequest } from '../../test/thread-worker.ts'
+import type { CounterRequest } from '../../test/host/thread-worker.ts'
 import { ThreadPool } from './pool.ts'
 import type { ThreadSession } from './session.ts'
 
@@ -18,7 +18,7 @@ interface Counter {
 }
 
 async function counters(count: number, shared = 1): Promise<Counter[]> {
-  const url = new URL('../../test/thread-worker.ts', import.meta.url)
+  const url = new URL('../../test/host/thread-worker.ts', import.meta.url)
   pool = new ThreadPool({ url, name: 'counters', heapMebibytes: 64, shared, sessionsOfThread: 100 })
   return Promise.all(Array.from({ length: count }, (_, counter) => opened(counter)))
 }

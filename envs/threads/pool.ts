@@ -11,7 +11,7 @@
  * - The end of a thread is the loss of the session that ran in it, never of one that waited.
  * - There are at most `shared + 2 * mostOwned` threads; those without a session end when more than `shared` are there.
  */
-import { EnvironmentFault } from '../environment.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { type SessionScript, ThreadSession, type Threads, type Wish } from './session.ts'
 import { type Asker, Thread, type ThreadModule } from './thread.ts'
 

@@ -7,8 +7,8 @@
  * - A loss is its own only where it ran alone, or out of time: what a shared thread could not do is done once more in
  *   a thread of its own.
  */
-import { CallFailed } from '../../machine/thread-calls.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { CallFailed } from '../../machine/modules/thread-calls.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { type Asker, Displaced, type Ending, type Thread, ThreadEnded } from './thread.ts'
 
 /** Why a session looks for a thread: it begins, it was displaced, or only an own thread will do. */

@@ -10,8 +10,8 @@
  */
 import { Worker } from 'node:worker_threads'
 import { codeOf } from '../../faults/system-error.ts'
-import { ThreadCalls, type ThreadLoss } from '../../machine/thread-calls.ts'
-import { EnvironmentFault } from '../environment.ts'
+import { ThreadCalls, type ThreadLoss } from '../../machine/modules/thread-calls.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 
 /** Who asks: a session, known by itself. */
 export type Asker = object

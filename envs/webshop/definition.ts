@@ -4,7 +4,13 @@
  * Invariants
  * - Both kinds are sold by the same engine, behind the same tools, under the same rules.
  */
-import type { EnvironmentDefinition, InstanceId, ServedPage, Task, TaskOptions } from '../environment.ts'
+import type {
+  EnvironmentDefinition,
+  InstanceId,
+  ServedPage,
+  Task,
+  TaskOptions,
+} from '../contract/environment.ts'
 import { demonstrateByExpert } from './expert.ts'
 import { openBuiltInShop } from './generator/library.ts'
 import { openOfficialShop } from './official.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { difficulties } from '../task-settings.ts'
+import { difficulties } from '../contract/task-settings.ts'
 import { webshop } from './definition.ts'
 import { createExpert, readWish } from './expert.ts'
 

@@ -10,8 +10,8 @@
  * - A demonstration earns the full reward; where the expert does not, there is none.
  */
 import type { AssistantMessage, ToolCall } from '../../messages/message.ts'
-import type { Demonstration, Environment, InstanceId } from '../environment.ts'
-import { termsOf } from './search/analyzer.ts'
+import { termsOf } from '../../worlds/search/analyzer.ts'
+import type { Demonstration, Environment, InstanceId } from '../contract/environment.ts'
 import { clickCall, searchCall } from './tools.ts'
 
 const separator = ' [SEP] '

@@ -6,7 +6,7 @@
  * - The original's partition of its goals is kept: the first 500 are for tests, the next 1,000 for validation,
  *   the rest for training.
  */
-import { EnvironmentFault, type Split } from '../environment.ts'
+import { EnvironmentFault, type Split } from '../contract/environment.ts'
 import { openDataset } from './data/dataset.ts'
 import type { GoalList } from './data/goals.ts'
 import type { GoalLibrary } from './shop-session.ts'

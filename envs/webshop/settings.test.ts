@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EnvironmentFault } from '../environment.ts'
+import { EnvironmentFault } from '../contract/environment.ts'
 import { readSettings } from './settings.ts'
 
 test('empty settings are valid ones', () => {

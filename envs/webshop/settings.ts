@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { difficultySetting, promptSetting, settingsOf } from '../task-settings.ts'
+import { difficultySetting, promptSetting, settingsOf } from '../contract/task-settings.ts'
 
 const settingsSchema = z.strictObject({
   difficulty: difficultySetting.describe(

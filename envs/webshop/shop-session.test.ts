@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AssistantMessage } from '../../messages/message.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../contract/environment.ts'
 import { webshop } from './definition.ts'
 import { clickCall, searchCall } from './tools.ts'
 

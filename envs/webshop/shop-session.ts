@@ -9,10 +9,10 @@
  * - An id that a split of a library gives can be opened; any other is an unknown instance.
  */
 import type { JsonObject } from '../../messages/message.ts'
-import { type AgentTool, type Answer, quoted, textTool } from '../agent-tool.ts'
-import type { Environment, InstanceId } from '../environment.ts'
-import type { Library } from '../library.ts'
-import { type SessionRules, ToolSession } from '../tool-session.ts'
+import { type AgentTool, type Answer, quoted, textTool } from '../contract/agent-tool.ts'
+import type { Environment, InstanceId } from '../contract/environment.ts'
+import type { Library } from '../contract/library.ts'
+import { type SessionRules, ToolSession } from '../contract/tool-session.ts'
 import type { NounReader } from './data/nouns.ts'
 import { briefText } from './shop/brief-text.ts'
 import type { Goal } from './shop/goal.ts'

@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
+import { compactAddedTokens } from '../templates/compact-template.ts'
 import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../tokenizer/tokenizer.ts'
 import { elementCount, weightSpecs } from '../transformer/architecture.ts'
 import { Chat, openChat } from './chat.ts'
-import { compactAddedTokens } from './compact-template.ts'
 
 function tool(name: string, properties: JsonObject): ToolSpec {
   return {

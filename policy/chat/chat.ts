@@ -10,14 +10,14 @@
 
 import { join } from 'node:path'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
+import type { ParsedAction } from '../calls/action-parsing.ts'
+import { actionProblem } from '../calls/action-problem.ts'
 import { readCheckpointText } from '../checkpoints/checkpoint.ts'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
+import { type BuiltInFormat, type ChatFormat, chatTemplates } from '../templates/chat-format.ts'
+import type { SpokenChat } from '../templates/spoken-chat.ts'
+import type { ChatTemplate, ContextEnd } from '../templates/template.ts'
 import { type TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
-import type { ParsedAction } from './action-parsing.ts'
-import { actionProblem } from './action-problem.ts'
-import { type BuiltInFormat, type ChatFormat, chatTemplates } from './chat-format.ts'
-import type { SpokenChat } from './spoken-chat.ts'
-import type { ChatTemplate, ContextEnd } from './template.ts'
 
 /** One step of a worked example: what the agent sees and what it should do. */
 export interface DemonstrationStep {
@@ -175,7 +175,7 @@ export async function createChat({ chat, modelChat }: SpokenChat, tokenizer: Tok
       'foreign',
       'it talks by a template of its own, and there is no chat_template.jinja',
     )
-  const { modelTemplate } = await import('./model-template.ts')
+  const { modelTemplate } = await import('../templates/model-template.ts')
   return new Chat(modelTemplate(modelChat, tokenizer.addedTokens), tokenizer)
 }
 

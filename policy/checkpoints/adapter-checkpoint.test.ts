@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readSafetensors } from '../files/safetensors.ts'
 import { initializeAdapter } from '../trainer/initial-adapter.ts'
 import { type AdapterShape, adapterSpecs, mergedWeights } from '../transformer/adapter.ts'
 import { elementCount } from '../transformer/architecture.ts'
@@ -9,7 +10,6 @@ import { publishCheckpoint, readCheckpoint, verifyCheckpoint, weightBytes } from
 import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { readPretrained } from './pretrained.ts'
 import { readWithMoments, restoreCheckpoint } from './restoring.ts'
-import { readSafetensors } from './safetensors.ts'
 import { latestGoodCheckpoint } from './versions.ts'
 
 const shape: AdapterShape = { rank: 2, alpha: 4, targets: ['q_proj', 'down_proj'] }

@@ -6,9 +6,9 @@
  * - The base is not named: which one it is, the manifest says, by its hash.
  */
 import { z } from 'zod'
-import { adapterTargets } from '../../learning/adapter-targets.ts'
+import { adapterTargets } from '../../learning/loss/adapter-targets.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import type { AdapterShape } from '../transformer/adapter.ts'
-import { CheckpointFault } from './checkpoint-fault.ts'
 
 const configSchema = z.looseObject({
   peft_type: z.literal('LORA'),

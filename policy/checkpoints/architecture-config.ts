@@ -9,6 +9,7 @@
  */
 
 import { z } from 'zod'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { tokenlessIds } from '../tokenizer/tokenless-ids.ts'
 import {
   type Architecture,
@@ -17,7 +18,6 @@ import {
   headMultiple,
   type RopeScaling,
 } from '../transformer/architecture.ts'
-import { CheckpointFault } from './checkpoint-fault.ts'
 
 const size = z.int().min(1)
 /** Families by their name in `config.json`, given the checks below. */

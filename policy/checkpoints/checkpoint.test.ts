@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFi
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moduleThere, namespaceMissing } from '../../test/pid-namespace.ts'
+import { moduleThere, namespaceMissing } from '../../test/host/pid-namespace.ts'
+import { nameBeside, writeDurably } from '../files/durable-file.ts'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
-import { nameBeside, writeDurably } from './durable-file.ts'
 import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
 
@@ -148,7 +148,7 @@ describe('publishCheckpoint', () => {
 
 /** A program that begins a write and is gone. */
 function nameBesideIn(folder: string): string {
-  const module = new URL('./durable-file.ts', import.meta.url).href
+  const module = new URL('../files/durable-file.ts', import.meta.url).href
   return `import { mkdirSync } from 'node:fs'
     import { nameBeside } from ${JSON.stringify(module)}
     mkdirSync(nameBeside(${JSON.stringify(join(folder, '7'))}))`

@@ -20,13 +20,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
-import { type ChatFormat, chatFormats } from '../chat/chat-format.ts'
-import { type ModelChat, readModelChat } from '../chat/model-chat.ts'
-import { type AdapterShape, adapterSpecs, mergedWeights } from '../transformer/adapter.ts'
-import { type Architecture, type WeightSpec, type Weights, weightSpecs } from '../transformer/architecture.ts'
-import { parseAdapterConfig, renderAdapterConfig } from './adapter-config.ts'
-import { parseArchitecture, renderArchitecture, withTokenless } from './architecture-config.ts'
-import { CheckpointFault, writingFault } from './checkpoint-fault.ts'
+import { CheckpointFault, writingFault } from '../files/checkpoint-fault.ts'
 import {
   digestFile,
   type FileDigest,
@@ -35,7 +29,14 @@ import {
   nameBeside,
   removeAbandoned,
   writeDurably,
-} from './durable-file.ts'
+} from '../files/durable-file.ts'
+import { parseSafetensors, writeSafetensors } from '../files/safetensors.ts'
+import { type ChatFormat, chatFormats } from '../templates/chat-format.ts'
+import { type ModelChat, readModelChat } from '../templates/model-chat.ts'
+import { type AdapterShape, adapterSpecs, mergedWeights } from '../transformer/adapter.ts'
+import { type Architecture, type WeightSpec, type Weights, weightSpecs } from '../transformer/architecture.ts'
+import { parseAdapterConfig, renderAdapterConfig } from './adapter-config.ts'
+import { parseArchitecture, renderArchitecture, withTokenless } from './architecture-config.ts'
 import {
   adapterFiles,
   type BaseReference,
@@ -49,7 +50,6 @@ import {
   renderManifest,
 } from './manifest.ts'
 import { tensorsOf, weightsFrom } from './named-weights.ts'
-import { parseSafetensors, writeSafetensors } from './safetensors.ts'
 import { servingFiles } from './serving-files.ts'
 
 /** A checkpoint's own description. */

@@ -6,10 +6,9 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Tensor, writeSafetensors } from '../files/safetensors.ts'
 import { type Architecture, elementCount, type Weights, weightSpecs } from '../transformer/architecture.ts'
-
 import { parseArchitecture } from './architecture-config.ts'
-import { type Tensor, writeSafetensors } from './safetensors.ts'
 
 /** [time] token ids of the text. */
 export const tokens = Array.from({ length: 24 }, (_, i) => (7 * i * i + 3 * i + 1) % 40)

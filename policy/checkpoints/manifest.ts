@@ -8,8 +8,8 @@
  */
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { CheckpointFault } from './checkpoint-fault.ts'
-import { digestOf, type FileDigest, readWhole } from './durable-file.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
+import { digestOf, type FileDigest, readWhole } from '../files/durable-file.ts'
 
 export const manifestFile = 'manifest.json'
 

@@ -4,9 +4,10 @@
  * Invariants
  * - Every weight that is called for is there in its shape, or the fault names it; on the way to a file there are no others.
  */
+
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
+import { asFloat32, type Tensor } from '../files/safetensors.ts'
 import { elementCount, type WeightSpec, type Weights } from '../transformer/architecture.ts'
-import { CheckpointFault } from './checkpoint-fault.ts'
-import { asFloat32, type Tensor } from './safetensors.ts'
 
 /** Tensors of a file. @param target named in the fault @throws CheckpointFault `foreign` */
 export function tensorsOf(

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { type Tensor, writeSafetensors } from '../files/safetensors.ts'
 import { elementCount, weightSpecs } from '../transformer/architecture.ts'
 import { parseArchitecture } from './architecture-config.ts'
 import { readPretrained } from './pretrained.ts'
-import { type Tensor, writeSafetensors } from './safetensors.ts'
 
 const config = JSON.stringify({
   vocab_size: 6,

@@ -7,8 +7,8 @@
  */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
-import { readWhole, writeDurably } from './durable-file.ts'
+import { CheckpointFault, fileFault } from '../files/checkpoint-fault.ts'
+import { readWhole, writeDurably } from '../files/durable-file.ts'
 
 const promotionSchema = z.strictObject({
   version: z.int().min(0),

@@ -6,13 +6,14 @@
  * - [RESTORE-2] Restoring twice gives the same version.
  * - [RESTORE-3] The new version has every file of the earlier one, byte for byte except its own description.
  */
+
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import {
   type CheckpointContent,
   type CheckpointState,
   readCheckpoint,
   readCheckpointText,
 } from './checkpoint.ts'
-import { CheckpointFault } from './checkpoint-fault.ts'
 import { copyCheckpoint } from './copying.ts'
 import { checkpointDir } from './versions.ts'
 

@@ -8,15 +8,15 @@
  * - A tokenizer without an end has none of the files.
  */
 import { z } from 'zod'
-import { chatTemplates } from '../chat/chat-format.ts'
+import { chatTemplates } from '../templates/chat-format.ts'
 import {
   generationConfigFile,
   type ModelChat,
   templateFile,
   tokenizerConfigFile,
-} from '../chat/model-chat.ts'
-import { publishedTemplates } from '../chat/published-templates.ts'
-import type { SpokenChat } from '../chat/spoken-chat.ts'
+} from '../templates/model-chat.ts'
+import { publishedTemplates } from '../templates/published-templates.ts'
+import type { SpokenChat } from '../templates/spoken-chat.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 
 const tokenSchema = z.looseObject({ id: z.int(), content: z.string() })

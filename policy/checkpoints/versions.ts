@@ -8,9 +8,9 @@
  */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CheckpointFault, fileFault } from '../files/checkpoint-fault.ts'
+import { nameBeside } from '../files/durable-file.ts'
 import { type CheckpointState, verifyCheckpoint } from './checkpoint.ts'
-import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
-import { nameBeside } from './durable-file.ts'
 
 /** Folder of a version below a run's folder of checkpoints. */
 export function checkpointDir(root: string, version: number): string {

@@ -4,13 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
-import { llamaServerMissing } from '../../test/llama-server.ts'
+import { llamaServerMissing } from '../../test/peers/llama-server.ts'
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
+import {
+  engineOver,
+  publishServed,
+  servedArchitecture,
+  startServed,
+} from '../dialects/llama-engine.testing.ts'
+import { createEmbeddedEngine } from '../embedded-engine/embedded.ts'
 import { randomWeights } from '../sampler/random-weights.testing.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { agreementLine, measureAgreement } from './agreement.testing.ts'
-import { createEmbeddedEngine } from './embedded.ts'
-import { engineOver, publishServed, servedArchitecture, startServed } from './llama-engine.testing.ts'
 
 const architecture: Architecture = {
   vocab_size: 320,

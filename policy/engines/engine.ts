@@ -8,7 +8,7 @@
  * - Caches only save work: dropping one at any time changes no result beyond float rounding.
  */
 import { Fault } from '../../faults/fault.ts'
-import type { VersionSpan } from '../../learning/version-spans.ts'
+import type { VersionSpan } from '../../learning/run/version-spans.ts'
 
 /** One action to sample. */
 export interface SamplingRequest {
@@ -61,7 +61,7 @@ export interface EngineStatistics {
   readonly running: number
 }
 
-/** The capabilities of an engine; a configuration that needs more is refused by name (`activities/engine-demands.ts`). */
+/** The capabilities of an engine; a configuration that needs more is refused by name (`activities/play/engine-demands.ts`). */
 export interface EngineCapabilities {
   /**
    * Which versions it samples from: `many` at once, each request naming its own; `latest` alone, each load taking the

@@ -5,8 +5,8 @@
  * - Exactly one export is an engine; what is incomplete is named.
  */
 import { z } from 'zod'
-import { importOnly } from '../../machine/external-module.ts'
-import { ownedBy, reportingOwner } from '../../machine/module-code.ts'
+import { importOnly } from '../../machine/modules/external-module.ts'
+import { ownedBy, reportingOwner } from '../../machine/modules/module-code.ts'
 import type { EngineDefinition } from './engine.ts'
 
 const definitionSchema = z.looseObject({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { spellBytes } from './byte-alphabet.ts'
 import { trainTokenizer } from './byte-pair-training.ts'
 import { HuggingFaceTokenizer } from './hugging-face.ts'

@@ -10,7 +10,7 @@
  * - [TOKENIZER-1] Where a limit is given, a text that exceeds it is refused after work in proportion to the limit, however long it is.
  */
 import { z } from 'zod'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { byteOfCharacter, readSpelling, spellBytes } from './byte-alphabet.ts'
 import { HuggingFaceTokenizer, type PackageTokenizer } from './hugging-face.ts'
 import { preTokenizerSchema, type Splitter, splitterOf } from './pre-tokenization.ts'

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { writeSafetensors } from '../checkpoints/safetensors.ts'
+import { writeSafetensors } from '../files/safetensors.ts'
 import type { UpdateBatch } from './batch.ts'
 import { readUpdateBatch, writeUpdateBatch } from './batch-file.ts'
 

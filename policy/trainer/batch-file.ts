@@ -6,14 +6,9 @@
  * - The same batch gives the same bytes.
  */
 import { dirname } from 'node:path'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
-import { type FileDigest, removeAbandoned } from '../checkpoints/durable-file.ts'
-import {
-  type ElementArrays,
-  readSafetensors,
-  type Tensor,
-  writeSafetensors,
-} from '../checkpoints/safetensors.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
+import { type FileDigest, removeAbandoned } from '../files/durable-file.ts'
+import { type ElementArrays, readSafetensors, type Tensor, writeSafetensors } from '../files/safetensors.ts'
 import type { UpdateBatch } from './batch.ts'
 
 /** Writes a batch, whole or not at all. @throws CheckpointFault `corrupt` for a batch that breaks its rules; `io` */

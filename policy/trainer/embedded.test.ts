@@ -11,8 +11,8 @@ import type { UpdateBatch } from './batch.ts'
 import { writeUpdateBatch } from './batch-file.ts'
 import { createTrainer } from './embedded.ts'
 import { initializeCheckpoint } from './initial-checkpoint.ts'
-import { readTokenFigures } from './token-figures.ts'
 import type { Trainer, UpdateRequest, WarmStartRequest } from './trainer.ts'
+import { readTokenFigures } from './update/token-figures.ts'
 
 const architecture: Architecture = {
   vocab_size: 29,

@@ -10,7 +10,7 @@
  */
 import { extname } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { ThreadCalls } from '../../machine/thread-calls.ts'
+import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
 import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
 import {
   type LogprobsRequest,
@@ -20,7 +20,7 @@ import {
   type WarmStartRequest,
 } from './trainer.ts'
 import type { TrainerWorkerData, TrainingMethods } from './trainer-messages.ts'
-import type { Progress } from './update.ts'
+import type { Progress } from './update/update.ts'
 
 /** Settings of the embedded trainer. */
 export interface EmbeddedTrainerOptions {

@@ -5,8 +5,9 @@
  * - The same architecture, seed and tokenizer give the same bytes.
  * - It carries no moments: optimizing starts afresh (a checkpoint at step 0 is never asked for them).
  */
-import type { ChatFormat } from '../chat/chat-format.ts'
+
 import { publishCheckpoint } from '../checkpoints/checkpoint.ts'
+import type { ChatFormat } from '../templates/chat-format.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 import { copyingWeights } from '../transformer/copying-heads.ts'
 import { initialWeights } from '../transformer/initialization.ts'

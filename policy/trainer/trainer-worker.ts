@@ -6,17 +6,17 @@
  * - Every call is answered once, with a result or a fault.
  */
 import { workerData } from 'node:worker_threads'
-import { serveCalls } from '../../machine/thread-answers.ts'
-import { CheckpointFault } from '../checkpoints/checkpoint-fault.ts'
+import { serveCalls } from '../../machine/modules/thread-answers.ts'
+import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'
 import { RuntimeFault } from '../graph/runtime.ts'
-import { evaluateLogprobs } from './logprobs.ts'
-import { PolicyGraphs } from './policy-graphs.ts'
-import { PolicyMemory } from './policy-memory.ts'
+import { PolicyGraphs } from './graphs/policy-graphs.ts'
+import { PolicyMemory } from './graphs/policy-memory.ts'
 import { TrainerFault } from './trainer.ts'
 import type { TrainerWorkerData, TrainingMethods } from './trainer-messages.ts'
-import { runUpdate, type TrainerContext } from './update.ts'
-import { runWarmStart } from './warm-start.ts'
+import { evaluateLogprobs } from './update/logprobs.ts'
+import { runUpdate, type TrainerContext } from './update/update.ts'
+import { runWarmStart } from './update/warm-start.ts'
 
 const { threads } = workerData as TrainerWorkerData
 const context: TrainerContext = { graphs: new PolicyGraphs(threads), memory: new PolicyMemory() }

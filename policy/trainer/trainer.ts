@@ -6,9 +6,9 @@
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
 import { Fault } from '../../faults/fault.ts'
-import type { PolicyLoss } from '../../learning/objective.ts'
-import type { Division } from './minibatches.ts'
-import type { OriginSums } from './origins.ts'
+import type { PolicyLoss } from '../../learning/loss/objective.ts'
+import type { Division } from './update/minibatches.ts'
+import type { OriginSums } from './update/origins.ts'
 
 /** A loss that comes with Perdure, by name, or one of a module (`OwnLoss`). */
 export type LossChoice =

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
-import { adapterTargets } from '../../learning/adapter-targets.ts'
+import { adapterTargets } from '../../learning/loss/adapter-targets.ts'
 import { tinyArchitecture, tinyWeights } from '../checkpoints/policy.testing.ts'
 import {
   type AdapterShape,

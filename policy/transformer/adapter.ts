@@ -7,7 +7,7 @@
  * - A fresh adapter has B = 0, so that it is the base; A is uniform, as PEFT draws it, and follows from seed and name alone.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import type { AdapterTarget } from '../../learning/adapter-targets.ts'
+import type { AdapterTarget } from '../../learning/loss/adapter-targets.ts'
 import {
   type Architecture,
   elementCount,

@@ -6,16 +6,16 @@
  * an action token's loss is
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
  *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
- * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/objective.ts`), and −logp in
+ * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/loss/objective.ts`), and −logp in
  * the supervised objective. The graph's gradient is that of Σ weight · L with a weight of each token, 1 / (all counted
  * tokens of the batch) where all are alike, so that micro-batches only have to be added. A policy objective may imitate tokens
  * besides: then Σ imitation · (−logp) is part of it.
  *
  * Invariants
- * - The gradient is that of the loss of `learning/objective.ts`, which the trainer reports.
+ * - The gradient is that of the loss of `learning/loss/objective.ts`, which the trainer reports.
  * - A ratio beyond e^±20 acts as e^±20, so no gradient overflows.
  */
-import { k3Knee } from '../../learning/objective.ts'
+import { k3Knee } from '../../learning/loss/objective.ts'
 import { gradients } from '../graph/differentiation.ts'
 import { Graph, type Value } from '../graph/graph.ts'
 import { linear, logProbabilities, scale } from '../graph/operations.ts'

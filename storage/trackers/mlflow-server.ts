@@ -10,7 +10,7 @@
  */
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
-import { StorageFault } from '../fault.ts'
+import { StorageFault } from '../disk/fault.ts'
 import { allowedName, experimentName, parametersOf } from './mlflow-names.ts'
 import { type TrackedRun, trackedId } from './tracked-run.ts'
 

@@ -7,9 +7,14 @@
  * - [TRACKED-3] The id of a run is the same in every process, and that of another run of the same name is another.
  */
 import { createHash } from 'node:crypto'
-import { stepOfVersion } from '../../learning/version-step.ts'
-import { isEvaluationMetrics, isUpdateMetrics, type MetricsLine, type UpdateMetrics } from '../metrics.ts'
-import type { StoredRun } from '../runs.ts'
+import { stepOfVersion } from '../../learning/run/version-step.ts'
+import {
+  isEvaluationMetrics,
+  isUpdateMetrics,
+  type MetricsLine,
+  type UpdateMetrics,
+} from '../metrics/metrics.ts'
+import type { StoredRun } from '../records/runs.ts'
 
 /** A named number, e.g. `success/alfworld`. */
 export type Scalar = readonly [name: string, value: number]

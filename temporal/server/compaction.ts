@@ -7,7 +7,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { diskSpace } from '../../storage/disk-use.ts'
+import { diskSpace } from '../../storage/disk/disk-use.ts'
 import { tryLock } from './file-lock.ts'
 import { servesFile } from './process.ts'
 import { readRecord, serverPaths } from './record.ts'

@@ -7,7 +7,7 @@
  * - A disk that fails is reported once, until it works again.
  */
 import { reasonOf } from '../../faults/reason.ts'
-import { createFileFlush } from '../../machine/file-flush.ts'
+import { createFileFlush } from '../../machine/files/file-flush.ts'
 
 /** The server flushes its log when it is full, which may take minutes. A flush costs less than a millisecond of work. */
 const flushEveryMs = 1_000

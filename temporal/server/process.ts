@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAlive, processOf, statusOf } from '../../machine/process.ts'
+import { isAlive, processOf, statusOf } from '../../machine/processes/process.ts'
 
 /** A server writes its SQLite file back within seconds; afterwards it is hung. */
 const endMs = 10_000

@@ -9,8 +9,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { processScope } from '../../machine/process.ts'
-import { homeAt } from '../../storage/home.ts'
+import { processScope } from '../../machine/processes/process.ts'
+import { homeAt } from '../../storage/disk/home.ts'
 
 export interface ServerPaths {
   readonly home: string

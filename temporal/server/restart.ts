@@ -8,9 +8,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
 import { TemporalFault } from './fault.ts'
-import { obtainTemporalBinary } from './fetch-binary.ts'
 import type { ServerPaths, ServerRecord } from './record.ts'
-import { findServer, launchOn, stopRecorded, takeStartLock } from './startup.ts'
+import { obtainTemporalBinary } from './startup/fetch-binary.ts'
+import { findServer, launchOn, stopRecorded, takeStartLock } from './startup/startup.ts'
 
 const lookEveryMs = 500
 /** A living server that accepts no connection is starting or ending, and does so within this time. */

@@ -14,13 +14,13 @@
  * - If the server cannot start, a TemporalFault says what to do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { isLoopback } from '../../machine/listening.ts'
-import { withProxy } from '../proxied.ts'
+import { isLoopback } from '../../machine/network/listening.ts'
+import { withProxy } from '../calls/proxied.ts'
 import { TemporalFault } from './fault.ts'
 import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
-import { loopbackAddress } from './launch.ts'
 import { isAtWork, servesFile } from './process.ts'
 import { readRecord, type ServerPaths, type ServerRecord, serverPaths } from './record.ts'
+import { loopbackAddress } from './startup/launch.ts'
 import {
   bringUp,
   type FoundServer,
@@ -29,7 +29,7 @@ import {
   requireNoneElsewhere,
   stopRecorded,
   takeStartLock,
-} from './startup.ts'
+} from './startup/startup.ts'
 import { type RunningTemporal, supervise } from './supervision.ts'
 import { countUsers, joinUsers } from './users.ts'
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, vi } from 'vitest'
-import { freeze } from '../../test/frozen-process.ts'
+import { freeze } from '../../test/host/frozen-process.ts'
 import { hungAfterMs } from './health.ts'
 import { inspectTemporal, startTemporal } from './server.ts'
 

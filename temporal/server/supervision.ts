@@ -8,18 +8,18 @@
  */
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { withProxy } from '../proxied.ts'
+import { withProxy } from '../calls/proxied.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 import { flushRegularly } from './flushing.ts'
 import { embeddedRemedy, type Health, hungAfterMs, silentAfterMs, watchHealth } from './health.ts'
-import { embeddedNamespace, loopbackAddress } from './launch.ts'
-import { isPortOpen } from './ports.ts'
 import { isAtWork, killProcess, servesFile } from './process.ts'
 import type { ServerPaths, ServerRecord } from './record.ts'
 import { restartServer } from './restart.ts'
-import { killRecorded, stopRecorded, takeStartLock } from './startup.ts'
+import { embeddedNamespace, loopbackAddress } from './startup/launch.ts'
+import { isPortOpen } from './startup/ports.ts'
+import { killRecorded, stopRecorded, takeStartLock } from './startup/startup.ts'
 import { countUsers } from './users.ts'
 
 const watchMs = 500

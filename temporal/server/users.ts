@@ -9,8 +9,8 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../faults/system-error.ts'
-import { makeFolder } from '../../machine/folder.ts'
-import { isWritable } from '../../storage/read-only.ts'
+import { makeFolder } from '../../machine/files/folder.ts'
+import { isWritable } from '../../storage/sqlite/read-only.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 
 /** One user's membership. */

@@ -7,9 +7,9 @@
  * - An update goes the way that a run's goes: configuration, played groups, batch file, trainer, checkpoint.
  */
 import { mkdir, rm } from 'node:fs/promises'
-import { updatePolicy } from '../../activities/policy-update.ts'
-import { learningSchema } from '../../config/learning-schema.ts'
-import { type ConfigInput, configSchema, type RunConfig } from '../../config/schema.ts'
+import { updatePolicy } from '../../activities/update/policy-update.ts'
+import { learningSchema } from '../../config/schema/learning-schema.ts'
+import { type ConfigInput, configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import {
   type EpisodeId,
   episodeId,
@@ -19,14 +19,14 @@ import {
   seedOf,
   uniforms,
 } from '../../identity/identity.ts'
-import { isPolicyLoss, objectiveNames } from '../../learning/objective-choice.ts'
+import { isPolicyLoss, objectiveNames } from '../../learning/algorithms/objective-choice.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
-import type { SealedEpisode } from '../../storage/episode.ts'
-import type { StoredGroup } from '../../storage/groups.ts'
-import { homeAt } from '../../storage/home.ts'
-import type { Trajectory } from '../../storage/trajectory.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import type { StoredGroup } from '../../storage/records/groups.ts'
+import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
+import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { shape } from './plain-policy.ts'
 import {
   logprobsOf,

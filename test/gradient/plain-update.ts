@@ -6,8 +6,8 @@
  *   they are a contract and no arithmetic.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import type { objectiveNames } from '../../learning/objective-choice.ts'
-import { shuffled } from '../../learning/shuffled.ts'
+import type { objectiveNames } from '../../learning/algorithms/objective-choice.ts'
+import { shuffled } from '../../learning/rollout/shuffled.ts'
 import { predictions } from './plain-policy.ts'
 import { Tape, type Vector } from './tape.ts'
 

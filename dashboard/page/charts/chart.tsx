@@ -9,7 +9,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { plain } from '../../../learning/figures.ts'
+import { plain } from '../../../learning/statistics/figures.ts'
 import { isDark } from '../theme.ts'
 import { plotOf } from './plot.ts'
 import { type ChartProps, chartSummary, marksAt, marksSummary, type Series } from './series.ts'

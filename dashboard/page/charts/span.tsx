@@ -1,6 +1,6 @@
 /** A figure with its interval, as a point on a line: rows of them are compared at a glance. */
 import type { FunctionComponent } from 'preact'
-import type { Interval } from '../../../learning/interval.ts'
+import type { Interval } from '../../../learning/statistics/interval.ts'
 
 interface SpanProps extends Interval {
   readonly value: number

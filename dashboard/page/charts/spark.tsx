@@ -1,6 +1,6 @@
 /** A small curve in a row of a table: shares of success, from 0 at the bottom to 1 at the top. */
 import type { FunctionComponent } from 'preact'
-import { percent } from '../../../learning/percent.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 
 const [width, height] = [120, 26]
 

@@ -1,8 +1,8 @@
 /** Badges: the state of a run, the outcome of an episode, in a word and a colour. */
 import type { FunctionComponent } from 'preact'
-import { plain } from '../../../learning/figures.ts'
-import type { Outcome } from '../../../learning/outcome.ts'
-import type { RunPhase, RunStatus } from '../../../learning/run-phase.ts'
+import type { Outcome } from '../../../learning/evaluation/outcome.ts'
+import type { RunPhase, RunStatus } from '../../../learning/run/run-phase.ts'
+import { plain } from '../../../learning/statistics/figures.ts'
 
 const phaseWords: Readonly<Record<RunPhase, string>> = {
   starting: 'starting',

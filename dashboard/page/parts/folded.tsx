@@ -1,7 +1,7 @@
 /** A long text: its beginning, and the rest when it is asked for. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { count } from '../../../learning/figures.ts'
+import { count } from '../../../learning/statistics/figures.ts'
 import { beginningOf, visible } from './visible.ts'
 
 /** More than this is never put into the document at once: a browser lays it out for seconds. */

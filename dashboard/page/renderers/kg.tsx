@@ -1,6 +1,6 @@
 /** Knowledge graphs: the variables that calls have made. */
 import type { FunctionComponent } from 'preact'
-import { count } from '../../../learning/figures.ts'
+import { count } from '../../../learning/statistics/figures.ts'
 import type { TrajectoryTurn } from '../../contract/trajectory.ts'
 import { Folded } from '../parts/folded.tsx'
 import { beginningOf, visible } from '../parts/visible.ts'

@@ -1,9 +1,9 @@
 /** Policies beside one another: on the suites they share, in their curves, and where their configurations differ. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
-import { count, points, pointsBetween } from '../../../learning/figures.ts'
-import { percent } from '../../../learning/percent.ts'
+import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
+import { count, points, pointsBetween } from '../../../learning/statistics/figures.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ComparisonAnswer, PolicyFinding, PolicyName, SuiteBeside } from '../../contract/comparison.ts'
 import { comparisonRoute } from '../../contract/routes.ts'

@@ -1,7 +1,7 @@
 /** A trajectory: turn by turn as a person reads it, and token by token with what the update made of each. */
 import type { FunctionComponent } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { count, plain } from '../../../learning/figures.ts'
+import { count, plain } from '../../../learning/statistics/figures.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import { homeRoute, trajectoryRoute } from '../../contract/routes.ts'
 import type { TrajectoryAnswer } from '../../contract/trajectory.ts'

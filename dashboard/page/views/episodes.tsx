@@ -1,7 +1,7 @@
 /** The table of all episodes: filtered, sorted and searched by the server, and as long as it needs to be. */
 import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { count } from '../../../learning/figures.ts'
+import { count } from '../../../learning/statistics/figures.ts'
 import { fieldValues, numberFields, parseFilter, textFields } from '../../contract/episode-filter.ts'
 import type { EpisodeSort } from '../../contract/episodes.ts'
 import { homeRoute } from '../../contract/routes.ts'

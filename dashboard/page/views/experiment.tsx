@@ -1,8 +1,8 @@
 /** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
 import type { FunctionComponent } from 'preact'
-import { episodeCountWords } from '../../../learning/evaluation-completeness.ts'
-import { count, duration, points, pointsBetween, probability } from '../../../learning/figures.ts'
-import { percent } from '../../../learning/percent.ts'
+import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
+import { count, duration, points, pointsBetween, probability } from '../../../learning/statistics/figures.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ArmCurve, ExperimentAnswer, ExperimentClaim, MeanOverSeeds } from '../../contract/experiment.ts'
 import { experimentRoute } from '../../contract/routes.ts'

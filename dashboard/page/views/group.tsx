@@ -1,7 +1,7 @@
 /** The samples of a group, an evaluation or a branch beside one another: what each did, and what came of it. */
 import type { FunctionComponent } from 'preact'
-import { count, plain } from '../../../learning/figures.ts'
-import { percent } from '../../../learning/percent.ts'
+import { count, plain } from '../../../learning/statistics/figures.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { GroupAnswer, GroupSample } from '../../contract/group.ts'
 import { groupRoute } from '../../contract/routes.ts'

@@ -1,8 +1,8 @@
 /** A run: its head with what counts at a glance, and the tabs with the rest. */
 import type { FunctionComponent } from 'preact'
-import { episodeCountWords, isComplete } from '../../../learning/evaluation-completeness.ts'
-import { bytes, count, duration } from '../../../learning/figures.ts'
-import { percent } from '../../../learning/percent.ts'
+import { episodeCountWords, isComplete } from '../../../learning/evaluation/evaluation-completeness.ts'
+import { bytes, count, duration } from '../../../learning/statistics/figures.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import { evaluationsRoute, homeRoute, runRoute } from '../../contract/routes.ts'
 import type { RunAnswer } from '../../contract/run.ts'

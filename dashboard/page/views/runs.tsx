@@ -1,9 +1,9 @@
 /** The runs of the home: what each is at, how it learns, and which to compare. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { episodeCountWords, isComplete } from '../../../learning/evaluation-completeness.ts'
-import { bytes, count } from '../../../learning/figures.ts'
-import { percent } from '../../../learning/percent.ts'
+import { episodeCountWords, isComplete } from '../../../learning/evaluation/evaluation-completeness.ts'
+import { bytes, count } from '../../../learning/statistics/figures.ts'
+import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import { mostPolicies } from '../../contract/comparison.ts'
 import { experimentsRoute, runsRoute } from '../../contract/routes.ts'

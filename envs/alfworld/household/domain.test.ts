@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { type Game, openGame } from '../engine/game.ts'
+import { type Game, openGame } from '../../../worlds/text-adventure/game.ts'
 import { readSettings } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { generateGame } from './generator.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
-import { generatedSplits } from '../../generated-instances.ts'
+import { openGame } from '../../../worlds/text-adventure/game.ts'
+import { generatedSplits } from '../../generated/generated-instances.ts'
 import { demonstrateByExpert } from '../demonstration.ts'
 import { householdDialect } from '../dialect.ts'
-import { openGame } from '../engine/game.ts'
 import { errands, readSettings } from '../settings.ts'
 import { gameSeed, generateGame, unseenSplit, unseenThings } from './generator.ts'
 

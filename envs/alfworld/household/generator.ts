@@ -10,9 +10,9 @@
  */
 
 import { seedOf } from '../../../identity/identity.ts'
-import { Draw, instanceSeed } from '../../draw.ts'
-import { type GeneratedSplit, generatedSplits, heldOut } from '../../generated-instances.ts'
-import type { GameSource } from '../engine/game.ts'
+import type { GameSource } from '../../../worlds/text-adventure/game.ts'
+import { Draw, instanceSeed } from '../../generated/draw.ts'
+import { type GeneratedSplit, generatedSplits, heldOut } from '../../generated/generated-instances.ts'
 import type { Errand, HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { householdGrammar } from './grammar.ts'

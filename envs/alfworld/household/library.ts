@@ -1,7 +1,8 @@
 /** The built-in games: an id that a split gives can be opened; any other is an unknown instance. */
-import { generatedLibrary } from '../../generated-instances.ts'
-import type { Library } from '../../library.ts'
-import type { GameSource } from '../engine/game.ts'
+
+import type { GameSource } from '../../../worlds/text-adventure/game.ts'
+import type { Library } from '../../contract/library.ts'
+import { generatedLibrary } from '../../generated/generated-instances.ts'
 import type { HouseholdSettings } from '../settings.ts'
 import { generateGame, unseenSplit } from './generator.ts'
 

@@ -6,7 +6,7 @@
  * - Names and cells are plain words and numbers: no statement needs backticks, and short policies can copy them.
  * - The first name of a column is the word that questions use for it.
  */
-import { nouns, people } from '../../words.ts'
+import { nouns, people } from '../../generated/words.ts'
 
 /** Names that a column may have, the question's word first. */
 export type Names = readonly [asked: string, ...others: string[]]

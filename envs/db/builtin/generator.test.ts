@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { generatedSplits } from '../../generated-instances.ts'
+import { generatedSplits } from '../../generated/generated-instances.ts'
 import { problemSeed } from './generator.ts'
 import { openBuiltin } from './library.ts'
 

@@ -7,9 +7,10 @@
  * - Its statements give its answers, and no answer depends on the order of rows.
  * - A statement that is asked for changes the state.
  */
-import { Draw, instanceSeed } from '../../draw.ts'
-import { type GeneratedSplit, generatedSplits } from '../../generated-instances.ts'
-import type { Difficulty } from '../../task-settings.ts'
+
+import type { Difficulty } from '../../contract/task-settings.ts'
+import { Draw, instanceSeed } from '../../generated/draw.ts'
+import { type GeneratedSplit, generatedSplits } from '../../generated/generated-instances.ts'
 import { type Problem, problemKinds } from './problem.ts'
 import { sceneOf } from './scene.ts'
 

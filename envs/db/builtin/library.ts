@@ -4,10 +4,10 @@
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import type { InstanceId } from '../../environment.ts'
-import { generatedLibrary } from '../../generated-instances.ts'
-import type { Library } from '../../library.ts'
-import type { Difficulty } from '../../task-settings.ts'
+import type { InstanceId } from '../../contract/environment.ts'
+import type { Library } from '../../contract/library.ts'
+import type { Difficulty } from '../../contract/task-settings.ts'
+import { generatedLibrary } from '../../generated/generated-instances.ts'
 import type { DbItem } from '../item.ts'
 import { generateProblem } from './generator.ts'
 import type { Problem } from './problem.ts'

@@ -8,8 +8,9 @@
  * - Values and tables of easy problems stand between the same marks in questions and in statements, and there alone
  *   in results: to copy one is to repeat the same tokens, with no blank before them.
  */
-import type { Draw } from '../../draw.ts'
-import type { Difficulty } from '../../task-settings.ts'
+
+import type { Difficulty } from '../../contract/task-settings.ts'
+import type { Draw } from '../../generated/draw.ts'
 import type { CategoryColumn, NumberColumn } from './domain.ts'
 import type { Asked, Row, Scene, SceneTable } from './scene.ts'
 

@@ -5,10 +5,11 @@
  * - A scene is a function of the draw and the difficulty.
  * - No two rows of a scene have the same key, whatever tables they are in.
  */
-import type { Draw } from '../../draw.ts'
-import type { Difficulty } from '../../task-settings.ts'
-import { nouns } from '../../words.ts'
-import type { TableData } from '../database.ts'
+
+import type { TableData } from '../../../worlds/mysql/database.ts'
+import type { Difficulty } from '../../contract/task-settings.ts'
+import type { Draw } from '../../generated/draw.ts'
+import { nouns } from '../../generated/words.ts'
 import {
   attributes,
   type CategoryColumn,

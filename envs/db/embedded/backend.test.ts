@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { DatabaseBackend } from '../database.ts'
+import type { DatabaseBackend } from '../../../worlds/mysql/database.ts'
 import { openEmbedded } from './backend.ts'
 
 const tables = [{ name: 't', columns: ['a'], rows: [['x'], ['y']] }]

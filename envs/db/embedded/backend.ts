@@ -12,20 +12,20 @@
  */
 import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
-import { EnvironmentFault } from '../../environment.ts'
-import { ThreadPool } from '../../threads/pool.ts'
-import type { Outcome, ThreadSession } from '../../threads/session.ts'
-import type { Ending } from '../../threads/thread.ts'
-import type { StateHash, TableData } from '../database.ts'
+import type { StateHash, TableData } from '../../../worlds/mysql/database.ts'
 import {
   type Database,
   type DatabaseBackend,
   lostConnection,
   type StatementLimits,
   type StatementResult,
-} from '../database.ts'
+} from '../../../worlds/mysql/database.ts'
+import { outOfMemory } from '../../../worlds/mysql/failure.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
+import { ThreadPool } from '../../threads/pool.ts'
+import type { Outcome, ThreadSession } from '../../threads/session.ts'
+import type { Ending } from '../../threads/thread.ts'
 import type { Reply, Request } from './database-worker.ts'
-import { outOfMemory } from './failure.ts'
 
 // Beyond its deadline a statement needs a moment to be undone and reported.
 const graceMs = 500

@@ -4,10 +4,15 @@
  * Invariants
  * - A database is known by its number; nothing of it is left when it is closed.
  */
-import { serveCalls } from '../../../machine/thread-answers.ts'
+import { serveCalls } from '../../../machine/modules/thread-answers.ts'
+import type {
+  StateHash,
+  StatementLimits,
+  StatementResult,
+  TableData,
+} from '../../../worlds/mysql/database.ts'
+import { createEngine, type EngineDatabase } from '../../../worlds/mysql/engine.ts'
 import type { AnsweringMethods } from '../../threads/thread.ts'
-import type { StateHash, StatementLimits, StatementResult, TableData } from '../database.ts'
-import { createEngine, type EngineDatabase } from './engine.ts'
 
 /** Requests to a thread; `database` is the session's number. */
 export type Request =

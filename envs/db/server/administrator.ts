@@ -6,9 +6,10 @@
  * - A user is made after its database and removed before it, so that a database tells of all that is left.
  * - A database is removed when its user's connections are ended; one that is held all the same is a fault within seconds.
  */
-import { EnvironmentFault } from '../../environment.ts'
-import type { StateHash, TableData } from '../database.ts'
-import { groupConcatBytes, hashOfTables } from '../state-hash.ts'
+
+import type { StateHash, TableData } from '../../../worlds/mysql/database.ts'
+import { groupConcatBytes, hashOfTables } from '../../../worlds/mysql/state-hash.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import { isServerError, quoted } from './connection.ts'
 import { namePrefix } from './name.ts'
 import { backendFault, firstText, type QueryValues, type Rows, ServerPool } from './pool.ts'

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type ConnectionOptions, createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createProcessLeases } from '../../../machine/lease.ts'
+import { createProcessLeases } from '../../../machine/processes/lease.ts'
 import type { AssistantMessage } from '../../../messages/message.ts'
 import {
   databaseServerMissing,
   startDatabaseServer,
   type TestDatabaseServer,
-} from '../../../test/database-server.ts'
-import type { Environment, Task } from '../../environment.ts'
+} from '../../../test/host/database-server.ts'
+import type { Environment, Task } from '../../contract/environment.ts'
 import { db } from '../definition.ts'
 import { hostileStatements } from '../hostile-statements.testing.ts'
 import { Administrator } from './administrator.ts'

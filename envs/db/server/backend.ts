@@ -17,9 +17,9 @@ import {
   type LeaseHolder,
   type LeaseStore,
   reapingPeriodMs,
-} from '../../../machine/lease.ts'
-import { EnvironmentFault } from '../../environment.ts'
-import type { DatabaseBackend, StatementLimits } from '../database.ts'
+} from '../../../machine/processes/lease.ts'
+import type { DatabaseBackend, StatementLimits } from '../../../worlds/mysql/database.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import { Administrator } from './administrator.ts'
 import { isServerError } from './connection.ts'
 import { ServerDatabase } from './database.ts'

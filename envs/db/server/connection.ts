@@ -8,8 +8,8 @@
  */
 import type { Duplex } from 'node:stream'
 import type { Connection, ConnectionOptions, FieldPacket } from 'mysql2'
-import { EnvironmentFault } from '../../environment.ts'
-import type { Cell } from '../database.ts'
+import type { Cell } from '../../../worlds/mysql/database.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 
 type Kind = NonNullable<Cell>['kind']
 

@@ -7,8 +7,7 @@
  * - Only permitted statements are sent.
  */
 import type { Connection } from 'mysql2'
-import { EnvironmentFault } from '../../environment.ts'
-import type { StateHash, TableData } from '../database.ts'
+import type { StateHash, TableData } from '../../../worlds/mysql/database.ts'
 import {
   type Cell,
   type Database,
@@ -17,7 +16,8 @@ import {
   type StatementLimits,
   type StatementResult,
   tooLong,
-} from '../database.ts'
+} from '../../../worlds/mysql/database.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import type { Administrator } from './administrator.ts'
 import { connectionOptions, cut, isServerError, run, within } from './connection.ts'
 import { refusalOf } from './permitted.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { processScope } from '../../../machine/process.ts'
+import { processScope } from '../../../machine/processes/process.ts'
 import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
 
 test.each([

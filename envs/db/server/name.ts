@@ -6,8 +6,8 @@
  * - A database's name has at most 64 characters and a user's 32, as MySQL asks.
  */
 
-import type { Leased } from '../../../machine/lease.ts'
-import { EnvironmentFault } from '../../environment.ts'
+import type { Leased } from '../../../machine/processes/lease.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 
 /** The beginning of all names of databases. */
 export const namePrefix = 'pdr_'

@@ -10,7 +10,7 @@
  * - No reading of quotes is trusted, since settings of the agent's connection change it: a statement is known by its
  *   first words, and what an expression may not hold is refused anywhere in the text.
  */
-import { type SqlFailure, sqlFailure } from '../database.ts'
+import { type SqlFailure, sqlFailure } from '../../../worlds/mysql/database.ts'
 
 /** Blanks and comments that every server passes by. An executable comment is none. */
 const gap =

@@ -8,8 +8,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from 'mysql2'
 import type { Pool, PoolConnection } from 'mysql2/promise'
-import { EnvironmentFault } from '../../environment.ts'
-import type { Cell, TableData } from '../database.ts'
+import type { Cell, TableData } from '../../../worlds/mysql/database.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import { connectionOptions, cut, isServerError, within } from './connection.ts'
 
 /** Time for a statement that does little; a busy server answers it within a second. */

@@ -8,7 +8,7 @@
  * - The same query is sent once while its answer is kept; the graph is taken to be only read.
  */
 import { z } from 'zod'
-import { EnvironmentFault } from '../../environment.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import type { Derivation, SetDerivation } from './derivation.ts'
 import { CostlyQuestion, type KnowledgeGraph, type Members, sorted } from './graph.ts'
 import type { Ontology } from './ontology.ts'

@@ -8,8 +8,8 @@
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../../faults/reason.ts'
-import { readText, TextFault } from '../../../machine/text-file.ts'
-import { EnvironmentFault } from '../../environment.ts'
+import { readText, TextFault } from '../../../machine/files/text-file.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 
 export interface Ontology {
   /** Relations that get_relations may list. */

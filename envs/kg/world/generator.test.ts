@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { generatedSplits } from '../../generated-instances.ts'
+import { generatedSplits } from '../../generated/generated-instances.ts'
 import { makesVariable } from '../actions.ts'
 import type { Question } from '../library.ts'
 import { type KgSettings, questionKinds, readSettings } from '../settings.ts'

@@ -8,9 +8,9 @@
  * - A comparison is between several with one winner; an intersection leaves out members of both sides.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
-import { EnvironmentFault } from '../../environment.ts'
-import { type GeneratedSplit, generatedLibrary } from '../../generated-instances.ts'
-import type { Library } from '../../library.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
+import type { Library } from '../../contract/library.ts'
+import { type GeneratedSplit, generatedLibrary } from '../../generated/generated-instances.ts'
 import { callsAlong, makesVariable } from '../actions.ts'
 import type { Derivation, SetDerivation } from '../graph/derivation.ts'
 import { sorted } from '../graph/graph.ts'

@@ -8,7 +8,7 @@
  * - Every relation but attributes has its opposite, so that each entity leads on.
  */
 import { z } from 'zod'
-import { needPackages } from '../../optional-package.ts'
+import { needPackages } from '../../contract/optional-package.ts'
 import { type EmbeddedGraph, openEmbeddedGraph, type Triple } from '../graph/embedded.ts'
 import { sorted } from '../graph/graph.ts'
 

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { EnvironmentFault } from '../../environment.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 
 /** Packages beside the essential ones. The first two are required; others are left out where they are not installed. */
 export const wanted = [

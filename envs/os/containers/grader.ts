@@ -28,8 +28,9 @@
  * - Grading ends within its time: what the agent's work keeps it from is not fulfilled, never a fault.
  * - No container outlives the grading.
  */
-import { EnvironmentFault } from '../../environment.ts'
-import type { Container, ExecResult, InspectorSpec } from '../../sandbox/sandbox.ts'
+
+import type { Container, ExecResult, InspectorSpec } from '../../../worlds/containers/sandbox.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import type { OsItem } from '../item.ts'
 import type { Script } from '../script.ts'
 import { lineOf } from './invocation.ts'

@@ -7,8 +7,8 @@
  *   where that is no Debian, by debootstrap, and kept in the task's folder.
  */
 import { join } from 'node:path'
-import { EnvironmentFault, type TaskOptions } from '../../environment.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
+import type { Sandbox } from '../../../worlds/containers/sandbox.ts'
+import { EnvironmentFault, type TaskOptions } from '../../contract/environment.ts'
 
 /** The base; its name carries the version of the recipe. */
 export const baseImage = 'perdure/os-debian:3'
@@ -71,7 +71,7 @@ async function makeBase(
     return baseImage
   } catch (fault) {
     if (!(fault instanceof EnvironmentFault) || folder === undefined) throw fault
-    const { debianImage } = await import('../../sandbox/debian-image.ts')
+    const { debianImage } = await import('../../../worlds/containers/debian-image.ts')
     return debianImage(sandbox, { packages: wanted, folder: join(folder, 'os'), leases })
   }
 }

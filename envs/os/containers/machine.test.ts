@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { engineMissing } from '../../../test/container-engine.ts'
+import { engineMissing } from '../../../test/host/container-engine.ts'
 import { done, graded, openTestMachines, question, type TestMachines, work } from './machines.testing.ts'
 
 const missing = engineMissing()

@@ -7,8 +7,8 @@
  * - The engine is only spoken to when the first machine is needed; closing leaves no container.
  */
 
-import type { TaskOptions } from '../../environment.ts'
-import type { Container } from '../../sandbox/sandbox.ts'
+import type { Container } from '../../../worlds/containers/sandbox.ts'
+import type { TaskOptions } from '../../contract/environment.ts'
 import type { OsItem } from '../item.ts'
 import type { Assignment, Machine, ScriptResult } from '../machine.ts'
 import type { OsSettings } from '../settings.ts'
@@ -69,7 +69,7 @@ export async function openMachineRoom(
   { image, scriptSeconds, needs }: Pick<OsSettings, 'image' | 'scriptSeconds' | 'needs'>,
   { folder, leases }: Pick<TaskOptions, 'folder' | 'leases'> = {},
 ): Promise<MachineRoom & { close(): Promise<void> }> {
-  const { openSandbox } = await import('../../sandbox/open.ts')
+  const { openSandbox } = await import('../../../worlds/containers/open.ts')
   const sandbox = await openSandbox({ leases })
   return {
     sandbox,

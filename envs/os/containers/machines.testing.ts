@@ -1,10 +1,10 @@
 /**
  * Machines of the OS task in containers, for tests: an engine of their own, and items to grade on them.
  */
-import { startEngine, type TestEngine } from '../../../test/container-engine.ts'
-import { type ContainerWitness, witnessContainers } from '../../../test/container-witness.ts'
-import { openSandbox } from '../../sandbox/open.ts'
-import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { startEngine, type TestEngine } from '../../../test/host/container-engine.ts'
+import { type ContainerWitness, witnessContainers } from '../../../test/host/container-witness.ts'
+import { openSandbox } from '../../../worlds/containers/open.ts'
+import type { Sandbox } from '../../../worlds/containers/sandbox.ts'
 import type { OsItem } from '../item.ts'
 import { readSettings } from '../settings.ts'
 import { createImages } from './image.ts'

@@ -6,7 +6,7 @@
  *   the same machine.
  */
 import { seedOf } from '../../../identity/identity.ts'
-import type { Container, Sandbox } from '../../sandbox/sandbox.ts'
+import type { Container, Sandbox } from '../../../worlds/containers/sandbox.ts'
 import type { Need, OsItem } from '../item.ts'
 import { continued, lineOf } from './invocation.ts'
 import { machineSpec } from './spec.ts'

@@ -6,7 +6,7 @@
  *   item needs beyond that is named.
  * - /tmp lies in the root file system, so that graders find what is there.
  */
-import { type ContainerSpec, capabilities, type InspectorSpec } from '../../sandbox/sandbox.ts'
+import { type ContainerSpec, capabilities, type InspectorSpec } from '../../../worlds/containers/sandbox.ts'
 import type { Need } from '../item.ts'
 
 const gibibyte = 2 ** 30

@@ -7,10 +7,11 @@
  * - An assignment that one script could do without a look at the machine is given by a ticket.
  * - An id that a split gives can be opened; any other is an unknown instance.
  */
-import { Draw, instanceSeed } from '../../draw.ts'
-import { EnvironmentFault } from '../../environment.ts'
-import { generatedLibrary, generatedSplits } from '../../generated-instances.ts'
-import type { Library } from '../../library.ts'
+
+import { EnvironmentFault } from '../../contract/environment.ts'
+import type { Library } from '../../contract/library.ts'
+import { Draw, instanceSeed } from '../../generated/draw.ts'
+import { generatedLibrary, generatedSplits } from '../../generated/generated-instances.ts'
 import type { OsSettings } from '../settings.ts'
 import type { Problem, ProblemKind } from './problem.ts'
 import { fileProblems } from './problems/files.ts'

@@ -5,7 +5,7 @@
  * - The right answer is computed here from the world as data, never by running anything.
  * - A question has one right answer; work is right when the watched folder holds exactly what is expected.
  */
-import type { Draw } from '../../draw.ts'
+import type { Draw } from '../../generated/draw.ts'
 import type { Level, Subject } from '../settings.ts'
 import { defaultMode, type Snapshot, type World, type WorldFile } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { Draw } from '../../draw.ts'
+import { Draw } from '../../generated/draw.ts'
 import { levels, readSettings, subjects } from '../settings.ts'
 import { openLibrary, problemKinds } from './library.ts'
 import { shellAssignment } from './machine.ts'

@@ -6,7 +6,7 @@
  * - The thread's clock and dice belong to the script that runs: `Date` and `Math.random` are replaced before
  *   anything else is loaded.
  */
-import { serveCalls } from '../../../machine/thread-answers.ts'
+import { serveCalls } from '../../../machine/modules/thread-answers.ts'
 import type { AnsweringMethods } from '../../threads/thread.ts'
 import type { ShellResult, ShellSnapshot } from './shell.ts'
 import type { World } from './world.ts'

@@ -8,7 +8,7 @@
  * - Threads start when they are needed, and end when the pool is closed; they keep no process alive.
  */
 import { extname } from 'node:path'
-import { EnvironmentFault } from '../../environment.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import { ThreadPool } from '../../threads/pool.ts'
 import type { ThreadSession } from '../../threads/session.ts'
 import type { Ending } from '../../threads/thread.ts'

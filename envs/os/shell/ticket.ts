@@ -6,8 +6,8 @@
  * - A ticket changes only how its problem is given: its files lie in a folder that no problem watches.
  * - The queue has other tickets too; their names and files differ.
  */
-import type { Draw } from '../../draw.ts'
-import { nouns } from '../../words.ts'
+import type { Draw } from '../../generated/draw.ts'
+import { nouns } from '../../generated/words.ts'
 import type { Problem } from './problem.ts'
 
 const queueFolder = '/var/tickets'

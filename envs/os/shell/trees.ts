@@ -4,8 +4,8 @@
  * Invariants
  * - No two files of a tree have the same path; a tree's own folder is distinguished from the rest by its name.
  */
-import type { Draw } from '../../draw.ts'
-import { extensions, linesOf, nouns } from '../../words.ts'
+import type { Draw } from '../../generated/draw.ts'
+import { extensions, linesOf, nouns } from '../../generated/words.ts'
 import type { WorldFile } from './world.ts'
 
 /** How a tree is made. */

@@ -7,8 +7,8 @@
  * - The price of a product that its page shows as a range is one number, the same whenever it is asked for.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
-import { GrowingList } from '../search/growing.ts'
-import { type TextIndex, TextIndexBuilder } from '../search/text-index.ts'
+import { GrowingList } from '../../../worlds/search/growing.ts'
+import { type TextIndex, TextIndexBuilder } from '../../../worlds/search/text-index.ts'
 import type { Product, ProductRecord, Shop } from '../shop/product.ts'
 
 /** How much a shop shows. */

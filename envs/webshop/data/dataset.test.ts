@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { sharedData } from '../../../test/shared-data.ts'
+import { sharedData } from '../../../test/support/shared-data.ts'
 import { openDataset } from './dataset.ts'
 
 vi.setConfig({ testTimeout: 120_000 })

@@ -16,9 +16,9 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { reasonOf } from '../../../faults/reason.ts'
-import { readText } from '../../../machine/text-file.ts'
-import { EnvironmentFault } from '../../environment.ts'
-import { unreadableFolder } from '../../library.ts'
+import { readText } from '../../../machine/files/text-file.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
+import { unreadableFolder } from '../../contract/library.ts'
 import {
   type HumanInstruction,
   instructionsSchema,

@@ -8,7 +8,7 @@
  */
 import { z } from 'zod'
 import { seedOf, uniforms } from '../../../identity/identity.ts'
-import { EnvironmentFault } from '../../environment.ts'
+import { EnvironmentFault } from '../../contract/environment.ts'
 import { drawPriceLimit, type Goal, type GoalOption, priceLimitText } from '../shop/goal.ts'
 import type { HumanInstruction, Product } from '../shop/product.ts'
 import { compareText } from '../shop/python-text.ts'

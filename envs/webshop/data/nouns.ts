@@ -6,7 +6,7 @@
  * - Else a tagger in JavaScript reads the title; it is loaded when the first such title is met.
  */
 import { z } from 'zod'
-import { needPackages } from '../../optional-package.ts'
+import { needPackages } from '../../contract/optional-package.ts'
 
 /** Says which words of a product's title are nouns: in lower case, in order, repeated ones repeated. */
 export interface NounReader {

@@ -8,7 +8,7 @@
  * - A file that is read to its end is read in full: one that is cut short, no UTF-8, or holds anything but records is refused.
  */
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs'
-import { GrowingList } from '../search/growing.ts'
+import { GrowingList } from '../../../worlds/search/growing.ts'
 
 const quote = 0x22
 const backslash = 0x5c

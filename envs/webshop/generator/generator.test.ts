@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { difficulties } from '../../task-settings.ts'
-import { stem } from '../search/porter.ts'
+import { stem } from '../../../worlds/search/porter.ts'
+import { difficulties } from '../../contract/task-settings.ts'
 import { colorOf } from '../shop/color.ts'
 import { rewardOf } from '../shop/reward.ts'
 import { tokenSetRatio } from '../shop/token-set.ts'

@@ -9,9 +9,9 @@
  */
 
 import { seedOf } from '../../../identity/identity.ts'
-import { Draw } from '../../draw.ts'
-import type { GeneratedSplit } from '../../generated-instances.ts'
-import type { Difficulty } from '../../task-settings.ts'
+import type { Difficulty } from '../../contract/task-settings.ts'
+import { Draw } from '../../generated/draw.ts'
+import type { GeneratedSplit } from '../../generated/generated-instances.ts'
 import type { ShopWindow } from '../data/catalogue.ts'
 import { type Goal, noPriceLimit, priceLimitText } from '../shop/goal.ts'
 import type { Product } from '../shop/product.ts'

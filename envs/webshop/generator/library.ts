@@ -7,9 +7,9 @@
  *   show ids of all kinds.
  */
 import { seedOf } from '../../../identity/identity.ts'
-import { Draw } from '../../draw.ts'
-import { generatedLibrary } from '../../generated-instances.ts'
-import type { Difficulty } from '../../task-settings.ts'
+import type { Difficulty } from '../../contract/task-settings.ts'
+import { Draw } from '../../generated/draw.ts'
+import { generatedLibrary } from '../../generated/generated-instances.ts'
 import { CatalogueBuilder } from '../data/catalogue.ts'
 import type { Product } from '../shop/product.ts'
 import type { GoalLibrary } from '../shop-session.ts'

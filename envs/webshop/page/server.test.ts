@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ServedPage } from '../../environment.ts'
+import type { ServedPage } from '../../contract/environment.ts'
 import { noPriceLimit } from '../shop/goal.ts'
 import { toyProduct, toyShop } from '../shop/toy.testing.ts'
 import { createSession } from '../shop-session.ts'

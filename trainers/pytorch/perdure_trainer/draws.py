@@ -1,4 +1,4 @@
-"""Seeds and drawn orders as Perdure makes them (identity/identity.ts, learning/shuffled.ts).
+"""Seeds and drawn orders as Perdure makes them (identity/identity.ts, learning/rollout/shuffled.ts).
 
 Invariants
 - The same seed gives the same order as there, so that both trainers divide a batch alike.

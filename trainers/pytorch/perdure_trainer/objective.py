@@ -1,4 +1,4 @@
-"""Losses of sampled tokens, and what is reported of them (learning/objective.ts, learning/ratio-statistics.ts).
+"""Losses of sampled tokens, and what is reported of them (learning/loss/objective.ts, learning/loss/ratio-statistics.ts).
 
 Written out here a second time on purpose: each implementation is what the other is checked against.
 

@@ -134,7 +134,7 @@ class Steps(unittest.TestCase):
 
 class Batches(unittest.TestCase):
     def test_draws_are_those_of_perdure(self) -> None:
-        # identity/identity.ts: seedOf(7, 0) and the first uniform of uniforms(1); learning/shuffled.ts.
+        # identity/identity.ts: seedOf(7, 0) and the first uniform of uniforms(1); learning/rollout/shuffled.ts.
         self.assertEqual(seed_of(7, 0), 2049036381)
         self.assertAlmostEqual(next(uniforms(1)), 0.6270739405881613, places=12)
         self.assertEqual(shuffled([0, 1, 2], iter([0.0, 0.0])), [1, 2, 0])

@@ -1,7 +1,7 @@
 /** The curves of several runs over one another. */
 import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { percent } from '../../../../learning/percent.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import type { Column, RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationsAnswer } from '../../../contract/evaluation.ts'
 import { curvesRoute, evaluationsRoute } from '../../../contract/routes.ts'

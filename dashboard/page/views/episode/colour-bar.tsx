@@ -1,7 +1,7 @@
 /** The choice of the figure that colours tokens, and the legend of the colours. */
 import type { FunctionComponent } from 'preact'
-import { plain } from '../../../../learning/figures.ts'
-import { versionsOf } from '../../../../learning/version-spans.ts'
+import { versionsOf } from '../../../../learning/run/version-spans.ts'
+import { plain } from '../../../../learning/statistics/figures.ts'
 import { advantageSpan } from '../../../contract/advantage.ts'
 import type { TrajectoryAnswer, TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'

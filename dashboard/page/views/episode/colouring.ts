@@ -6,7 +6,7 @@
  * - A colour never is the only bearer of a fact: the token's page has the figure.
  */
 
-import { versionAt } from '../../../../learning/version-spans.ts'
+import { versionAt } from '../../../../learning/run/version-spans.ts'
 import { advantageAt } from '../../../contract/advantage.ts'
 import type { TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { foundOf, type PlacedToken } from './placed-tokens.ts'

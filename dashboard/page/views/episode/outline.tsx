@@ -3,7 +3,7 @@
  * what it took to be sampled and to be answered.
  */
 import type { FunctionComponent } from 'preact'
-import { plain } from '../../../../learning/figures.ts'
+import { plain } from '../../../../learning/statistics/figures.ts'
 import { actionSummary } from '../../../../messages/action-summary.ts'
 import type { TrajectoryAnswer, TrajectoryTurn } from '../../../contract/trajectory.ts'
 import { choiceAddress } from '../../navigation.ts'

@@ -1,8 +1,8 @@
 /** All that is known of one token: what it is, who sampled it, and the update that learnt it. */
 import type { FunctionComponent } from 'preact'
-import { count, plain } from '../../../../learning/figures.ts'
-import { percent } from '../../../../learning/percent.ts'
-import { versionAt } from '../../../../learning/version-spans.ts'
+import { versionAt } from '../../../../learning/run/version-spans.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import { advantageAt } from '../../../contract/advantage.ts'
 import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'

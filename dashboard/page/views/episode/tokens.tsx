@@ -7,7 +7,7 @@
  */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { count, plain } from '../../../../learning/figures.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
 import type { TrajectoryAction, TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'
 import { visible } from '../../parts/visible.ts'

@@ -4,7 +4,7 @@
  * Invariants
  * - [TURNSECONDS-1] The environment's part of a turn is the answer to its action, not what the turn begins with.
  */
-import { duration } from '../../../../learning/figures.ts'
+import { duration } from '../../../../learning/statistics/figures.ts'
 import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
 
 /** The times of one turn; undefined where they were not measured. */

@@ -1,7 +1,7 @@
 /** A turn: what the agent saw, and what it did then. */
 import type { FunctionComponent } from 'preact'
-import { plain } from '../../../../learning/figures.ts'
-import { versionsOf } from '../../../../learning/version-spans.ts'
+import { versionsOf } from '../../../../learning/run/version-spans.ts'
+import { plain } from '../../../../learning/statistics/figures.ts'
 import type {
   Observation,
   TrajectoryAction,

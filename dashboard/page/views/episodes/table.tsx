@@ -1,6 +1,6 @@
 /** The table of all episodes that were found, each with what it came to. */
 import type { FunctionComponent } from 'preact'
-import { count, plain } from '../../../../learning/figures.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { EpisodeRow, EpisodeSort } from '../../../contract/episodes.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'

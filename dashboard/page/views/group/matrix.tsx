@@ -1,6 +1,6 @@
 /** Samples as columns and turns as rows: where they part is seen at a glance. */
 import type { FunctionComponent } from 'preact'
-import { plain } from '../../../../learning/figures.ts'
+import { plain } from '../../../../learning/statistics/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { GroupAnswer, GroupSample } from '../../../contract/group.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'

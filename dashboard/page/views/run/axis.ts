@@ -1,5 +1,5 @@
 /** The axes of a run's curves: updates, environment steps, tokens or the time since its start. */
-import { count, duration } from '../../../../learning/figures.ts'
+import { count, duration } from '../../../../learning/statistics/figures.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { Axis } from '../../charts/series.ts'
 

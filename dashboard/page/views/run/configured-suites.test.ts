@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configSchema } from '../../../../config/schema.ts'
+import { configSchema } from '../../../../config/schema/schema.ts'
 import { configuredSuites } from './configured-suites.ts'
 
 test('every suite of a configuration is named, and a configuration without any has none', () => {

@@ -7,9 +7,9 @@ import {
   episodeCountWords,
   isComplete,
   type LostEpisodes,
-} from '../../../../learning/evaluation-completeness.ts'
-import { count } from '../../../../learning/figures.ts'
-import { percent } from '../../../../learning/percent.ts'
+} from '../../../../learning/evaluation/evaluation-completeness.ts'
+import { count } from '../../../../learning/statistics/figures.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationRow, EvaluationsAnswer, ExpertRow, GateRow } from '../../../contract/evaluation.ts'

@@ -1,6 +1,6 @@
 /** The episodes in progress with the last action of each, and the recently finished episodes. */
 import type { FunctionComponent } from 'preact'
-import { count, plain } from '../../../../learning/figures.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { EpisodeRow } from '../../../contract/episodes.ts'
 import type { EpisodeInFlight } from '../../../contract/live.ts'

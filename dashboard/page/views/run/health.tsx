@@ -1,6 +1,6 @@
 /** Whether a run is healthy: divergence, entropy, clipping, gradients, staleness, actions that were of no use. */
 import type { FunctionComponent } from 'preact'
-import { percent } from '../../../../learning/percent.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import type { FigureName } from '../../../contract/curves.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'

@@ -1,6 +1,6 @@
 /** The learning of a run: success and reward per task, and what became of its groups. */
 import type { FunctionComponent } from 'preact'
-import { percent } from '../../../../learning/percent.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import type { RunCurves, TaskCurves } from '../../../contract/curves.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'

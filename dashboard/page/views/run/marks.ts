@@ -5,7 +5,7 @@
  * - [MARKS-1] Every order of the audit trail has a mark; a roll-back has that of the version which it made.
  * - Changes of the policy are drawn over other events.
  */
-import { stepOfVersion } from '../../../../learning/version-step.ts'
+import { stepOfVersion } from '../../../../learning/run/version-step.ts'
 import type { AuditMark } from '../../../contract/audit.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { Axis, Mark } from '../../charts/series.ts'

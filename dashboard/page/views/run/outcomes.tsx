@@ -1,7 +1,7 @@
 /** How the episodes of a run ended, and the checkpoints that it keeps. */
 import type { FunctionComponent } from 'preact'
-import { bytes, count } from '../../../../learning/figures.ts'
-import { percent } from '../../../../learning/percent.ts'
+import { bytes, count } from '../../../../learning/statistics/figures.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { RunAnswer, VersionRow } from '../../../contract/run.ts'
 import { outcomeText } from '../../parts/badge.tsx'

@@ -1,7 +1,7 @@
 /** Importance ratios of an update's tokens as a histogram: of turns by the newest version beside those by older ones. */
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
-import { percent } from '../../../../learning/percent.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import type { RatioColumn, RunCurves } from '../../../contract/curves.ts'
 
 /** The edges of a bin in a few characters. @example binText(0, [0.5, 2]) // '< 0.5' */

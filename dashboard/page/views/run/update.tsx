@@ -1,7 +1,7 @@
 /** One update: its figures, and the episodes that it learnt from. */
 import type { FunctionComponent } from 'preact'
-import { count, plain } from '../../../../learning/figures.ts'
-import { percent } from '../../../../learning/percent.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { FigureName, RunCurves } from '../../../contract/curves.ts'
 import { Facts } from '../../parts/facts.tsx'

@@ -5,7 +5,7 @@
  * - Every kind can be solved with what its description says.
  */
 
-import { extensions, lineOf, linesOf, nouns } from '../../../words.ts'
+import { extensions, lineOf, linesOf, nouns } from '../../../generated/words.ts'
 import { changed, filesOnly, isIn, kindsAbout, nameOfFile, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
 

@@ -5,7 +5,7 @@
  * - Every kind can be solved with what its description says.
  */
 
-import { nouns } from '../../../words.ts'
+import { nouns } from '../../../generated/words.ts'
 import { changed, filesOnly, kindsAbout, modeOf, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
 

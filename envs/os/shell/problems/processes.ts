@@ -4,8 +4,8 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { Draw } from '../../../draw.ts'
-import { nouns, people } from '../../../words.ts'
+import type { Draw } from '../../../generated/draw.ts'
+import { nouns, people } from '../../../generated/words.ts'
 import { kindsAbout, type Problem, type ProblemKind } from '../problem.ts'
 import type { World, WorldProcess } from '../world.ts'
 

@@ -4,8 +4,8 @@
  * Invariants
  * - Every kind can be solved with what its description says.
  */
-import type { Draw } from '../../../draw.ts'
-import { linesOf, nouns, people, words } from '../../../words.ts'
+import type { Draw } from '../../../generated/draw.ts'
+import { linesOf, nouns, people, words } from '../../../generated/words.ts'
 import { changed, filesOnly, kindsAbout, type ProblemKind } from '../problem.ts'
 import { folderPath, treeOf } from '../trees.ts'
 

@@ -1,0 +1,87 @@
+/**
+ * Reports of failures: what fails repeatedly is said in the log and kept in the store until it succeeds.
+ *
+ * Invariants
+ * - [REPORTS-1] From the second attempt on, the store has the reason of every activity that fails, and so at once for one that is not
+ *   tried again. Success removes it.
+ * - [REPORTS-2] A call that is cancelled is no failure. A store that cannot be written changes nothing of the call.
+ */
+import { Context } from '@temporalio/activity'
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common'
+import { reasonOf } from '../../faults/reason.ts'
+import { type RunId, runId } from '../../identity/identity.ts'
+import { failingWords } from '../../learning/run/failing-words.ts'
+import { clipped, textBytes } from '../../learning/run/state-bounds.ts'
+import type { FailingWorks } from '../../storage/records/failing-work.ts'
+import { type Activities, wrapEach } from './wrapping.ts'
+
+/** Between two log lines on one kind of work: episodes often fail together. */
+const betweenLinesMs = 10_000
+
+export interface FailureReports {
+  /** The same activities, whose failures are reported. */
+  reporting<A extends Activities>(activities: A): A
+  /** Reports a call of an environment that has not answered yet. @returns what is to be called once it has ended */
+  reportSlow(run: RunId, sentence: string): () => void
+}
+
+interface Dependencies {
+  readonly failing: Pick<FailingWorks, 'put' | 'remove'>
+  readonly log: (line: string) => void
+}
+
+export function createFailureReports({ failing, log }: Dependencies): FailureReports {
+  /** Kinds of work, by run, that this process has reported, with when it last wrote a line. */
+  const reported = new Map<string, number>()
+
+  async function stored(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      log(`what fails cannot be stored: ${reasonOf(error)}`)
+    }
+  }
+
+  async function report(run: RunId, work: string, attempt: number, said: string): Promise<void> {
+    const reason = clipped(said, textBytes)
+    const key = `${run} ${work}`
+    const now = performance.now()
+    const last = reported.get(key)
+    if (last === undefined || now - last > betweenLinesMs) {
+      reported.set(key, now)
+      log(`${run}: ${failingWords({ work, attempt, reason })}`)
+    }
+    await stored(() => failing.put(run, { work, reason, attempt, time: Date.now() }))
+  }
+
+  async function succeed(run: RunId, work: string): Promise<void> {
+    if (reported.delete(`${run} ${work}`)) await stored(() => failing.remove(run, work))
+  }
+
+  return {
+    reporting: (activities) =>
+      wrapEach(activities, async (call, work, argument) => {
+        const run = runOf(argument)
+        try {
+          const result = await call()
+          if (run !== undefined) await succeed(run, work)
+          return result
+        } catch (error) {
+          const { attempt } = Context.current().info
+          const isOver = error instanceof ApplicationFailure && error.nonRetryable === true
+          if (run !== undefined && !(error instanceof CancelledFailure) && (attempt > 1 || isOver))
+            await report(run, work, attempt, reasonOf(error))
+          throw error
+        }
+      }),
+    reportSlow(run, sentence) {
+      void report(run, 'environment', 0, sentence)
+      return () => void succeed(run, 'environment')
+    },
+  }
+}
+
+function runOf(argument: unknown): RunId | undefined {
+  const isNamed = typeof argument === 'object' && argument !== null && 'run' in argument
+  return isNamed && typeof argument.run === 'string' ? runId(argument.run) : undefined
+}

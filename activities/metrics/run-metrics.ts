@@ -1,0 +1,89 @@
+/**
+ * The metrics of a run: what is recorded as it happens, and what can be made again of the rest of the store.
+ *
+ * Invariants
+ * - A line is in the store, and on the disk there, before it is in the file.
+ * - A tracker that cannot be written delays nothing; what is sent to a server is waited for at the end of a run alone, and
+ *   not for long.
+ * - Making again adds lines of work that is done and published, and changes none.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { log } from '@temporalio/activity'
+import { reasonOf } from '../../faults/reason.ts'
+import type { RunId } from '../../identity/identity.ts'
+import { type MetricsLine, placeOf, replaces } from '../../storage/metrics/metrics.ts'
+import type { Store } from '../../storage/store.ts'
+import { writeTrackers } from '../../storage/trackers/tracking.ts'
+import type { OpenRun } from '../stored/open-runs.ts'
+import { evaluationMetrics } from './evaluation-metrics.ts'
+import { metricsOf } from './update-metrics.ts'
+
+/** Keeps a line and writes the run's files. @throws RangeError, StorageFault */
+export async function recordMetrics(
+  store: Store,
+  { run, config, directory }: Pick<OpenRun, 'run' | 'config' | 'directory'>,
+  line: MetricsLine,
+): Promise<void> {
+  await store.metrics.put(run, line)
+  await store.flushed()
+  await store.metrics.write(run, directory.metricsFile)
+  await updateTrackers(store, { run, config })
+}
+
+/** A server that takes longer gets the rest when the run is resumed. */
+const patienceMs = 30_000
+
+/** At the end of a run: brings its trackers up to date, and waits for those that are servers. */
+export async function finishTrackers(store: Store, open: Pick<OpenRun, 'run' | 'config'>): Promise<void> {
+  const { sent } = await updateTrackers(store, open)
+  await Promise.race([sent, sleep(patienceMs, undefined, { ref: false })])
+}
+
+/**
+ * Trackers that cannot be written are reported, and brought up to date with the next line: a run never waits for them.
+ * @returns what ends, never rejected, when servers have all
+ */
+async function updateTrackers(
+  store: Store,
+  { run, config }: Pick<OpenRun, 'run' | 'config'>,
+): Promise<{ readonly sent: Promise<void> }> {
+  const report = (error: unknown) => log.warn('trackers are not up to date', { run, reason: reasonOf(error) })
+  try {
+    const { sent } = await writeTrackers(store, run, config.trackers)
+    return { sent: sent.catch(report) }
+  } catch (error) {
+    report(error)
+    return { sent: Promise.resolve() }
+  }
+}
+
+/** Whether the run's file and the metrics in the store hold all that is done. */
+export async function hasAllMetrics(store: Store, run: RunId, file: string): Promise<boolean> {
+  return (await missingMetrics(store, run)).length === 0 && (await store.metrics.isWritten(run, file))
+}
+
+/** Makes the run's file again, and the lines that it lacks. */
+export async function restoreMetrics(store: Store, run: RunId, file: string): Promise<void> {
+  for (const line of await missingMetrics(store, run)) await store.metrics.put(run, line)
+  await store.metrics.write(run, file)
+}
+
+/** Lines of work that is done: what it left in the store is enough to make them again. */
+async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> {
+  const known = new Map((await store.metrics.list(run)).map((line) => [keyOf(line), line]))
+  const published = (await store.runs.version(run)) ?? -1
+  const updates = (await store.updates.list(run)).filter(({ version }) => version <= published)
+  const evaluations = await store.evaluations.list(run)
+  return [
+    // How long publishing took was written there alone.
+    ...updates.map((update) => metricsOf(update, 0)),
+    ...evaluations.flatMap((evaluation) => evaluationMetrics(evaluation) ?? []),
+  ].filter((line) => {
+    const earlier = known.get(keyOf(line))
+    return earlier === undefined || replaces(line, earlier)
+  })
+}
+
+function keyOf(line: MetricsLine): string {
+  return placeOf(line).key
+}

@@ -1,0 +1,53 @@
+/**
+ * The call of an activity that is in progress: until when what it waits for is wanted, which try it is, and what its work takes.
+ *
+ * Invariants
+ * - [CALL-PROGRESS-1] It is no longer wanted once it is cancelled or its time is up. A worker that stops lets its calls
+ *   end (`stopping.ts`).
+ */
+import { Context } from '@temporalio/activity'
+import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
+
+interface CallInProgress {
+  /** Aborts with a CancelledFailure. */
+  readonly signal: AbortSignal
+  /** From 1 on. */
+  readonly attempt: number
+}
+
+const signals = new WeakMap<AbortSignal, AbortSignal>()
+
+/** @throws IllegalStateError outside of an activity */
+export function callInProgress(): CallInProgress {
+  const { cancellationSignal, info } = Context.current()
+  return { signal: wantedUntil(cancellationSignal), attempt: info.attempt }
+}
+
+/** Does work of the call, and measures it. @throws IllegalStateError outside of an activity */
+export async function timed<Result>(
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly took: TurnTime }> {
+  const { attempt } = Context.current().info
+  const since = performance.now()
+  const result = await work()
+  return { result, took: { seconds: (performance.now() - since) / 1000, attempt } }
+}
+
+/** One for each call, however often a block of turns asks for it. */
+function wantedUntil(cancellation: AbortSignal): AbortSignal {
+  const known = signals.get(cancellation)
+  if (known !== undefined) return known
+  const own = new AbortController()
+  const onAbort = () => {
+    if (!isShutdown(cancellation)) own.abort(cancellation.reason)
+  }
+  if (cancellation.aborted) onAbort()
+  cancellation.addEventListener('abort', onAbort, { once: true })
+  signals.set(cancellation, own.signal)
+  return own.signal
+}
+
+/** True for a call that is cancelled because its worker stops. */
+export function isShutdown({ reason }: AbortSignal): boolean {
+  return reason instanceof Error && reason.message === 'WORKER_SHUTDOWN'
+}

@@ -1,0 +1,150 @@
+/**
+ * Trajectory activities: sealing episodes and recording groups.
+ *
+ * Invariants
+ * - A trajectory is sealed once; sealing again answers what the first sealing stored.
+ * - An infrastructure failure or a cancellation is sealed without a reward.
+ * - What a workflow knows and the store lacks never counts ([KNOWN-2] in `known-work.ts`).
+ * - The groups of an update that the run has not heard of are told in full: asked for again, it takes the same ones.
+ */
+
+import type { EpisodeResult, GroupReport } from '../../contract/messages.ts'
+import type { EpisodeId, GroupId, RunId } from '../../identity/identity.ts'
+import { finalReward, isSuccess } from '../../learning/algorithms/reward.ts'
+import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import type { Store } from '../../storage/store.ts'
+import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
+import { failing, rewardOf } from '../calls/failure.ts'
+import { requireSealed } from '../stored/known-work.ts'
+import type { OpenRuns } from '../stored/open-runs.ts'
+
+export interface SealRequest {
+  readonly episode: EpisodeId
+  readonly run: RunId
+  readonly taskIndex: number
+  readonly outcome: Outcome
+  /** Sum of the rewards of the turns. */
+  readonly reward: number
+  /** Turns that the reward is of, which the store must have; absent for an episode that failed. */
+  readonly turns?: number
+  /** Why it failed, in words. */
+  readonly failure: string | null
+}
+
+/** What the store has of a group that has ended. */
+export interface RecordedGroup {
+  /** It ended without results, and no update takes it. */
+  readonly isAbandoned: boolean
+}
+
+interface Dependencies {
+  readonly store: Store
+  readonly runs: OpenRuns
+  /** Told of each episode that has ended, to drop what is kept for its next turn. */
+  readonly onSealed: (run: RunId, episode: EpisodeId) => void
+}
+
+export type TrajectoryActivities = ReturnType<typeof createTrajectoryActivities>
+
+export function createTrajectoryActivities({ store, runs, onSealed }: Dependencies) {
+  return failing({
+    async sealTrajectory(request: SealRequest): Promise<EpisodeResult> {
+      const { config } = await runs.get(request.run)
+      const { episode: id, outcome } = request
+      if ((await store.episodes.get(id)) === undefined)
+        await store.episodes.insert({
+          id,
+          task: config.tasks[request.taskIndex]?.task ?? '',
+          instance: '',
+          created: Date.now(),
+        })
+      const { episode } = await store.episodes.seal(
+        id,
+        {
+          outcome,
+          reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
+          ended: Date.now(),
+        },
+        request.turns,
+      )
+      onSealed(request.run, id)
+      return resultOf(episode)
+    },
+
+    /**
+     * The first record holds: a group that was given up before stays abandoned, whatever came of it later.
+     * @throws StorageFault `missing` where the store has lost one of the episodes
+     */
+    async recordGroup({
+      run,
+      report,
+    }: {
+      readonly run: RunId
+      readonly report: GroupReport
+    }): Promise<RecordedGroup> {
+      const rewards = report.episodes.map(({ episode, outcome, reward }) =>
+        rewardOf(episode, outcome, reward),
+      )
+      const [first] = report.episodes
+      await requireSealed(
+        store,
+        report.group,
+        report.episodes.map(({ episode }) => episode),
+      )
+      const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
+      const { group: id, number, task, version } = report
+      await store.groups.insert({ id, run, number, task, instance, version, created: Date.now() })
+      await store.groups.complete(id, {
+        status: report.episodes.length === 0 ? 'abandoned' : 'complete',
+        episodes: report.episodes.map(({ episode }) => episode),
+        rewards,
+        oldestVersion: version,
+        ended: Date.now(),
+      })
+      return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }
+    },
+
+    /** The reports of those groups that have ended; one that an update of the run has consumed brings no episodes. */
+    async findReports(request: {
+      readonly run: RunId
+      readonly groups: readonly GroupId[]
+      /** Updates that the run has heard of; absent: all that are stored. */
+      readonly step?: number
+    }): Promise<{ readonly reports: readonly GroupReport[] }> {
+      const { config } = await runs.get(request.run)
+      const { step = Number.POSITIVE_INFINITY } = request
+      const reports: GroupReport[] = []
+      for (const group of request.groups) {
+        const stored = await store.groups.get(group)
+        if (stored?.result === undefined) continue
+        const episodes: EpisodeResult[] = []
+        const { consumedBy } = stored
+        const isSpent =
+          consumedBy !== undefined &&
+          consumedBy <= step &&
+          (await store.updates.get(request.run, consumedBy)) !== undefined
+        for (const id of isSpent ? [] : stored.result.episodes) {
+          const episode = await store.episodes.get(id)
+          if (episode?.seal !== undefined) episodes.push(resultOf({ ...episode, seal: episode.seal }))
+        }
+        const { number, task, version } = stored
+        const taskIndex = config.tasks.findIndex((entry) => entry.task === task)
+        reports.push({ group, number, task, taskIndex, version, episodes })
+      }
+      return { reports }
+    },
+  })
+}
+
+function resultOf({ id, seal }: SealedEpisode): EpisodeResult {
+  const { outcome, reward, turns, tokens, actionTokens } = seal
+  return {
+    episode: id,
+    outcome,
+    reward: isRewarded(outcome) ? reward : null,
+    success: isSuccess(outcome, reward),
+    turns,
+    tokens,
+    actionTokens,
+  }
+}

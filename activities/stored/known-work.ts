@@ -1,0 +1,94 @@
+/**
+ * Known work: what the state of a run's workflow refers to must be in the store before the state is.
+ *
+ * The store is flushed before a workflow hears of work, so a power cut keeps the order. A backup that was put back, or a disk that
+ * reports writes before it makes them, can still leave a store older than the workflows. Whatever state such a store has itself
+ * refers only to work that it has, so a run can always continue from there.
+ *
+ * Invariants
+ * - [KNOWN-1] A state that refers to an update, a group or an evaluation that the store lacks is refused.
+ * - [KNOWN-2] An episode without its turns is not sealed with a reward, and a group without its episodes is not recorded
+ *   (`trajectory.ts`).
+ * - [KNOWN-3] A state that lacks an order in the audit trail is refused: a server's file of an earlier moment has lost the order.
+ */
+
+import type { TrainingState } from '../../contract/training-state.ts'
+import { type EpisodeId, evaluationId, groupId, type ParentId } from '../../identity/identity.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
+import type { Store } from '../../storage/store.ts'
+import { isSealed } from '../../storage/trajectories/episode.ts'
+
+/** @throws StorageFault `missing` with the first thing that the store lacks */
+export async function requireKnownWork(
+  store: Pick<Store, 'updates' | 'groups' | 'evaluations'>,
+  state: TrainingState,
+): Promise<void> {
+  const { run, step, evaluations, config } = state
+  if (step > 0 && (await store.updates.get(run, step)) === undefined)
+    throw lacking(`update ${step} of ${run}`)
+  for (const number of endedGroups(state)) {
+    const group = groupId(run, number)
+    if ((await store.groups.get(group))?.result === undefined) throw lacking(`group ${group}`)
+  }
+  for (const { suite, version } of evaluations) {
+    const evaluation = evaluationId(run, suite, version, config.seed)
+    if ((await store.evaluations.get(evaluation))?.result === undefined)
+      throw lacking(`evaluation ${evaluation}`)
+  }
+}
+
+/** Numbers of the groups that have ended and that no update which the state counts has consumed. */
+export function endedGroups({
+  ready,
+  training,
+  skipped,
+}: Pick<TrainingState, 'ready' | 'training' | 'skipped'>): readonly number[] {
+  const numbers = [...training, ...ready].map(({ number }) => number)
+  return [...numbers, ...skipped.flatMap((each) => each.numbers)]
+}
+
+/**
+ * An order holds once it is in the audit trail, so the state of a later moment must know it.
+ * @param at when the state was written by the run's workflow: orders may have followed. Milliseconds since the epoch
+ * @throws StorageFault `conflict` with the first order that the state lacks
+ */
+export async function requireKnownOrders(
+  store: Pick<Store, 'audit'>,
+  { run, orders }: TrainingState,
+  at: number,
+): Promise<void> {
+  const lost = (await store.audit.listFrom(run, orders)).find(({ time }) => time < at)
+  if (lost !== undefined)
+    throw new StorageFault(
+      'conflict',
+      `order ${lost.number} of ${run} (${lost.what}) is in the store and not in the run's workflow, which is older: the run continues from what the store has`,
+    )
+}
+
+/**
+ * The attempts of a group or an evaluation, when all of them have ended. One that counts must be sealed. The end of any other one
+ * that is not was lost: it is sealed as lost too.
+ * @throws StorageFault `missing`
+ */
+export async function requireSealed(
+  store: Pick<Store, 'episodes'>,
+  parent: ParentId,
+  counted: readonly EpisodeId[],
+): Promise<void> {
+  // Episodes of a group that was ended from outside may still be ending.
+  if (counted.length === 0) return
+  const episodes = await store.episodes.list(parent)
+  const sealed = new Set(episodes.filter(isSealed).map(({ id }) => id))
+  const lost = counted.find((id) => !sealed.has(id))
+  if (lost !== undefined) throw lacking(`the end of episode ${lost}`)
+  for (const { id } of episodes)
+    if (!sealed.has(id))
+      await store.episodes.seal(id, { outcome: 'infrastructure_error', reward: null, ended: Date.now() })
+}
+
+function lacking(what: string): StorageFault {
+  return new StorageFault(
+    'missing',
+    `${what} is not in the store, which is older than the workflows: the work continues from what the store has`,
+  )
+}

@@ -1,0 +1,210 @@
+/**
+ * Figures of the groups that an update consumes, before the trainer has run.
+ *
+ * Invariants
+ * - All groups count, also those without preference, from which nothing is learnt, and those that were skipped: what an
+ *   update tells of the policy does not depend on what it learns from. Only the figures by task are of the groups trained on.
+ */
+
+import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
+import type { LearningSignal } from '../../learning/algorithms/learning-signal.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
+import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
+import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
+import { rewardOf } from '../calls/failure.ts'
+import type { SkippedFigures, TaskFigures, UpdateFigures } from '../metrics/update-metrics.ts'
+
+/** An episode as it was played. */
+export interface CollectedEpisode {
+  readonly trajectory: Trajectory
+  /** [turns] whether each was drawn from the pool of older versions. */
+  readonly stale: readonly boolean[]
+}
+
+export interface CollectedGroup {
+  readonly task: string
+  /** Policy version when the group was admitted. */
+  readonly version: number
+  readonly episodes: readonly CollectedEpisode[]
+  /** Played for the update, and not trained on: it teaches nothing, and the batch is full without it. */
+  readonly skipped: boolean
+  /** Of an earlier update, and learnt from once more. */
+  readonly replayed: boolean
+}
+
+/** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
+export interface OriginWorth extends TurnWorth {
+  readonly version: number | null
+}
+
+/** What is known of an update before the trainer has run. */
+export type CollectedFigures = Pick<
+  UpdateFigures,
+  | 'episodes'
+  | 'tokens'
+  | 'actionTokens'
+  | 'reward'
+  | 'shapedReward'
+  | 'success'
+  | 'samples'
+  | 'staleShare'
+  | 'groupsWithPreference'
+  | 'signal'
+  | 'tasks'
+  | 'skipped'
+  | 'comparedShare'
+  | 'replayed'
+> & { readonly worth: readonly OriginWorth[] }
+
+/** The figures of groups and of what was planned of them. @param replayed groups that are learnt from once more */
+export function figuresOf(
+  groups: readonly CollectedGroup[],
+  { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
+  replayed: readonly CollectedGroup[],
+): CollectedFigures {
+  const reward = new Map<string, number[]>()
+  const shapedReward = new Map<string, number[]>()
+  const success = new Map<string, number[]>()
+  let [episodes, tokens, actionTokens, turns, staleTurns] = [0, 0, 0, 0, 0]
+  for (const { task, episodes: played } of groups)
+    for (const one of played) {
+      episodes += 1
+      tokens += one.trajectory.tokens.length
+      actionTokens += actionTokensOf(one.trajectory)
+      turns += one.stale.length
+      staleTurns += one.stale.filter((isStale) => isStale).length
+      append(reward, task, one.trajectory.paid)
+      append(shapedReward, task, rewardIn(one))
+      append(success, task, isWon(one) ? 1 : 0)
+    }
+  return {
+    episodes,
+    tokens,
+    actionTokens,
+    reward: meansOf(reward),
+    shapedReward: meansOf(shapedReward),
+    success: meansOf(success),
+    samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
+    staleShare: turns === 0 ? 0 : staleTurns / turns,
+    tasks: taskFigures(
+      groups.filter(({ skipped }) => !skipped),
+      tasks,
+    ),
+    skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
+    worth: worthOf(groups),
+    comparedShare: comparedShare(groups),
+    ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
+    groupsWithPreference,
+    signal: signalOf(groups, groupsWithPreference),
+  }
+}
+
+function signalOf(groups: readonly CollectedGroup[], withPreference: number): LearningSignal {
+  const { won, lost } = wonAndLost(groups)
+  const played = groups.flatMap(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
+  const actions = played.reduce((sum, { episode }) => sum + episode.seal.turns, 0)
+  const shareOf = (count: (trajectory: Trajectory) => number) =>
+    actions === 0 ? 0 : played.reduce((sum, trajectory) => sum + count(trajectory), 0) / actions
+  return {
+    groups: groups.length,
+    withPreference,
+    won,
+    lost,
+    unusable: shareOf(({ unusable }) => unusable),
+    cutOff: shareOf(({ cutOff }) => cutOff),
+  }
+}
+
+/** What the groups cost that were skipped. */
+function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
+  const episodes = groups.flatMap((group) => group.episodes.map(({ trajectory }) => trajectory))
+  // Of two machines, or one whose clock was set: an episode may end before it began.
+  const milliseconds = episodes.map(({ episode: { created, seal } }) => Math.max(0, seal.ended - created))
+  return {
+    groups: groups.length,
+    ...wonAndLost(groups),
+    episodes: episodes.length,
+    tokens: episodes.reduce((sum, each) => sum + each.tokens.length, 0),
+    seconds: milliseconds.reduce((sum, each) => sum + each, 0) / 1000,
+  }
+}
+
+/** Groups of which every episode was won, and of which none was. */
+function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
+  return {
+    won: groups.filter(({ episodes }) => episodes.every(isWon)).length,
+    lost: groups.filter(({ episodes }) => !episodes.some(isWon)).length,
+  }
+}
+
+/** What each task brought, and how much of the gradient it has. */
+function taskFigures(
+  groups: readonly CollectedGroup[],
+  planned: BatchPlan['tasks'],
+): Readonly<Record<string, TaskFigures>> {
+  const figures = [...planned].map(([task, { moments, gradientShare }]): [string, TaskFigures] => {
+    const own = groups.filter((group) => group.task === task)
+    const { won, lost } = wonAndLost(own)
+    const mixed = own.length - won - lost
+    const { mean, deviation } = moments
+    return [task, { won, lost, mixed, mean, deviation, gradientShare }]
+  })
+  return Object.fromEntries(figures)
+}
+
+/** What the turns of each origin were worth. */
+function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
+  const worths = new Map<string, OriginWorth>()
+  for (const { episodes } of groups)
+    for (const played of episodes)
+      for (const [turn, stale] of played.stale.entries()) {
+        // Fresh turns count together, whatever version was current.
+        const version = stale ? (played.trajectory.turns[turn]?.version ?? null) : null
+        const { turns, won } = worths.get(`${version}`) ?? { turns: 0, won: 0 }
+        worths.set(`${version}`, { version, turns: turns + 1, won: won + (isWon(played) ? 1 : 0) })
+      }
+  return [...worths.values()].sort((a, b) => (a.version ?? -1) - (b.version ?? -1))
+}
+
+function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
+  return isSuccess(episode.seal.outcome, episode.seal.reward)
+}
+
+/** The steps of an episode, as they are compared with those of its siblings. */
+export function steppedEpisode({ episode, turns }: Trajectory) {
+  return {
+    completed: episode.seal.outcome === 'completed',
+    steps: turns.map(({ state, paid }) => ({ state, paid })),
+    turnTokens: turns.map(({ begin, end }) => end - begin),
+  }
+}
+
+/** Action tokens of an episode. */
+export function actionTokensOf({ turns }: Pick<Trajectory, 'turns'>): number {
+  return turns.reduce((sum, { begin, end }) => sum + end - begin, 0)
+}
+
+/** Share of the turns that stand in a state in which another turn of their group stands. */
+function comparedShare(groups: readonly CollectedGroup[]): number {
+  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
+  const turns = played.flat().reduce((sum, { steps }) => sum + steps.length, 0)
+  return turns === 0 ? 0 : played.reduce((sum, group) => sum + comparedSteps(group), 0) / turns
+}
+
+/** The reward that learning uses. @throws UnrewardedEpisode */
+export function rewardIn({ trajectory: { episode } }: CollectedEpisode): number {
+  return rewardOf(episode.id, episode.seal.outcome, episode.seal.reward)
+}
+
+function append(lists: Map<string, number[]>, key: string, value: number): void {
+  lists.set(key, [...(lists.get(key) ?? []), value])
+}
+
+function meansOf(lists: ReadonlyMap<string, readonly number[]>): Record<string, number> {
+  const means = [...lists].map(([key, values]) => [
+    key,
+    values.reduce((sum, value) => sum + value, 0) / values.length,
+  ])
+  return Object.fromEntries(means)
+}

@@ -1,0 +1,307 @@
+/**
+ * One update by the policy objective: from the groups it consumes and a checkpoint to the next checkpoint.
+ *
+ * Invariants
+ * - It reads one batch file and one checkpoint and writes the next checkpoint, whole or not at all.
+ * - The first attempt decides which groups it consumes.
+ * - [UPDATE-1] A checkpoint that is broken is never trained on: the newest good one before it is.
+ * - [UPDATE-2] An update whose gradient or weights are no numbers, or whose gradient is larger than allowed, is refused:
+ *   the version stays as it is, and the result says why. Its groups are spent, so that the run need not meet it again.
+ * - [UPDATE-3] The groups that an update consumes are on the disk before the checkpoint that is trained on them: after a power
+ *   cut another attempt finds both, or neither.
+ * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
+ */
+import type { RunConfig } from '../../config/schema/schema.ts'
+import type { LearningChange } from '../../contract/messages.ts'
+import { type GroupId, type RunId, seedOf, uniforms } from '../../identity/identity.ts'
+import type { LearningSignal } from '../../learning/algorithms/learning-signal.ts'
+import { teaches } from '../../learning/algorithms/refill.ts'
+import { drawnReplays, replayableSteps } from '../../learning/algorithms/replay.ts'
+import { learningRateAt } from '../../learning/loss/learning-rate.ts'
+import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
+import { staleness, stalenessStatistics } from '../../learning/rollout/staleness.ts'
+import { settingsInForce } from '../../learning/run/settings-in-force.ts'
+import { latestGoodCheckpoint } from '../../policy/checkpoints/versions.ts'
+import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
+import type { UpdateBatch } from '../../policy/trainer/batch.ts'
+import { writeUpdateBatch } from '../../policy/trainer/batch-file.ts'
+import {
+  type LossChoice,
+  type Trainer,
+  TrainerFault,
+  type UpdateRequest as TrainerRequest,
+  type UpdateStatistics,
+} from '../../policy/trainer/trainer.ts'
+import { checkOffer } from '../../policy/trainer/update/losses.ts'
+import type { Groups } from '../../storage/records/groups.ts'
+import type { StoredUpdate, Updates } from '../../storage/records/updates.ts'
+import type { Store } from '../../storage/store.ts'
+import type { UpdateFigures } from '../metrics/update-metrics.ts'
+import type { OpenRun } from '../stored/open-runs.ts'
+import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
+import { lossChoices } from './own-learning.ts'
+import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
+
+export interface UpdateRequest {
+  readonly run: RunId
+  /** From 1. */
+  readonly step: number
+  /** Current version, before the update. */
+  readonly version: number
+  /** Consumed groups with the version at which each was admitted. */
+  readonly groups: readonly { readonly group: GroupId; readonly version: number }[]
+  /** Groups that were skipped for it, which are consumed too; absent: none. */
+  readonly skipped?: readonly GroupId[]
+  readonly learning: LearningChange
+  /** [tasks] as they hold now; absent: as they are configured. */
+  readonly taskWeights?: readonly number[]
+  readonly waitedSeconds: number
+}
+
+export interface UpdateResult {
+  /** The version to publish; the current one where there was nothing to learn from. */
+  readonly version: number
+  readonly success: Readonly<Record<string, number>>
+  /** Episodes per task. */
+  readonly samples: Readonly<Record<string, number>>
+  readonly reward: Readonly<Record<string, number>>
+  readonly staleness: number
+  /** What there was to learn from; absent where an older version made the update. */
+  readonly signal?: LearningSignal
+  /** Why it was refused, in words; absent for one that was made. */
+  readonly refused?: string
+  /** Of the pool's members that it has measured; absent where sampling does not adapt. */
+  readonly memberWeights?: readonly MemberWeight[]
+  /** The groups that it consumed. */
+  readonly groups: readonly GroupId[]
+}
+
+/** What an update reads and writes of the store. */
+interface UpdateStore extends PlayedGroups {
+  readonly groups: Pick<Groups, 'get' | 'list' | 'consume'>
+  readonly updates: Pick<Updates, 'get' | 'put'>
+  readonly flushed: Store['flushed']
+}
+
+/** What an update works with. */
+export interface UpdateTools {
+  readonly store: UpdateStore
+  readonly trainerOf: (settings: RunConfig['policy']) => Trainer
+  /** Told how far the trainer has come. */
+  readonly onProgress: (done: number, total: number) => void
+  /** Ends the work of a trainer in another process. */
+  readonly signal?: AbortSignal
+  readonly log: (line: string) => void
+}
+
+/** Updates the policy, or tells what an earlier attempt has made of it. */
+export async function updatePolicy(
+  request: UpdateRequest,
+  opened: OpenRun,
+  tools: UpdateTools,
+): Promise<UpdateResult> {
+  const { run, step, version: current } = request
+  const { store } = tools
+  const before = await store.updates.get(run, step)
+  if (before !== undefined) return resultAt(before, current)
+  const groups = await consumedGroups(request, store)
+  const ids = groups.map(({ group }) => group)
+  const rules = rulesOf(opened, request)
+  const replays = await replayedGroups(request, rules, store)
+  const { batch, learnt, figures } = await collectBatch(store, ids, rules, replays)
+  const { worth, ...collected } = figures
+  const since = performance.now()
+  const trained = await train(request, opened, batch, tools)
+  const statistics: UpdateFigures = {
+    ...collected,
+    ...ratiosByOrigin(trained.origins),
+    staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
+    kl: trained.kl,
+    ...(trained.drift === undefined ? {} : { drift: trained.drift }),
+    referenceKl: trained.referenceKl,
+    entropy: trained.entropy,
+    clipFraction: trained.clipFraction,
+    gradientNorm: trained.gradientNorm,
+    loss: trained.loss,
+    ...(trained.refused === undefined ? {} : { refused: trained.refused }),
+    ...(opened.config.crossPolicy.weighting === 'adaptive'
+      ? { memberWeights: measuredWeights(worth, trained.origins) }
+      : {}),
+    waitSeconds: request.waitedSeconds,
+    trainSeconds: (performance.now() - since) / 1000,
+  }
+  const isMade = batch !== null && trained.refused === undefined
+  const version = isMade ? current + 1 : current
+  const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
+  await store.updates.put(update, isMade ? learnt : [])
+  return resultAt((await store.updates.get(run, step)) ?? update, current)
+}
+
+/** The configuration with the weights of tasks that hold now. */
+function rulesOf({ config }: OpenRun, { taskWeights }: Pick<UpdateRequest, 'taskWeights'>): BatchRules {
+  const tasks = config.tasks.map((task, index) => ({ ...task, weight: taskWeights?.[index] ?? task.weight }))
+  return { ...config, tasks }
+}
+
+/** Those that the first attempt has taken, in the order of their numbers; the requested ones for the first. */
+async function consumedGroups(
+  { run, step, groups, skipped = [] }: UpdateRequest,
+  store: UpdateStore,
+): Promise<UpdateRequest['groups']> {
+  const listed = () => store.groups.list(run, { consumedBy: step })
+  let consumed = await listed()
+  if (consumed.length === 0) {
+    await store.groups.consume([...groups.map(({ group }) => group), ...skipped], step)
+    consumed = await listed()
+  }
+  await store.flushed()
+  return consumed.map(({ id, version }) => ({ group: id, version }))
+}
+
+/** Groups of the last updates that this one learns from once more: some of those that taught something. */
+async function replayedGroups(
+  { run, step }: UpdateRequest,
+  rules: BatchRules,
+  store: UpdateStore,
+): Promise<readonly GroupId[]> {
+  const { learning, rollout, seed } = rules
+  const groups: GroupId[] = []
+  for (const consumedBy of replayableSteps(step, learning.replay))
+    for (const { id, result } of await store.groups.list(run, { consumedBy }))
+      if (result !== undefined && teaches(result.rewards, learning)) groups.push(id)
+  const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
+  return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
+}
+
+/** The trainer's part, where there is something to learn from. */
+async function train(
+  request: UpdateRequest,
+  { config, directory }: OpenRun,
+  batch: UpdateBatch | null,
+  { trainerOf, onProgress, signal, log }: UpdateTools,
+): Promise<Trained> {
+  const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
+  const losses = await lossChoices(config)
+  const trainer = trainerOf(config.policy)
+  if (batch === null) {
+    // A run that never has anything to learn from would otherwise end as done with a trainer that cannot be started.
+    await checkOffer(losses, trainer)
+    return noUpdate
+  }
+  const batchFile = directory.batchFile(request.step)
+  await writeUpdateBatch(batchFile, batch)
+  const version = request.version + 1
+  const toCheckpointDir = directory.checkpointDir(version)
+  try {
+    return await trainer.update(
+      {
+        ...learningOf(config, request, { warmStarted: referenceDir(config, directory), losses }),
+        batchFile,
+        tokenFile: directory.tokenFile(request.step),
+        fromCheckpointDir,
+        toCheckpointDir,
+        version,
+      },
+      onProgress,
+      signal,
+    )
+  } catch (error) {
+    if (!(error instanceof TrainerFault && (error.kind === 'not_finite' || error.kind === 'exploded')))
+      throw error
+    log(`update ${request.step} is refused: ${error.message}`)
+    return { ...noUpdate, refused: error.message }
+  }
+}
+
+/** The warm-started policy: the base of adapters, which version 0 equals. */
+function referenceDir({ policy }: RunConfig, directory: OpenRun['directory']): string {
+  return policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
+}
+
+/**
+ * Objective and optimizer of an update by the settings that hold now; an order to the learning rate changes the top
+ * of its schedule.
+ * @param given the checkpoint that the k3 divergence is taken from, where it has a weight, and the losses of the tasks
+ */
+function learningOf(
+  { learning: configured, rollout, training, seed }: RunConfig,
+  { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
+  { warmStarted, losses }: { readonly warmStarted: string; readonly losses: readonly LossChoice[] },
+): Pick<
+  TrainerRequest,
+  'objective' | 'optimizer' | 'referenceCheckpointDir' | 'division' | 'gradientLimit' | 'microBatchTokens'
+> {
+  const learning = settingsInForce(configured, ordered)
+  const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
+  const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
+  const { minibatches, passes } = learning
+  const learningRate = learningRateAt(step, {
+    peak: learning.learningRate,
+    warmUpUpdates: learning.warmUpUpdates,
+    finalShare: learning.finalLearningRateShare,
+    updates: training.updates,
+  })
+  const { temperature } = rollout
+  return {
+    objective: {
+      kind: 'policy',
+      ...(losses.length > 1 ? { losses } : { loss: losses[0] }),
+      clipLow,
+      clipHigh,
+      dualClip,
+      klCoefficient,
+      entropyCoefficient,
+      temperature,
+      ...(learning.proximal === 'start' ? { decoupled: { importanceLimit: learning.importanceLimit } } : {}),
+    },
+    optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
+    referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,
+    division: { minibatches, passes, seed: seedOf(seed, step, 'minibatches') },
+    gradientLimit,
+    microBatchTokens,
+  }
+}
+
+/** The checkpoint of a version, or the newest good one before it. */
+async function goodCheckpoint(root: string, version: number, log: (line: string) => void): Promise<string> {
+  const { found, refused } = await latestGoodCheckpoint(root, version)
+  for (const { fault } of refused) log(fault.message)
+  if (found === undefined)
+    throw new CheckpointFault('missing', `${root} has no good checkpoint up to version ${version}`)
+  if (found.version !== version) log(`training continues from version ${found.version} instead of ${version}`)
+  return found.dir
+}
+
+/** The trainer's figures, or none with the reason why the update was refused. */
+type Trained = Pick<UpdateStatistics, keyof typeof noUpdate | 'drift' | 'origins'> & {
+  readonly refused?: string
+}
+
+const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
+
+/**
+ * What the run learns of an update. One that ended after its run was stopped, which was
+ * rolled back before it knew of it, counts as done; its weights are left behind with their line.
+ */
+function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
+  const {
+    success,
+    samples = {},
+    reward,
+    staleness,
+    signal,
+    refused,
+    memberWeights,
+  } = statistics as unknown as UpdateFigures
+  return {
+    version: Math.max(version, current),
+    success,
+    samples,
+    reward,
+    staleness: staleness.mean,
+    ...(signal === undefined ? {} : { signal }),
+    ...(refused === undefined ? {} : { refused }),
+    ...(memberWeights === undefined ? {} : { memberWeights }),
+    groups,
+  }
+}

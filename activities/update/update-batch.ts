@@ -1,0 +1,188 @@
+/**
+ * The batch of one update: from the groups it consumes to the tensors that the trainer reads.
+ *
+ * Invariants
+ * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
+ * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
+ * - Groups without preference are left out of the tensors, not of the figures. So are those that were skipped, which follow
+ *   from the groups alone: the same groups give the same bytes whatever order they ended in.
+ */
+import type { RunConfig } from '../../config/schema/schema.ts'
+import type { GroupId } from '../../identity/identity.ts'
+import { planBatch } from '../../learning/algorithms/batch-plan.ts'
+import { imitates } from '../../learning/algorithms/imitation.ts'
+import { chosenLosses, lossOfTask } from '../../learning/algorithms/objective-choice.ts'
+import { teaches, trainedOn } from '../../learning/algorithms/refill.ts'
+import { isSynchronous } from '../../learning/rollout/admission.ts'
+import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
+import type { UpdateBatch } from '../../policy/trainer/batch.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
+import type { Groups } from '../../storage/records/groups.ts'
+import type { Episodes } from '../../storage/trajectories/episodes.ts'
+import type { LearntEpisode } from '../../storage/trajectories/learnt-episode.ts'
+import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
+import {
+  actionTokensOf,
+  type CollectedEpisode,
+  type CollectedFigures,
+  type CollectedGroup,
+  figuresOf,
+  rewardIn,
+  steppedEpisode,
+} from './batch-figures.ts'
+import { batchTensors } from './batch-tensors.ts'
+import { advantageOf } from './own-learning.ts'
+
+export interface CollectedBatch {
+  /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
+  readonly batch: UpdateBatch | null
+  /** The record of the batch: its episodes in their order; empty without one. */
+  readonly learnt: readonly LearntEpisode[]
+  readonly figures: CollectedFigures
+}
+
+/** Where groups and their trajectories are read. */
+export interface PlayedGroups {
+  readonly groups: Pick<Groups, 'get'>
+  readonly episodes: Pick<Episodes, 'trajectory'>
+}
+
+/** What of a run decides on its batches. */
+export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
+
+/** A group before it is known which are trained on. */
+type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
+
+/**
+ * @param replays groups of earlier updates that are learnt from once more
+ * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom advantage
+ */
+export async function collectBatch(
+  store: PlayedGroups,
+  groups: readonly GroupId[],
+  rules: BatchRules,
+  replays: readonly GroupId[] = [],
+): Promise<CollectedBatch> {
+  const played: PlayedGroup[] = []
+  for (const id of groups) played.push(await collectGroup(store, id, rules))
+  const trained = trainedOn(
+    played.map(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning)),
+    rules.rollout.groupsPerUpdate,
+  )
+  const collected = played.map((group, index): CollectedGroup => {
+    return { ...group, skipped: trained[index] === false, replayed: false }
+  })
+  const replayed = await collectReplays(store, collected, rules, replays)
+  const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
+  const learnable = learntFrom.map(({ task, episodes, replayed }) => ({
+    task,
+    ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
+    rewards: episodes.map(rewardIn),
+    actionTokens: episodes.map(({ trajectory }) => actionTokensOf(trajectory)),
+    episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
+  }))
+  const plan = planBatch(learnable, {
+    ...rules.learning,
+    advantage: await advantageOf(rules.learning.advantage, learnable),
+    taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
+  })
+  const losses = chosenLosses(rules)
+  const batchEpisodes = learntFrom.flatMap(({ task, episodes, replayed: isReplayed }, index) => {
+    const {
+      advantages = [],
+      tokenWeights = [],
+      imitationWeights = [],
+      inBatch = [],
+    } = plan.groups[index] ?? {}
+    return episodes
+      .map((episode, sample) => ({
+        ...episode,
+        isReplayed,
+        advantages: perTurn(advantages[sample] ?? [], episode.trajectory.turns.length),
+        weight: tokenWeights[sample] ?? 0,
+        imitation: imitationWeights[sample] ?? 0,
+        loss: losses.indexOf(lossOfTask(rules, task)),
+      }))
+      .filter((_, sample) => inBatch[sample])
+  })
+  const { observationWeight } = rules.learning
+  const isImitating = imitates(rules.learning) || observationWeight > 0
+  const isWeighted = rules.learning.lossAggregation !== 'token' || isImitating || replayed.length > 0
+  const isEmpty = plan.actionTokens === 0
+  return {
+    batch: isEmpty
+      ? null
+      : batchTensors(batchEpisodes, {
+          isWeighted,
+          isImitating,
+          observationWeight,
+          hasLosses: losses.length > 1,
+        }),
+    learnt: isEmpty
+      ? []
+      : batchEpisodes.map(({ trajectory, isReplayed, advantages, weight, imitation }) => ({
+          episode: trajectory.episode.id,
+          source: isReplayed ? 'replayed' : 'played',
+          tokens: trajectory.tokens.length,
+          advantages,
+          weight: isWeighted ? weight : 1,
+          imitation: isImitating ? imitation : 0,
+        })),
+    figures: figuresOf(collected, plan, replayed),
+  }
+}
+
+/** Groups that are replayed, those that retention has deleted left out. None are where what was played teaches nothing. */
+async function collectReplays(
+  store: PlayedGroups,
+  own: readonly CollectedGroup[],
+  rules: BatchRules,
+  replays: readonly GroupId[],
+): Promise<CollectedGroup[]> {
+  const ownTeaches = own.some(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning))
+  const found: CollectedGroup[] = []
+  for (const id of ownTeaches ? replays : []) {
+    try {
+      found.push({ ...(await collectGroup(store, id, rules)), skipped: false, replayed: true })
+    } catch (error) {
+      if (!(error instanceof StorageFault && error.kind === 'missing')) throw error
+    }
+  }
+  return found
+}
+
+async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules): Promise<PlayedGroup> {
+  const group = await store.groups.get(id)
+  if (group?.result === undefined) throw new StorageFault('missing', `group ${id} has no result in the store`)
+  const { task, version, result } = group
+  const episodes: CollectedEpisode[] = []
+  for (const episode of result.episodes) {
+    const trajectory = await store.episodes.trajectory(episode)
+    episodes.push({ trajectory, stale: staleTurns(trajectory, version, rules) })
+  }
+  return { task, version, episodes }
+}
+
+/** The advantage of each turn of an episode. @param advantages [1] of all of them, or [turns] */
+function perTurn(advantages: readonly number[], turns: number): readonly number[] {
+  const [first = 0] = advantages
+  return advantages.length === turns ? advantages : Array.from({ length: turns }, () => first)
+}
+
+/**
+ * For each turn whether it was drawn from the pool, whose members are older than the version that the group was admitted
+ * with. Before the first update both are version 0: then only the draws tell.
+ * @returns [turns]
+ */
+export function staleTurns(
+  { episode: { id }, turns }: Pick<Trajectory, 'episode' | 'turns'>,
+  admittedAt: number,
+  { seed, rollout, crossPolicy: { poolSize, staleShare } }: BatchRules,
+): readonly boolean[] {
+  if (admittedAt > 0) return turns.map(({ version }) => version < admittedAt)
+  const attemptsDrawAlike = isSynchronous(rollout)
+  return drawnFromPool(
+    { seed, episode: id, attemptsDrawAlike, staleShare: poolSize === 0 ? 0 : staleShare },
+    turns.length,
+  )
+}

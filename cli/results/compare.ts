@@ -1,0 +1,104 @@
+/**
+ * `compare A B`: two runs, or two versions, on the instances that both have played.
+ */
+import { Command } from 'commander'
+import {
+  compareOnSuites,
+  type Side,
+  type SideFindings,
+  type SuiteComparison,
+} from '../../client/experiment/comparison.ts'
+import { runId } from '../../identity/identity.ts'
+import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import { openStore } from '../../storage/store.ts'
+import { findingWords } from '../runs/live-view.ts'
+import { CallFault } from '../terminal/failure.ts'
+import { type ReportOptions, type RunVersion, reporting, runVersion } from '../terminal/options.ts'
+import { Table } from '../terminal/table.ts'
+import { openTerminal } from '../terminal/terminal.ts'
+import { points, pointsBetween } from '../terminal/wording.ts'
+
+/** `perdure compare A[@VERSION] B[@VERSION]`. */
+export function compareCommand(): Command {
+  return reporting(
+    new Command('compare')
+      .summary('compare two runs or versions on what both have played')
+      .description(
+        'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success with its 95 % interval. Without a version it is the newest that was evaluated.',
+      )
+      .argument('<run[@version]>', 'what is compared with', runVersion)
+      .argument('<other[@version]>', 'what is compared', runVersion),
+    [
+      'compare first second',
+      'compare first@0 first        what training has changed',
+      'compare first@20 second@20 --json',
+    ],
+  ).action(async (before: RunVersion, after: RunVersion, options: ReportOptions) => {
+    const terminal = openTerminal(options)
+    await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
+    const suites = await compareOnSuites(store, sideOf(before), sideOf(after))
+    if (suites.length === 0)
+      throw new CallFault(
+        'bad_argument',
+        `${nameOf(before)} and ${nameOf(after)} were evaluated on no suite of the same name; \`perdure eval ${nameOf(before)}\` and \`perdure eval ${nameOf(after)}\` do it`,
+      )
+    terminal.report({ suites }, [tableOf(suites), ...suites.flatMap(remarkOn)])
+  })
+}
+
+function sideOf({ run, version }: RunVersion): Side {
+  return { run: runId(run), version }
+}
+
+function nameOf({ run, version }: RunVersion): string {
+  return version === undefined ? run : `${run}@${version}`
+}
+
+function tableOf(suites: readonly SuiteComparison[]): Table {
+  return new Table({
+    head: [
+      'suite',
+      'policy',
+      'success',
+      'policy',
+      'success',
+      'difference',
+      'instances',
+      'better on',
+      'worse on',
+    ],
+    rows: suites.map(({ suite, before, after, instances, paired, unpaired }) => [
+      suite,
+      ...cellsOf(before),
+      ...cellsOf(after),
+      differenceWords(paired ?? unpaired),
+      instances,
+      paired?.better ?? '',
+      paired?.worse ?? '',
+    ]),
+  })
+}
+
+function differenceWords(found: SuiteComparison['paired'] | SuiteComparison['unpaired']): string {
+  return found === undefined ? '' : `${points(found.difference)} (${pointsBetween(found)})`
+}
+
+function cellsOf({ run, version, ...found }: SideFindings): readonly [string, string] {
+  return [`${run}@${version}`, findingWords(found)]
+}
+
+function remarkOn({ suite, instances, before, after }: SuiteComparison): readonly string[] {
+  const lost = [before, after].filter((side) => !isComplete(side))
+  return [
+    ...(instances > 0
+      ? []
+      : [
+          `${suite}: ${before.run} and ${after.run} have played no instance in common, so the difference is not paired`,
+        ]),
+    ...lost.map(
+      ({ run, version, ...counts }) =>
+        `${suite}: ${run}@${version} has ${episodeCountWords(counts)}; \`perdure eval ${run}@${version} --suite ${suite}\` plays them again`,
+    ),
+  ]
+}

@@ -1,0 +1,116 @@
+/**
+ * The report of an experiment for people: a table of arms, one of claims, and what is missing.
+ *
+ * Invariants
+ * - All arms and claims of the statement are in it; a claim that cannot be judged yet says why.
+ */
+import type {
+  ExperimentReport,
+  ReportedArm,
+  ReportedHypothesis,
+  SeedMean,
+} from '../../client/experiment/experiment-report.ts'
+import type { RunCost } from '../../client/experiment/measured-runs.ts'
+import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
+import { probability } from '../../learning/statistics/figures.ts'
+import type { Interval } from '../../learning/statistics/interval.ts'
+import { percent } from '../../learning/statistics/percent.ts'
+import { Table } from '../terminal/table.ts'
+import { count, duration, points, pointsBetween } from '../terminal/wording.ts'
+
+/** The report in tables and lines. */
+export function reportLines(report: ExperimentReport): readonly (string | Table)[] {
+  const { experiment, question, arms, hypotheses, source } = report
+  const changed =
+    report.unchanged === false
+      ? [
+          `${source.file} is not, to the byte, the file that the experiment began with (SHA-256 ${source.sha256}).`,
+        ]
+      : []
+  return [
+    `${experiment}${question === undefined ? '' : `: ${question}`}`,
+    ...changed,
+    arms.some(({ suites }) => suites.length > 0) ? armsTable(report) : 'No run is done yet.',
+    ...(hypotheses.length === 0 ? [] : [claimsTable(report), ...legend(report)]),
+    ...unfinished(report),
+  ]
+}
+
+function armsTable({ arms, seeds }: ExperimentReport): Table {
+  return new Table({
+    head: ['arm', 'suite', 'success', `seeds ${seeds.join(', ')}`, 'time', 'CPU', 'tokens'],
+    rows: arms.flatMap(({ arm, suites, cost }: ReportedArm) =>
+      suites.map(({ suite, success, seeds: bySeed }, at) => [
+        at === 0 ? arm : '',
+        suite,
+        meanWords(success),
+        bySeed.map((value) => (value === null ? '–' : (100 * value).toFixed(1))).join(', '),
+        ...(at === 0 && cost !== undefined ? costWords(cost) : ['', '', '']),
+      ]),
+    ),
+  })
+}
+
+/** With the interval over seeds. */
+function meanWords({ mean, low, high }: SeedMean): string {
+  if (low === undefined || high === undefined) return percent(mean)
+  return `${percent(mean)} (${(100 * low).toFixed(1)}–${(100 * high).toFixed(1)})`
+}
+
+/** Of one run, in the mean. */
+function costWords({ seconds, cpuSeconds, actionTokens }: RunCost): readonly string[] {
+  return [duration(seconds), cpuSeconds === undefined ? '–' : duration(cpuSeconds), count(actionTokens)]
+}
+
+function claimsTable({ hypotheses }: ExperimentReport): Table {
+  return new Table({
+    head: ['claim', 'difference', 't interval', 'bootstrap', 'p (t)', 'p (signs)', 'p (Holm)', 'verdict'],
+    rows: hypotheses.map((claim) => [
+      claimWords(claim),
+      claim.difference === undefined ? '–' : points(claim.difference),
+      intervalWords(claim.t),
+      intervalWords(claim.bootstrap),
+      probability(claim.t?.p),
+      probability(claim.signFlip?.p),
+      claim.missing.length > 0 ? '–' : probability(claim.adjusted),
+      verdictWords(claim),
+    ]),
+  })
+}
+
+function claimWords({ name, by, on }: ReportedHypothesis): string {
+  const more = by === 0 ? '' : ` by ${points(by)}`
+  return `${name}${more}, on ${on.join(' + ')}`
+}
+
+function intervalWords(interval: Interval | undefined): string {
+  return interval === undefined ? '–' : pointsBetween(interval)
+}
+
+function verdictWords({ verdict, missing, bootstrap, t }: ReportedHypothesis): string {
+  if (missing.length > 0) return `open: seeds ${missing.join(', ')} are missing`
+  if (verdict !== 'not shown') return verdict
+  const most = Math.max(bootstrap?.high ?? Number.NaN, t?.high ?? Number.NEGATIVE_INFINITY)
+  return `not shown at this scale (at most ${points(most)})`
+}
+
+function legend({ test, level, seeds }: ExperimentReport): readonly string[] {
+  const kind = test === 't' ? 't test' : 'sign-flip test'
+  return [
+    `Differences in points, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
+  ]
+}
+
+function unfinished({ runs }: ExperimentReport): readonly string[] {
+  const left = runs.filter(({ status }) => status !== 'done')
+  const incomplete = runs.flatMap(({ run, incomplete: own = [] }) => own.map((each) => ({ run, ...each })))
+  return [
+    ...(left.length === 0
+      ? []
+      : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]),
+    ...incomplete.map(({ run, version, suite, ...counts }) => {
+      const again = `perdure eval ${run}@${version} --suite ${suite}`
+      return `Not counted: ${run} v${version} on ${suite}, ${episodeCountWords(counts)}; \`${again}\` plays the lost ones`
+    }),
+  ]
+}

@@ -1,0 +1,196 @@
+/**
+ * `experiment FILE`: arms and seeds that a file states, run to their end; `experiment report`: what came of them.
+ *
+ * Invariants
+ * - A file is checked, and held against what began under its name, before anything starts.
+ * - A signal leaves the experiment resumable: the same command continues it, as after `kill -9`.
+ */
+
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { Command, Option } from 'commander'
+import { writeReport } from '../../client/experiment/experiment-files.ts'
+import type { ExperimentReport } from '../../client/experiment/experiment-report.ts'
+import { findReport } from '../../client/experiment/found-report.ts'
+import { stateExperiment } from '../../client/experiment/stating.ts'
+import { readReports } from '../../client/experiment/written-reports.ts'
+import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
+import { environments } from '../../envs/registry.ts'
+import { typedWords } from '../../machine/processes/typed-command.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import { unlessLost, withWorkers } from '../terminal/command-session.ts'
+import { CallFault, exitCodes } from '../terminal/failure.ts'
+import { unlessAborted, watchInterrupts } from '../terminal/interrupt.ts'
+import {
+  type CacheFlag,
+  cacheWanted,
+  noCacheOption,
+  positiveInteger,
+  type ReportOptions,
+  reporting,
+  shellPath,
+} from '../terminal/options.ts'
+import { workWithoutOutput } from '../terminal/output.ts'
+import { openTerminal, type Terminal } from '../terminal/terminal.ts'
+import { reportLines } from './experiment-table.ts'
+import { watchExperiment } from './experiment-watch.ts'
+
+interface ExperimentOptions extends ReportOptions, CacheFlag {
+  readonly parallel?: number
+  readonly data?: string
+  readonly with?: readonly string[]
+}
+
+/** `perdure experiment FILE`, `perdure experiment report FILE|NAME`. */
+export function experimentCommand(): Command {
+  const command = reporting(
+    new Command('experiment')
+      .summary('run arms × seeds that a file states, and judge its claims')
+      .description(
+        'Runs all arms and seeds of an experiment, each as a durable run, and reports what came of them. The file states arms, seeds,\n' +
+          'what is measured and what is claimed before anything runs. The same command continues an experiment that was interrupted.',
+      )
+      .argument('<file>', 'YAML file; examples/experiments has some')
+      .option(
+        '--parallel <n>',
+        'runs in progress at once; two by default, more where there are cores for them',
+        positiveInteger,
+      )
+      .option('--data <dir>', "official data: a folder with a folder of each task's name", shellPath)
+      .addOption(withOption())
+      .addOption(noCacheOption()),
+    [
+      'experiment examples/experiments/smoke.yaml',
+      'experiment examples/experiments/smoke.yaml --parallel 1',
+      'experiment examples/experiments/smoke.yaml --with results/smoke.json',
+      'experiment report examples/experiments/smoke.yaml --out results',
+    ],
+  ).action(runExperiment)
+  return command.addCommand(reportCommand())
+}
+
+function reportCommand(): Command {
+  return reporting(
+    new Command('report')
+      .summary('report what the arms of an experiment reached and what it says of its claims')
+      .description(
+        'Reports an experiment, also while it runs: success of each arm and seed, paired differences with their intervals and tests,\n' +
+          'costs, and with --out the report as JSON, all figures as CSV and learning curves as SVG.',
+      )
+      .argument('<file|name>', 'its file, or its name')
+      .addOption(withOption())
+      .option('--out <dir>', 'folder that the files are written to', shellPath),
+    ['experiment report smoke', 'experiment report examples/experiments/smoke.yaml --json'],
+  ).action(async (named: string, options: ReportCall) => {
+    const terminal = openTerminal(options)
+    await report(named, options, terminal)
+  })
+}
+
+/** Reports that were written elsewhere. */
+function withOption(): Option {
+  return new Option(
+    '--with <reports...>',
+    'reports of the same experiment, NAME.json as --out writes it: runs that are done there are not done again, and are reported',
+  )
+}
+
+interface ReportCall extends ReportOptions {
+  readonly out?: string
+  readonly with?: readonly string[]
+}
+
+async function runExperiment(file: string, options: ExperimentOptions): Promise<void> {
+  const terminal = openTerminal(options)
+  const tasks = environments.map(({ name }) => name)
+  const stated = await stateExperiment(file, { home: options.home, tasks, officialData: options.data })
+  const { statement, known } = stated
+  const elsewhere = readReports(options.with ?? [], statement).runs.map(({ run }) => run)
+  for (const notice of stated.notices) terminal.say(notice)
+  workWithoutOutput()
+  const parallel = options.parallel ?? usualParallel(statement)
+  let isBegun = known !== undefined
+  let hasEnded = false
+  using interrupt = watchInterrupts(() => {
+    terminal.settle()
+    return exitCodes.interrupted
+  })
+  const { signal } = interrupt
+  try {
+    const opening = { home: options.home, cache: cacheWanted(options), signal }
+    await withWorkers(opening, terminal, async (session) => {
+      const { isNew } = await unlessAborted(
+        signal,
+        unlessLost(session, session.beginExperiment(statement, { parallel, elsewhere })),
+      )
+      isBegun = true
+      const { arms, seeds, name } = statement
+      const done = elsewhere.length === 0 ? '' : `, ${elsewhere.length} runs done elsewhere`
+      terminal.say(
+        `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time${done}`,
+      )
+      const isOver = await watchExperiment(session, { name, elsewhere }, terminal, signal)
+      if (isOver) await unlessAborted(signal, unlessLost(session, session.playLostEpisodes(name, elsewhere)))
+      hasEnded = isOver
+    })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  if (!hasEnded) {
+    terminal.report({ experiment: statement.name, phase: 'interrupted', resumable: isBegun }, [
+      `Interrupted; \`perdure ${sameCall(file, options)}\` continues where it stopped.`,
+    ])
+    process.exitCode = exitCodes.interrupted
+    return
+  }
+  const reported = await report(file, options, terminal)
+  process.exitCode = reported.runs.every(({ status }) => status === 'done')
+    ? exitCodes.done
+    : exitCodes.failed
+}
+
+/** The words of the same call: without its data and reports the experiment would be another one. */
+export function sameCall(
+  file: string,
+  { data, parallel, with: files = [], cache }: ExperimentOptions,
+): string {
+  return typedWords([
+    ...['experiment', file],
+    ...(data === undefined ? [] : ['--data', data]),
+    ...(parallel === undefined ? [] : ['--parallel', String(parallel)]),
+    ...(files.length === 0 ? [] : ['--with', ...files]),
+    ...(cache === false ? ['--no-cache'] : []),
+  ])
+}
+
+/** Two overlap, because one waits for its trainer while the other plays; more where each has its cores. */
+function usualParallel({ arms, seeds }: ExperimentStatement): number {
+  const threads = Math.max(...arms.map(({ config }) => config.policy.threads))
+  const atOnce = Math.max(2, Math.floor(availableParallelism() / threads))
+  return Math.min(atOnce, arms.length * seeds.length)
+}
+
+/** Reports an experiment. @param named its file, or its name */
+async function report(
+  named: string,
+  { home: directory, out, with: files = [] }: ReportCall,
+  terminal: Terminal,
+): Promise<ExperimentReport> {
+  const given = existsSync(named) ? loadExperiment(named).statement : undefined
+  const name = given?.name ?? named
+  if (!/^[a-z0-9][a-z0-9_-]{0,30}$/.test(name))
+    throw new CallFault(
+      'bad_argument',
+      `FILE|NAME is "${named}": there is no such file, and no experiment is called so`,
+    )
+  const found = await findReport(homeAt(directory), { name, given, files, isWritten: out !== undefined })
+  if (found === undefined)
+    throw new CallFault('bad_argument', `FILE|NAME is "${named}": ${homeAt(directory).dir} has no experiment`)
+  const { outcomes: _, ...reported } = found
+  const written = out === undefined ? [] : writeReport(found, out)
+  terminal.report(out === undefined ? reported : { ...reported, files: written }, [
+    ...reportLines(reported),
+    ...(written.length === 0 ? [] : [`Written: ${written.join(', ')}`]),
+  ])
+  return reported
+}

@@ -1,0 +1,126 @@
+/**
+ * `env new` and `env test`: a working environment to begin with, and the tests of one.
+ *
+ * Invariants
+ * - The test of an environment fails where its types do.
+ * - What is written is the example guess-number under another name: it plays, passes its tests, and learns.
+ * - Nothing that is there is overwritten; the folder is there whole or not at all.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, extname, join, resolve } from 'node:path'
+import { environments } from '../../envs/registry.ts'
+import { packageRoot } from '../../machine/files/package-root.ts'
+import { CallFault, exitCodes } from '../terminal/failure.ts'
+import { checkTypes, compilerOptions, installedAbove, installedFor } from './env-types.ts'
+
+const template = join(packageRoot, 'examples', 'guess-number')
+const files = [
+  'README.md',
+  'package.json',
+  'index.ts',
+  'bisection.ts',
+  'index.test.ts',
+  'train.yaml',
+] as const
+
+/**
+ * Writes an environment into a folder of its name.
+ * @param parent where the folder is made
+ * @returns the folder
+ * @throws CallFault a name that cannot be one, or a folder that is there
+ */
+export function writeEnvironment(name: string, parent: string): string {
+  if (!/^[a-z][a-z0-9_-]{0,39}$/.test(name))
+    throw new CallFault(
+      'bad_argument',
+      `NAME is "${name}": expected up to 40 small letters, digits, "-" and "_", a letter first`,
+    )
+  if (environments.some((known) => known.name === name))
+    throw new CallFault('bad_argument', `NAME is "${name}": Perdure has a task of that name; take another`)
+  const folder = resolve(parent, name)
+  if (existsSync(folder))
+    throw new CallFault('bad_argument', `NAME is "${name}": ${folder} is there already; take another name`)
+  const beside = mkdtempSync(join(resolve(parent), `.${name}-`))
+  try {
+    const whole = join(beside, name)
+    mkdirSync(whole)
+    for (const file of files)
+      writeFileSync(join(whole, file), renamed(readFileSync(join(template, file), 'utf8'), name))
+    writeFileSync(join(whole, 'tsconfig.json'), `${JSON.stringify({ compilerOptions }, null, 2)}\n`)
+    linkPerdure(whole, folder)
+    renameSync(whole, folder)
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
+  }
+  return folder
+}
+
+// Editors and Node's own test runner look for `perdure` beside the module, where it may not be installed.
+function linkPerdure(whole: string, folder: string): void {
+  if (installedAbove(folder, join('perdure', 'package.json')) !== undefined) return
+  writeFileSync(join(whole, '.gitignore'), 'node_modules/\n')
+  mkdirSync(join(whole, 'node_modules', '@types'), { recursive: true })
+  symlinkSync(packageRoot, join(whole, 'node_modules', 'perdure'), 'junction')
+  const nodeTypes = installedFor(folder, join('@types', 'node'))
+  if (nodeTypes !== undefined && installedAbove(folder, join('@types', 'node')) === undefined)
+    symlinkSync(nodeTypes, join(whole, 'node_modules', '@types', 'node'), 'junction')
+}
+
+function renamed(text: string, name: string): string {
+  return text
+    .replaceAll('examples/guess-number', name)
+    .replaceAll('guess-number', name)
+    .replaceAll('guessNumber', 'environment')
+}
+
+/** What to do with a new environment. */
+export function firstSteps(name: string): readonly string[] {
+  return [
+    `${name}/ is an environment that works: index.ts is where it is made your own.`,
+    `  perdure env play ./${name}         play it`,
+    `  perdure env test ./${name}         run its tests`,
+    `  perdure train ${name}/train.yaml   train a policy on it`,
+  ]
+}
+
+/**
+ * Checks the types of an environment, and runs its tests with Node's test runner, in a process in which `perdure` is this one.
+ * @param path the environment's module or folder
+ * @param say where a notice goes
+ * @returns the exit code of the command
+ */
+export async function testEnvironment(path: string, say: (line: string) => void): Promise<number> {
+  const at = resolve(path)
+  if (!existsSync(at)) throw new CallFault('bad_argument', `FROM is "${path}": ${at} does not exist`)
+  const folder = statSync(at).isDirectory() ? at : dirname(at)
+  const tests = readdirSync(folder)
+    .filter((file) => /\.test\.[mc]?[jt]s$/.test(file))
+    .map((file) => join(folder, file))
+  if (tests.length === 0)
+    throw new CallFault(
+      'bad_argument',
+      `FROM is "${path}": ${folder} has no tests; name them *.test.ts, as \`perdure env new\` does`,
+    )
+  const types = await checkTypes(folder)
+  if (typeof types !== 'string') say(`types are not checked; ${types.unchecked}`)
+  const sharing = new URL(`../../machine/modules/sharing-preload${extname(import.meta.url)}`, import.meta.url)
+    .href
+  const child = spawn(process.execPath, [...process.execArgv, '--import', sharing, '--test', ...tests], {
+    stdio: 'inherit',
+  })
+  const [code] = await once(child, 'close')
+  return code === 0 && types !== 'wrong' ? exitCodes.done : exitCodes.failed
+}

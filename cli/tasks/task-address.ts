@@ -1,0 +1,64 @@
+/**
+ * How a command is given a task: by a registered name, or where a task of one's own lies.
+ *
+ * Invariants
+ * - A registered name is never looked for anywhere else.
+ * - What is no task is answered with the names there are, and with how to give one of one's own.
+ */
+import { existsSync } from 'node:fs'
+import { meantInstead } from '../../config/files/fault.ts'
+import { isPath, moduleAt } from '../../config/files/paths.ts'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
+import { loadEnvironment, loadEnvironments } from '../../envs/external/loading.ts'
+import { environments, UnknownTask } from '../../envs/registry.ts'
+import { ExternalFault } from '../../machine/modules/external-module.ts'
+import { CallFault } from '../terminal/failure.ts'
+
+/**
+ * The task of a name, a path or a package; `#NAME` chooses where a module has several.
+ * @throws CallFault
+ * @example await taskAt('./guess-number')
+ */
+export async function taskAt(address: string): Promise<EnvironmentDefinition> {
+  const registered = environments.find(({ name }) => name === address)
+  if (registered !== undefined) return registered
+  const found = await tasksAt(address)
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  const choices = found.map((each) => `${address}#${each.name}`).join(', ')
+  throw new CallFault('bad_argument', `${address} has several tasks: use ${choices}`)
+}
+
+/** All tasks of a module, or the one that `#NAME` chooses. @throws CallFault */
+export async function tasksAt(address: string): Promise<readonly EnvironmentDefinition[]> {
+  const { where, name } = partsOf(address)
+  try {
+    const module = moduleOf(where)
+    return name === undefined ? await loadEnvironments(module) : [await loadEnvironment(module, name)]
+  } catch (cause) {
+    if (!(cause instanceof ExternalFault)) throw cause
+    const hint = name === undefined ? '' : ` ("#${name}" chooses a task of the module)`
+    throw new CallFault('bad_argument', `${cause.message}${hint}`, { cause })
+  }
+}
+
+/** A file or folder that has `#` in its own name is found before a part of it is taken for the name of a task. */
+function partsOf(address: string): { readonly where: string; readonly name?: string } {
+  const at = address.lastIndexOf('#')
+  if (at < 0 || existsSync(address)) return { where: address }
+  return { where: address.slice(0, at), name: address.slice(at + 1) }
+}
+
+function moduleOf(address: string): string {
+  return moduleAt(address, '.', (allowed) => {
+    const { message } = new UnknownTask(address)
+    const meant = meantInstead(
+      address,
+      environments.map(({ name }) => name),
+    )
+    throw new CallFault(
+      'bad_argument',
+      isPath(address) ? `"${address}": expected ${allowed}` : `${message}, or ${allowed}${meant}`,
+    )
+  })
+}

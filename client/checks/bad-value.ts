@@ -1,0 +1,9 @@
+/** A value of a configuration that only what it names can tell is wrong: a task, a module, a server. */
+import { ConfigFault } from '../../config/files/fault.ts'
+
+/** @param allowed ready to follow "expected" */
+export function badValue(key: string, value: unknown, allowed: string, cause?: unknown): ConfigFault {
+  const text = JSON.stringify(value)
+  const message = `\`${key}\` is ${text}: expected ${allowed}`
+  return new ConfigFault('bad_value', [{ key, value: text, allowed, where: '', message }], { cause })
+}

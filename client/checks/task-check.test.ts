@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ConfigFault } from '../../config/files/fault.ts'
+import { resolveConfig } from '../../config/files/loader.ts'
+import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
+import { writePublishedModel } from '../../test/peers/published-model.ts'
+import { createEchoTask } from '../../test/support/echo-task.ts'
+import { checkRun, checkTasks } from './task-check.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'perdure-tasks-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const { definition } = createEchoTask({ name: 'echo' })
+const { definition: played } = createEchoTask({ name: 'played' })
+
+function withPrepare(prepare: NonNullable<Task['prepare']>): EnvironmentDefinition {
+  return { ...definition, open: async (options) => ({ ...(await definition.open(options)), prepare }) }
+}
+
+const config = resolveConfig({
+  tasks: [{ task: 'played' }, { task: 'echo', weight: 0, split: 'nowhere' }],
+  evaluation: { suites: [{ task: 'played', split: 'train' }] },
+})
+
+it('a task that is only evaluated on needs no training split', async () => {
+  const checked = await checkTasks(config, { home, own: [definition, played] })
+  expect(checked.config.tasks[1]?.split).toBe('nowhere')
+  const trained = { ...config, tasks: config.tasks.map((task) => ({ ...task, weight: 1 })) }
+  await expect(checkTasks(trained, { home, own: [definition, played] })).rejects.toThrow('a split of echo')
+})
+
+it('a task that cannot be set up here is named by its key before anything starts', async () => {
+  const broken = withPrepare(async () => {
+    throw new EnvironmentFault('backend', 'install Python 3.10 or newer')
+  })
+  await expect(checkTasks(config, { home, own: [broken, played] })).rejects.toThrow(
+    /`tasks\.1\.task` is "echo": expected .*install Python/,
+  )
+  await checkTasks(config, { home, own: [broken, played], setUp: false })
+})
+
+describe('a warm start', () => {
+  const own = [definition, played]
+  const expert: EnvironmentDefinition = {
+    ...definition,
+    open: async (options) => ({ ...(await definition.open(options)), demonstrate: async () => undefined }),
+  }
+  const fresh = resolveConfig({
+    tasks: [{ task: 'played' }],
+    evaluation: { suites: [{ task: 'played', split: 'train' }] },
+  })
+
+  it('that has no expert to imitate is refused before anything starts, with the three ways out', async () => {
+    const refusal = checkRun(fresh, { home, own, setUp: false })
+    await expect(refusal).rejects.toBeInstanceOf(ConfigFault)
+    for (const way of [/`expert` of its definition/, /`policy\.from`/, /`warmStart\.demonstrations: 0`/])
+      await expect(refusal).rejects.toThrow(way)
+    await expect(refusal).rejects.toThrow(/^`warmStart\.demonstrations` is 600: .* played has no expert/)
+  })
+
+  it('is left out where the policy is given or none is asked for', async () => {
+    const none = { ...fresh, warmStart: { ...fresh.warmStart, demonstrations: 0 } }
+    expect((await checkRun(none, { home, own })).config).toEqual(none)
+    const from = await writePublishedModel(join(home, 'model'))
+    const given = { ...fresh, policy: { ...fresh.policy, from } }
+    const { config: checked, notices } = await checkRun(given, { home, own })
+    expect(checked.warmStart.demonstrations).toBe(0)
+    expect(notices.join()).toContain('without a warm start')
+  })
+
+  it('takes its demonstrations from the tasks that have an expert, and says so', async () => {
+    const mixed = { ...config, tasks: config.tasks.map((task) => ({ ...task, weight: 1, split: 'train' })) }
+    const { config: checked, notices } = await checkRun(mixed, { home, own: [expert, played] })
+    expect(checked.warmStart.demonstrations).toBe(600)
+    expect(notices).toEqual(['played: no expert, so the demonstrations come from the other tasks alone'])
+  })
+})

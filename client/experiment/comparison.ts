@@ -1,0 +1,137 @@
+/**
+ * Comparison: two policies on the suites that both were measured on.
+ *
+ * Invariants
+ * - [COMPARISON-1] An instance takes part where both have an episode of it that ended with a reward; its samples count
+ *   as one share. Instances are the same where task and name are, whatever position they had.
+ * - [COMPARISON-2] Of a run without a version it is the newest one whose evaluation of the suite is complete.
+ * - Reads the store alone.
+ */
+import { inSuiteOrder } from '../../config/suite-order.ts'
+import { type RunId, seedOf } from '../../identity/identity.ts'
+import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { newestOf } from '../../learning/evaluation/best-version.ts'
+import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { isRewarded } from '../../learning/evaluation/outcome.ts'
+import type { Interval } from '../../learning/statistics/interval.ts'
+import {
+  type Shares,
+  type SuccessDifference,
+  successDifference,
+} from '../../learning/statistics/paired-difference.ts'
+import type { StoredEvaluation, SuiteFigures } from '../../storage/records/evaluations.ts'
+import type { Store } from '../../storage/store.ts'
+
+/** A policy. */
+export interface Side {
+  readonly run: RunId
+  readonly version?: number | undefined
+}
+
+/** What a suite said of a policy. */
+export interface SideFindings {
+  readonly run: RunId
+  readonly version: number
+  /** Share of its n episodes that succeeded, in [0, 1]. */
+  readonly success: number
+  readonly n: number
+  /** Episodes that were to be played. */
+  readonly planned: number
+  /** 95 % interval of the success, where instances have several samples; else it follows from n. */
+  readonly interval?: Interval
+}
+
+export interface SuiteComparison extends SuccessDifference {
+  readonly suite: string
+  readonly before: SideFindings
+  readonly after: SideFindings
+}
+
+/** The suites that both were measured on, in the order of the first one's configuration. */
+export async function compareOnSuites(
+  store: Store,
+  before: Side,
+  after: Side,
+): Promise<readonly SuiteComparison[]> {
+  const [first, second] = [await newestBySuite(store, before), await newestBySuite(store, after)]
+  const comparisons: SuiteComparison[] = []
+  const config = (await store.runs.get(before.run))?.config
+  for (const one of inSuiteOrder(config, [...first.values()])) {
+    const other = second.get(one.suite)
+    if (other !== undefined) comparisons.push(await compareOn(store, one.suite, one, other))
+  }
+  return comparisons
+}
+
+/** How far a run has come: on each suite the first complete evaluation beside the last one, where there are two. */
+export async function compareFirstToLast(store: Store, run: RunId): Promise<readonly SuiteComparison[]> {
+  const comparisons: SuiteComparison[] = []
+  for (const [suite, all] of await measuredBySuite(store, { run })) {
+    const complete = all.filter(({ result }) => isComplete(result)).toSorted((a, b) => a.version - b.version)
+    const [first, last] = [complete[0], complete.at(-1)]
+    if (first !== undefined && last !== undefined && first !== last)
+      comparisons.push(await compareOn(store, suite, first, last))
+  }
+  return inSuiteOrder((await store.runs.get(run))?.config, comparisons)
+}
+
+type Measured = StoredEvaluation & Required<Pick<StoredEvaluation, 'result'>>
+
+/** Evaluations with a result, of the version that the side means. */
+async function measuredBySuite(
+  store: Store,
+  { run, version }: Side,
+): Promise<ReadonlyMap<string, readonly Measured[]>> {
+  const all = await store.evaluations.list(run)
+  const measured = all.flatMap(({ result, ...evaluation }) =>
+    result === undefined || (version !== undefined && evaluation.version !== version)
+      ? []
+      : [{ ...evaluation, result }],
+  )
+  return Map.groupBy(measured, ({ suite }) => suite)
+}
+
+async function newestBySuite(store: Store, side: Side): Promise<ReadonlyMap<string, Measured>> {
+  const newest = new Map<string, Measured>()
+  for (const [suite, measured] of await measuredBySuite(store, side)) {
+    const found = newestOf(measured.map((each) => ({ ...each.result, version: each.version, each })))
+    if (found !== undefined) newest.set(suite, found.each)
+  }
+  return newest
+}
+
+async function compareOn(
+  store: Store,
+  suite: string,
+  before: Measured,
+  after: Measured,
+): Promise<SuiteComparison> {
+  const [first, second] = [await sharesOf(store, before), await sharesOf(store, after)]
+  return {
+    suite,
+    before: findingsOf(before),
+    after: findingsOf(after),
+    ...successDifference(first, second, seedOf(0, 'comparison', suite)),
+  }
+}
+
+function findingsOf({ run, version, result }: Measured): SideFindings {
+  const { success, n, planned, statistics } = result
+  const { interval, passAt }: SuiteFigures = statistics
+  return {
+    ...{ run, version, success, n, planned },
+    ...(passAt === undefined || interval === undefined ? {} : { interval }),
+  }
+}
+
+/** Results of an evaluation, by task and instance. */
+export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Shares> {
+  const shares = new Map<string, { won: number; of: number }>()
+  for (const { task, instance, seal } of await store.episodes.list(id)) {
+    if (seal === undefined || !isRewarded(seal.outcome)) continue
+    const key = `${task} ${instance}`
+    const { won, of } = shares.get(key) ?? { won: 0, of: 0 }
+    shares.set(key, { won: won + (isSuccess(seal.outcome, seal.reward) ? 1 : 0), of: of + 1 })
+  }
+  return new Map([...shares].map(([key, { won, of }]) => [key, won / of]))
+}

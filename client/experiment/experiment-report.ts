@@ -1,0 +1,310 @@
+/**
+ * Report of an experiment: what its arms reached and cost, and what that says of the claims that were stated before.
+ *
+ * Invariants
+ * - [REPORT-1] Arms, seeds and claims are those of the statement, all of them, whatever came of them.
+ * - [REPORT-2] The same runs give the same figures; only what they cost depends on when and where they ran.
+ * - [REPORT-3] A claim is judged when all its runs are done; until then it says which are missing.
+ * - [REPORT-4] An incomplete evaluation is reported as such, and is part of no mean, curve or claim.
+ */
+import { cpus } from 'node:os'
+import type { ExperimentStatement, Hypothesis, StatedFile } from '../../config/files/experiment.ts'
+import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experiment-schema.ts'
+import { seedOf } from '../../identity/identity.ts'
+import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import type { InstanceDifferences } from '../../learning/statistics/crossed-bootstrap.ts'
+import {
+  type Judgement,
+  judgeFamily,
+  type PairedTest,
+  pairedTest,
+} from '../../learning/statistics/hypothesis.ts'
+import type { Interval } from '../../learning/statistics/interval.ts'
+import type { Shares } from '../../learning/statistics/paired-difference.ts'
+import { meanInterval } from '../../learning/statistics/student-t.ts'
+import type { Outcomes } from './experiment-outcomes.ts'
+import { isSameFile, type KnownExperiment } from './experiments.ts'
+import {
+  figureOf,
+  type MeasuredRun,
+  type ReportedFigure,
+  type RunCost,
+  type RunOfExperiment,
+} from './measured-runs.ts'
+
+/** A mean over seeds; the interval is Student's, 95 %, from two seeds on. */
+export interface SeedMean extends Partial<Interval> {
+  readonly mean: number
+  /** Seeds that it is a mean of. */
+  readonly seeds: number
+}
+
+export interface ReportedRun extends RunOfExperiment {
+  /** Of the version that counts, by suite; empty until the run is done. */
+  readonly measured: readonly ReportedFigure[]
+  /** Evaluations that lost too many episodes to count, by suite and version; absent without any. */
+  readonly incomplete?: readonly ReportedFigure[]
+  /** Of all versions that were evaluated, by suite and version. */
+  readonly curve: readonly ReportedFigure[]
+}
+
+export interface ReportedArm {
+  readonly arm: string
+  readonly set: ExperimentStatement['set']
+  readonly suites: readonly {
+    readonly suite: string
+    readonly success: SeedMean
+    /** In the order of seeds; null where there is none. */
+    readonly seeds: readonly (number | null)[]
+  }[]
+  /** Mean over the runs that are done. */
+  readonly cost?: RunCost
+}
+
+export interface ReportedHypothesis
+  extends Omit<Hypothesis, 'better' | 'than'>,
+    Partial<PairedTest>,
+    Judgement {
+  readonly better: string
+  readonly than: string
+  /** Seeds of which a run is not done. */
+  readonly missing: readonly number[]
+  /** Instances that both played, by suite; of the seed that has the fewest. */
+  readonly instances: number
+}
+
+/** A mean over seeds at a version. */
+export interface CurvePoint extends SeedMean {
+  readonly version: number
+}
+
+/** The line of a suite's expert among those of the arms, whose names have no blank. */
+export const expertName = 'the expert'
+
+export interface ReportedCurve {
+  readonly arm: string
+  readonly suite: string
+  readonly points: readonly CurvePoint[]
+}
+
+export interface ExperimentReport {
+  readonly experiment: string
+  readonly question?: string
+  readonly source: StatedFile
+  readonly base?: StatedFile
+  /** Whether the file that was named is, to the byte, the one that the experiment began with. */
+  readonly unchanged?: boolean
+  /** ISO 8601, UTC. */
+  readonly began: string
+  readonly ended?: string
+  readonly machine: string
+  readonly set: ExperimentStatement['set']
+  readonly seeds: readonly number[]
+  readonly version: MeasuredVersion
+  readonly test: ExperimentStatement['test']
+  readonly level: number
+  readonly arms: readonly ReportedArm[]
+  readonly hypotheses: readonly ReportedHypothesis[]
+  readonly curves: readonly ReportedCurve[]
+  readonly runs: readonly ReportedRun[]
+  /** What every version came to on every instance; in a report that is written. */
+  readonly outcomes?: Outcomes
+}
+
+/** @param given the statement of the file that was named */
+export async function reportOn(
+  measured: readonly MeasuredRun[],
+  { name, statement, created, ended }: KnownExperiment,
+  given?: ExperimentStatement,
+): Promise<ExperimentReport> {
+  const runs = measured.map((run) => reportedRun(statement, run))
+  const { question, source, base, set, seeds, version, test, level } = statement
+  return {
+    experiment: name,
+    ...(question === undefined ? {} : { question }),
+    source,
+    ...(base === undefined ? {} : { base }),
+    ...(given === undefined ? {} : { unchanged: isSameFile(statement, given) }),
+    began: new Date(created).toISOString(),
+    ...(ended === undefined ? {} : { ended: new Date(ended).toISOString() }),
+    machine: machineWords(),
+    ...{ set, seeds, version, test, level },
+    arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own }, runs)),
+    hypotheses: await judged(statement, measured),
+    curves: [...curvesOf(statement, runs), ...referencesOf(statement, measured)],
+    runs,
+  }
+}
+
+/** Processor and cores of this machine, where the runs were mostly done. */
+function machineWords(): string {
+  const all = cpus()
+  return `${all.length} × ${all[0]?.model.trim() ?? 'unknown processor'}, Node ${process.versions.node}`
+}
+
+function reportedRun(
+  { suites, version: counts }: ExperimentStatement,
+  { figures, experts: _, ...run }: MeasuredRun,
+): ReportedRun {
+  const incomplete = figures.filter((each) => !isComplete(each)).map(shown)
+  return {
+    ...run,
+    ...(incomplete.length === 0 ? {} : { incomplete }),
+    measured: suites.flatMap((suite) => {
+      const found = figureOf({ ...run, figures }, suite, counts)
+      return found === undefined ? [] : [shown(found)]
+    }),
+    curve: figures.map(shown),
+  }
+}
+
+function shown({ suite, version, success, n, planned }: ReportedFigure): ReportedFigure {
+  return { suite, version, success, n, ...(planned === undefined ? {} : { planned }) }
+}
+
+function armOf(
+  { suites, seeds }: ExperimentStatement,
+  { arm, set }: Pick<ReportedArm, 'arm' | 'set'>,
+  runs: readonly ReportedRun[],
+): ReportedArm {
+  const own = runs.filter((each) => each.arm === arm)
+  const costs = own.flatMap(({ status, cost }) => (status === 'done' && cost !== undefined ? [cost] : []))
+  return {
+    arm,
+    set,
+    suites: suites.flatMap((suite) => {
+      const bySeed = seeds.map((seed) => {
+        const run = own.find((each) => each.seed === seed)
+        return run?.measured.find((each) => each.suite === suite)?.success ?? null
+      })
+      const success = seedMean(bySeed.filter((each) => each !== null))
+      return success === undefined ? [] : [{ suite, success, seeds: bySeed }]
+    }),
+    ...(costs.length === 0 ? {} : { cost: meanCost(costs) }),
+  }
+}
+
+function seedMean(values: readonly number[]): SeedMean | undefined {
+  const [only, second] = values
+  if (only === undefined) return undefined
+  if (second === undefined) return { mean: only, seeds: 1 }
+  const { mean, low, high } = meanInterval(values)
+  return { mean, low: Math.max(0, low), high: Math.min(1, high), seeds: values.length }
+}
+
+function meanCost(costs: readonly RunCost[]): RunCost {
+  const mean = (of: (cost: RunCost) => number) =>
+    costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length
+  const isCounted = costs.every(({ cpuSeconds }) => cpuSeconds !== undefined)
+  return {
+    seconds: mean(({ seconds }) => seconds),
+    ...(isCounted ? { cpuSeconds: mean(({ cpuSeconds = 0 }) => cpuSeconds) } : {}),
+    episodes: mean(({ episodes }) => episodes),
+    actionTokens: mean(({ actionTokens }) => actionTokens),
+  }
+}
+
+function curvesOf(
+  { arms, suites }: ExperimentStatement,
+  runs: readonly ReportedRun[],
+): readonly ReportedCurve[] {
+  return arms.flatMap(({ arm }) =>
+    suites.flatMap((suite) => {
+      const figures = runs
+        .filter((each) => each.arm === arm)
+        .flatMap(({ curve }) => curve.filter((each) => each.suite === suite && isComplete(each)))
+      const points = [...Map.groupBy(figures, ({ version }) => version)]
+        .toSorted(([a], [b]) => a - b)
+        .flatMap(([version, found]): CurvePoint[] => {
+          const mean = seedMean(found.map(({ success }) => success))
+          return mean === undefined ? [] : [{ version, ...mean }]
+        })
+      return points.length === 0 ? [] : [{ arm, suite, points }]
+    }),
+  )
+}
+
+/** What the curves of a suite are seen beside: its expert, at the same height for all versions. */
+function referencesOf(
+  { suites }: ExperimentStatement,
+  runs: readonly MeasuredRun[],
+): readonly ReportedCurve[] {
+  const all = runs.flatMap(({ experts }) => experts)
+  return suites.flatMap((suite) => {
+    const versions = runs.flatMap(({ figures }) =>
+      figures.filter((each) => each.suite === suite).map(({ version }) => version),
+    )
+    if (versions.length === 0) return []
+    const ends = [...new Set([Math.min(...versions), Math.max(...versions)])]
+    const mean = seedMean(all.filter((each) => each.suite === suite).map(({ success }) => success))
+    return mean === undefined
+      ? []
+      : [{ arm: expertName, suite, points: ends.map((version) => ({ version, ...mean })) }]
+  })
+}
+
+async function judged(
+  statement: ExperimentStatement,
+  runs: readonly MeasuredRun[],
+): Promise<readonly ReportedHypothesis[]> {
+  const { hypotheses, test: kind, level } = statement
+  const found = await Promise.all(hypotheses.map((claim) => testOf(statement, claim, runs)))
+  // A claim whose runs are not all done has no figure to be judged by.
+  const tests = found.map(({ test, missing }) => (missing.length === 0 ? test : undefined))
+  const judgements = judgeFamily(tests, { by: hypotheses.map(({ by }) => by), kind, level })
+  return hypotheses.flatMap(({ better, than, ...claim }, at) => {
+    const [figures, judgement] = [found[at], judgements[at]]
+    if (figures === undefined || judgement === undefined) return []
+    const { test, ...sides } = figures
+    const words = { better: policyWords(better), than: policyWords(than) }
+    return [{ ...claim, ...words, ...sides, ...test, ...judgement }]
+  })
+}
+
+function policyWords({ arm, version }: MeasuredPolicy): string {
+  return `${arm}@${version}`
+}
+
+interface FoundTest {
+  /** Undefined where no seed has both runs. */
+  readonly test: PairedTest | undefined
+  readonly missing: readonly number[]
+  readonly instances: number
+}
+
+/** The differences of a claim, over the seeds of which both runs are done. */
+async function testOf(
+  { name, seeds }: ExperimentStatement,
+  { name: claim, better, than, by, on }: Hypothesis,
+  runs: readonly MeasuredRun[],
+): Promise<FoundTest> {
+  const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
+  const missing: number[] = []
+  const pairs: InstanceDifferences[][] = []
+  for (const seed of seeds) {
+    const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
+    const bySuite: InstanceDifferences[] = []
+    for (const suite of on) {
+      const first = one && figureOf(one, suite, better.version)
+      const second = other && figureOf(other, suite, than.version)
+      if (first === undefined || second === undefined) break
+      const differences = differencesOf(await first.shares(), await second.shares())
+      if (differences.size > 0) bySuite.push(differences)
+    }
+    if (bySuite.length === on.length) pairs.push(bySuite)
+    else missing.push(seed)
+  }
+  const instances = Math.min(...pairs.map((bySuite) => bySuite.reduce((sum, { size }) => sum + size, 0)))
+  if (pairs.length === 0) return { test: undefined, missing, instances: 0 }
+  const suites = on.map((_, at) => pairs.map((bySuite) => bySuite[at] ?? new Map<string, number>()))
+  return { test: pairedTest(suites, by, seedOf(0, 'experiment', name, claim)), missing, instances }
+}
+
+function differencesOf(better: Shares, than: Shares): InstanceDifferences {
+  return new Map(
+    [...better].flatMap(([instance, share]) => {
+      const other = than.get(instance)
+      return other === undefined ? [] : [[instance, share - other] as const]
+    }),
+  )
+}

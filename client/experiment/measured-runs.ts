@@ -1,0 +1,133 @@
+/**
+ * Runs of an experiment with what their evaluations found: those of a store, or of a report that was written elsewhere.
+ *
+ * Invariants
+ * - Every run of the statement is there once, in its order, begun or not.
+ * - A run counts when it is done. What one instance came to is read only where it is asked for.
+ */
+import type { ExperimentStatement } from '../../config/files/experiment.ts'
+import type { MeasuredVersion } from '../../config/schema/experiment-schema.ts'
+import type { ExperimentRun } from '../../contract/messages.ts'
+import type { RunId } from '../../identity/identity.ts'
+import { bestOf } from '../../learning/evaluation/best-version.ts'
+import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import type { RunStatus } from '../../learning/run/run-phase.ts'
+import type { Shares } from '../../learning/statistics/paired-difference.ts'
+import type { StoredExpert } from '../../storage/records/experts.ts'
+import type { Store } from '../../storage/store.ts'
+import { sharesOf } from './comparison.ts'
+import { runsOf } from './experiments.ts'
+
+/** A version on a suite. */
+export interface ReportedFigure {
+  readonly suite: string
+  readonly version: number
+  readonly success: number
+  readonly n: number
+  /** Episodes that were to be played; absent in reports of earlier releases. */
+  readonly planned?: number | undefined
+}
+
+/** A version on a suite, with its instances. */
+export interface MeasuredFigure extends ReportedFigure {
+  readonly shares: () => Promise<Shares>
+}
+
+/** What a run has cost. */
+export interface RunCost {
+  /** From its start to its end, breaks included. */
+  readonly seconds: number
+  /** Of the processes with workers; absent where it was not counted. */
+  readonly cpuSeconds?: number
+  /** With those of evaluations. */
+  readonly episodes: number
+  /** Sampled by the policy in these. */
+  readonly actionTokens: number
+}
+
+/** A run as far as it is. */
+export interface RunOfExperiment {
+  readonly run: RunId
+  readonly arm: string
+  readonly seed: number
+  readonly status: RunStatus | 'waiting'
+  readonly cost?: RunCost
+  /** Of a run that was done elsewhere: where. */
+  readonly machine?: string
+}
+
+export interface MeasuredRun extends RunOfExperiment {
+  /** By version. */
+  readonly figures: readonly MeasuredFigure[]
+  /** What the experts of its tasks reach. */
+  readonly experts: readonly Pick<StoredExpert, 'suite' | 'success'>[]
+}
+
+/** The runs of a statement as a store has them. */
+export async function measureRuns(
+  store: Store,
+  statement: ExperimentStatement,
+): Promise<readonly MeasuredRun[]> {
+  return await Promise.all(runsOf(statement).map((run) => measureRun(store, statement, run)))
+}
+
+/** The runs of a statement of which none has begun. */
+export function notBegun(statement: ExperimentStatement): readonly MeasuredRun[] {
+  return runsOf(statement).map(notBegunRun)
+}
+
+function notBegunRun({ run, arm, seed }: Pick<ExperimentRun, 'run' | 'arm' | 'seed'>): MeasuredRun {
+  return { run, arm, seed, status: 'waiting', figures: [], experts: [] }
+}
+
+async function measureRun(
+  store: Store,
+  { suites }: ExperimentStatement,
+  each: Pick<ExperimentRun, 'run' | 'arm' | 'seed'>,
+): Promise<MeasuredRun> {
+  const { run, arm, seed } = each
+  const record = await store.runs.get(run)
+  if (record === undefined) return notBegunRun(each)
+  const evaluations = (await store.evaluations.list(run)).toSorted((a, b) => a.version - b.version)
+  const { episodes, actionTokens } = await store.episodes.totals(run)
+  const cpuSeconds = await store.costs.cpuSeconds(run)
+  return {
+    ...{ run, arm, seed, status: record.status },
+    figures: evaluations.flatMap(({ id, suite, version, result }) => {
+      if (result === undefined || !suites.includes(suite)) return []
+      const { success, n, planned } = result
+      return [{ suite, version, success, n, planned, shares: () => sharesOf(store, { id }) }]
+    }),
+    experts: await store.experts.list(run),
+    cost: {
+      seconds: ((record.ended ?? Date.now()) - record.created) / 1000,
+      ...(cpuSeconds === undefined ? {} : { cpuSeconds }),
+      episodes,
+      actionTokens,
+    },
+  }
+}
+
+/** The runs, and in the place of each that is not done the one that is done elsewhere, where there is one. */
+export function completedBy(
+  runs: readonly MeasuredRun[],
+  elsewhere: readonly MeasuredRun[],
+): readonly MeasuredRun[] {
+  return runs.map((own) =>
+    own.status === 'done' ? own : (elsewhere.find(({ run }) => run === own.run) ?? own),
+  )
+}
+
+/** The evaluation that counts; undefined until the run is done, and where it is incomplete. */
+export function figureOf(
+  { status, figures }: Pick<MeasuredRun, 'status' | 'figures'>,
+  suite: string,
+  version: MeasuredVersion,
+): MeasuredFigure | undefined {
+  if (status !== 'done') return undefined
+  const own = figures.filter((each) => each.suite === suite)
+  if (version === 'best') return bestOf(own)
+  // Where the version that counts was measured incompletely, another one does not stand for it.
+  const meant = version === 'first' ? own[0] : own.at(-1)
+  return meant !== undefined && isComplete(meant) ? meant : undefined
+}

@@ -1,0 +1,141 @@
+/**
+ * Reports of an experiment that were written before, on another machine or in a home that is gone: their runs count as done.
+ *
+ * Invariants
+ * - [WRITTEN-1] A report counts only where its files are, to the byte, those that the experiment is stated by.
+ * - [WRITTEN-2] What is measured of its runs is what was measured when it was written.
+ */
+import { z } from 'zod'
+import type { ExperimentStatement } from '../../config/files/experiment.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { readTextSync } from '../../machine/files/text-file.ts'
+import { SessionFault } from '../run/session-fault.ts'
+import { outcomesSchema, sharesIn } from './experiment-outcomes.ts'
+import { expertName } from './experiment-report.ts'
+import { runsOf } from './experiments.ts'
+import type { MeasuredFigure, MeasuredRun, RunCost } from './measured-runs.ts'
+
+const share = z.number().min(0).max(1)
+const amount = z.number().min(0)
+const stated = z.object({ sha256: z.string() })
+
+const costSchema = z.object({
+  seconds: amount,
+  cpuSeconds: amount.optional(),
+  episodes: amount,
+  actionTokens: amount,
+})
+
+const reportSchema = z.object({
+  experiment: z.string(),
+  source: stated,
+  base: stated.optional(),
+  began: z.iso.datetime(),
+  machine: z.string(),
+  curves: z.array(
+    z.object({ arm: z.string(), suite: z.string(), points: z.array(z.object({ mean: share })) }),
+  ),
+  runs: z.array(
+    z.object({
+      run: z.string(),
+      status: z.string(),
+      machine: z.string().optional(),
+      cost: costSchema.optional(),
+      curve: z.array(
+        z.object({
+          suite: z.string(),
+          version: amount,
+          success: share,
+          n: amount,
+          planned: amount.optional(),
+        }),
+      ),
+    }),
+  ),
+  outcomes: outcomesSchema,
+})
+
+type WrittenReport = z.infer<typeof reportSchema>
+
+/** What reports have together. */
+export interface WrittenRuns {
+  /** Those that are done, each as the first report has it. */
+  readonly runs: readonly MeasuredRun[]
+  /** When the first of them began; absent without a report. */
+  readonly began?: number
+}
+
+/** @throws SessionFault `bad_report` */
+export function readReports(files: readonly string[], statement: ExperimentStatement): WrittenRuns {
+  const reports = files.map((file) => readReport(file, statement))
+  const runs = reports.flatMap((report) => runsOfReport(report, statement))
+  return {
+    runs: runs.filter(({ run }, at) => runs.findIndex((each) => each.run === run) === at),
+    ...(reports.length === 0 ? {} : { began: Math.min(...reports.map(({ began }) => Date.parse(began))) }),
+  }
+}
+
+function readReport(file: string, { name, source, base }: ExperimentStatement): WrittenReport {
+  const refused = (why: string, cause?: unknown) =>
+    new SessionFault(
+      'bad_report',
+      `${file}: ${why}; give a NAME.json that \`perdure experiment report\` wrote with --out of experiment ${name}`,
+      { cause },
+    )
+  let text: string
+  try {
+    text = readTextSync(file)
+  } catch (error) {
+    throw refused(`it cannot be read (${reasonOf(error)})`, error)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw refused('it is no JSON', error)
+  }
+  const { data, error } = reportSchema.safeParse(value)
+  if (error !== undefined) {
+    const [issue] = error.issues
+    throw refused(`it is no report with outcomes (${issue?.path.join('.')}: ${issue?.message})`, error)
+  }
+  if (data.experiment !== name) throw refused(`it is a report of experiment ${data.experiment}`)
+  if (data.source.sha256 !== source.sha256 || data.base?.sha256 !== base?.sha256)
+    throw refused('it reports an experiment that other files state, by their SHA-256')
+  return data
+}
+
+function runsOfReport(report: WrittenReport, statement: ExperimentStatement): readonly MeasuredRun[] {
+  const experts = report.curves
+    .filter(({ arm }) => arm === expertName)
+    .flatMap(({ suite, points: [point] }) => (point === undefined ? [] : [{ suite, success: point.mean }]))
+  return runsOf(statement).flatMap(({ run, arm, seed }): MeasuredRun[] => {
+    const written = report.runs.find((each) => each.run === run && each.status === 'done')
+    if (written === undefined) return []
+    const { cost, curve, machine = report.machine } = written
+    return [
+      {
+        ...{ run, arm, seed, machine, experts },
+        status: 'done',
+        figures: curve.map(
+          (each): MeasuredFigure => ({ ...each, shares: () => sharesAt(report, run, each) }),
+        ),
+        ...(cost === undefined ? {} : { cost: costOf(cost) }),
+      },
+    ]
+  })
+}
+
+async function sharesAt(
+  { outcomes }: WrittenReport,
+  run: string,
+  { suite, version }: Pick<MeasuredFigure, 'suite' | 'version'>,
+): ReturnType<MeasuredFigure['shares']> {
+  const own = outcomes.find((each) => each.suite === suite)
+  const found = own?.versions.find((each) => each.run === run && each.version === version)
+  return sharesIn(own?.instances ?? [], found?.shares ?? '')
+}
+
+function costOf({ cpuSeconds, ...cost }: z.infer<typeof costSchema>): RunCost {
+  return { ...cost, ...(cpuSeconds === undefined ? {} : { cpuSeconds }) }
+}

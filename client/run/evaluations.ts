@@ -1,0 +1,59 @@
+/**
+ * Evaluations from outside: one checkpoint over one suite, by hand.
+ *
+ * Invariants
+ * - The same checkpoint, suite, instances and samples are measured once, whichever process asks. What an incomplete evaluation
+ *   lost is played again.
+ */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import type { EvaluationSummary } from '../../contract/messages.ts'
+import { taskQueue } from '../../contract/task-queues.ts'
+import { workflowIdOf } from '../../identity/identity.ts'
+import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { summaryOf } from '../../storage/records/evaluations.ts'
+import type { evaluation } from '../../workflows/play/evaluation.ts'
+import { evaluationPlan, evaluationStart } from '../../workflows/play/evaluation-plan.ts'
+import { publishedVersion, suiteOf } from './good-version.ts'
+import { resultOf, type SessionParts } from './run-calls.ts'
+
+export interface EvaluationOptions {
+  readonly version?: number | undefined
+  readonly suite?: string | undefined
+  /** Instances; the suite's own number by default. */
+  readonly episodes?: number | undefined
+  /** Episodes of each instance; the suite's own number by default. */
+  readonly samples?: number | undefined
+}
+
+export interface RunEvaluations {
+  /** Evaluates one checkpoint; the latest by default. */
+  evaluate(run: string, options: EvaluationOptions): Promise<EvaluationSummary>
+}
+
+export function createRunEvaluations(parts: SessionParts): RunEvaluations {
+  const { client, homeName, store, known, goodVersion } = parts
+  return {
+    async evaluate(run, wish) {
+      const { id, config } = await known(run)
+      const suite = suiteOf(id, config, wish.suite)
+      const version = await goodVersion(id, wish.version ?? (await publishedVersion(store, id)))
+      const plan = evaluationPlan(id, config, { ...wish, suite, version })
+      const found = summaryOf(await store.evaluations.get(plan.evaluation))
+      if (found !== undefined && isComplete(found)) return found
+      // From now on the run keeps the version's checkpoint.
+      const entry = { id: plan.evaluation, run: id, suite: plan.suite, version, seed: config.seed }
+      await store.evaluations.insert({ ...entry, created: Date.now() })
+      try {
+        await client.workflow.start<typeof evaluation>('evaluation', {
+          ...evaluationStart(plan, { namespace: client.options.namespace, home: homeName }),
+          taskQueue: taskQueue('orchestrator', homeName),
+        })
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+      }
+      const { workflow } = client
+      const running = workflow.getHandle<typeof evaluation>(workflowIdOf(homeName, plan.evaluation))
+      return resultOf(`evaluation ${plan.evaluation}`, running)
+    },
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The home of a training session: its store, the server that knows its runs, and the watch over its file.
+ *
+ * Invariants
+ * - What cannot be opened closes what was opened before it. The last that was opened is closed first, and what fails to
+ *   close keeps nothing else open.
+ */
+import type { HomeName } from '../../identity/identity.ts'
+import type { Home } from '../../storage/disk/home.ts'
+import { openStore, type Store } from '../../storage/store.ts'
+import { connect, type TemporalConnection } from '../../temporal/connection.ts'
+import { homeNameOn } from '../../temporal/home-name.ts'
+import { watchHome } from '../../workers/upkeep/home-watch.ts'
+
+export interface SessionHome extends AsyncDisposable {
+  readonly home: Home
+  readonly store: Store
+  readonly server: TemporalConnection
+  /** Under which the server knows the home's work. */
+  readonly homeName: HomeName
+  /** Rejects when the home is lost, or its server for good. */
+  readonly lost: Promise<never>
+}
+
+interface SessionHomeOptions {
+  readonly log: (line: string) => void
+  readonly signal?: AbortSignal | undefined
+  /** Whether workers of this process use the home: it is watched then, and a server that hangs is started again. */
+  readonly hasWorkers: boolean
+}
+
+/** Connects, starting the embedded server where none is named, and opens the store. */
+export async function openSessionHome(home: Home, options: SessionHomeOptions): Promise<SessionHome> {
+  const { log, signal, hasWorkers } = options
+  await using opened = new AsyncDisposableStack()
+  const { promise: serverLost, reject: onFault } = Promise.withResolvers<never>()
+  const server = await connect(home.dir, { log, signal, restartsHung: hasWorkers, onFault })
+  opened.defer(() => server.close())
+  const store = await openStore(home.storeFile)
+  opened.defer(() => store.close())
+  const watch = hasWorkers ? await watchHome(home) : undefined
+  opened.defer(() => watch?.close())
+  const lost = watch === undefined ? serverLost : Promise.race([watch.lost, serverLost])
+  // A session that no one watches is ended by what it fails at.
+  lost.catch(() => undefined)
+  const homeName = homeNameOn(server, store)
+  const all = opened.move()
+  return {
+    home,
+    store,
+    server,
+    homeName,
+    lost,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}

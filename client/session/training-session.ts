@@ -1,0 +1,190 @@
+/**
+ * A session with Perdure: start, watch and steer runs from a program or the command line.
+ *
+ * Invariants
+ * - Closing a session stops what it started (workers, engines, the embedded server's last user) and
+ *   leaves every run resumable.
+ * - A server that goes away while a session is opened ends the opening with that reason, or is waited for.
+ * - Steering goes through the run's workflow: two sessions see and do the same.
+ */
+import { join, resolve } from 'node:path'
+import { definitionOf } from '../../activities/stored/open-runs.ts'
+import { inHome } from '../../config/files/home-paths.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
+import { requireAddressSpace } from '../../machine/processes/address-space.ts'
+import { createHome, type Home } from '../../storage/disk/home.ts'
+import { requireDisk } from '../../storage/disk/room.ts'
+import type { MetricsPlace } from '../../telemetry/telemetry.ts'
+import { fleetNamed } from '../../temporal/home-name.ts'
+import { reaching } from '../../temporal/reach.ts'
+import { installRuntime } from '../../temporal/runtime.ts'
+import { type Claim, claimName, claimRegister } from '../../temporal/store-claim.ts'
+import { type Role, type RoleWorkerOptions, roles } from '../../workers/role-worker-options.ts'
+import { type RoleWorkers, startRoleWorkers } from '../../workers/role-workers.ts'
+import { createRunExperiments, type RunExperiments } from '../experiment/experiments.ts'
+import { createExperimentLosses, type ExperimentLosses } from '../experiment/lost-episodes.ts'
+import { createRunBranches, type RunBranches } from '../run/branches.ts'
+import { createRunEvaluations, type RunEvaluations } from '../run/evaluations.ts'
+import { createGoodVersion } from '../run/good-version.ts'
+import { createRunPromotions, type RunPromotions } from '../run/promotions.ts'
+import { openRunCalls, type SessionParts } from '../run/run-calls.ts'
+import { createRunsProgress, type RunsProgress } from '../run/run-progress.ts'
+import { createRunLaunch, createRunStart, type RunStart } from '../run/run-start.ts'
+import { createRunSteering, type RunSteering, whoami } from '../run/run-steering.ts'
+import { createRunSchedules, type RunSchedules } from '../run/schedules.ts'
+import { openSessionHome, type SessionHome } from '../run/session-home.ts'
+import { createStoredRuns } from '../run/stored-runs.ts'
+import { emptyHomeNotice } from './empty-home.ts'
+import { continueFromStore, findRestoredRuns, noneRestored } from './restored-home.ts'
+import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
+import { startSessionUpkeep } from './session-upkeep.ts'
+
+export type {
+  EvaluationSummary,
+  FailedEvaluation,
+  RunProgress,
+} from '../../contract/messages.ts'
+export type { RunPhase } from '../../learning/run/run-phase.ts'
+export { type Role, roles } from '../../workers/role-worker-options.ts'
+export type { BranchFindings, EpisodeRow } from '../run/branches.ts'
+export type { EvaluationOptions } from '../run/evaluations.ts'
+export type { Promotion } from '../run/promotions.ts'
+export type { AuditEntry, SettingsChange } from '../run/run-steering.ts'
+export type { EvaluationSchedule, Timing } from '../run/schedules.ts'
+
+export interface SessionOptions
+  extends Pick<
+    RoleWorkerOptions,
+    'createEngine' | 'createTrainer' | 'cache' | 'findEnvironment' | 'shared' | 'workflows'
+  > {
+  readonly home: string
+  /** `client` starts no workers. */
+  readonly roles: 'all' | 'client' | readonly Role[]
+  readonly log: (line: string) => void
+  /** Milliseconds between two looks at the disk of the home; 5 seconds by default. */
+  readonly diskLookMs?: number
+  /** Milliseconds between two looks at what other builds of the workflows have left; a minute by default. */
+  readonly takeoverLookMs?: number
+  /** Gives up opening the session; what was opened by then is closed, and `openSession` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+  /** Who gives orders, for the audit trail; the user of this process by default. */
+  readonly by?: string
+  /** Where Prometheus may fetch metrics; nowhere by default. Another host than loopback needs a token. */
+  readonly metrics?: MetricsPlace | undefined
+}
+
+export interface TrainingSession
+  extends RunStart,
+    RunsProgress,
+    RunSteering,
+    RunEvaluations,
+    RunSchedules,
+    RunPromotions,
+    RunBranches,
+    RunExperiments,
+    ExperimentLosses,
+    AsyncDisposable {
+  /** Address of the Temporal UI, where there is one. */
+  readonly uiUrl: string | undefined
+  /** Settles when the workers of this session stop; never for a client. @throws StorageFault, TemporalFault the home or its server is lost */
+  readonly stopped: Promise<void>
+  /** Advice for a home without runs; undefined when it has some. */
+  emptyHome(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/** Opens a session: connects (starting the embedded server where none is named) and starts the workers. */
+export async function openSession(options: SessionOptions): Promise<TrainingSession> {
+  const { signal, log, by = whoami() } = options
+  const wanted = options.roles === 'all' ? roles : options.roles === 'client' ? [] : options.roles
+  const hasWorkers = wanted.length > 0
+  if (hasWorkers) {
+    requireAddressSpace()
+    requireDisk(resolve(options.home))
+  }
+  const home = createHome(options.home)
+  // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
+  // first, and what fails to close keeps nothing else open.
+  await using opened = new AsyncDisposableStack()
+  const telemetry = opened.use(hasWorkers ? await openSessionTelemetry({ ...options, roles: wanted }) : null)
+  const place = opened.use(await openSessionHome(home, { log, signal, hasWorkers }))
+  const calls = opened.use(openRunCalls(place))
+  signal?.throwIfAborted()
+  const known = { ...place, ...calls, ...createStoredRuns(place) }
+  const { ownProgress, ...progress } = createRunsProgress(known)
+  telemetry?.readFrom({ parts: known, ownProgress })
+  const claim = opened.use(hasWorkers && fleetNamed() !== undefined ? await claimOf(known, log) : null)
+  const parts = { ...known, goodVersion: createGoodVersion({ ...place, log }), log, by }
+  const launch = createRunLaunch(parts)
+  const restored = hasWorkers ? await findRestoredRuns(place) : noneRestored
+  await continueFromStore(parts, restored, launch)
+  const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
+  signal?.throwIfAborted()
+
+  const steering = createRunSteering(parts)
+  const upkeep = opened.use(
+    workers === null
+      ? null
+      : startSessionUpkeep({ parts, launch, ownProgress, steering, workers }, { ...options, roles: wanted }),
+  )
+  const start = createRunStart({ ...parts, launch, older: restored.older, looked: upkeep?.looked })
+  const branches = createRunBranches({ ...parts, definitionOf: definitionIn(home, options) })
+  const evaluations = createRunEvaluations(parts)
+  const schedules = createRunSchedules(parts)
+  const promotions = createRunPromotions(parts)
+  const experiments = createRunExperiments({ ...parts, progress: progress.progress, resume: start.resume })
+
+  const endings = [workers?.stopped, place.lost, claim?.lost].filter((each) => each !== undefined)
+  const stopped = Promise.race(endings)
+  stopped.catch(() => undefined)
+  const all = opened.move()
+  return {
+    uiUrl: place.server.uiUrl,
+    stopped,
+    ...start,
+    ...progress,
+    ...steering,
+    ...evaluations,
+    ...schedules,
+    ...promotions,
+    ...branches,
+    ...experiments,
+    ...createExperimentLosses(parts, evaluations),
+    emptyHome: () => emptyHomeNotice(parts),
+    close: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+/** The claim of the store to the name of its fleet. @throws TemporalFault `copied_store` */
+function claimOf(
+  { store, client, homeName }: Pick<SessionParts, 'store' | 'client' | 'homeName'>,
+  log: (line: string) => void,
+): Promise<Claim> {
+  const { nonces, file } = store
+  return claimName({ nonces, register: claimRegister(client, homeName), file, name: homeName, log })
+}
+
+/** The workers of a session, with the log and the metrics of their runtime. */
+async function openWorkers(
+  options: SessionOptions,
+  wanted: readonly Role[],
+  { home, server: connection, homeName }: SessionHome,
+  telemetry: SessionTelemetry,
+): Promise<RoleWorkers> {
+  // As late as can be: a runtime that is installed and never used keeps the process alive.
+  installRuntime(join(home.logsDir, 'workers.log'), { onLine: options.log, metricsPort: telemetry.sdkPort })
+  return reaching(connection, () =>
+    startRoleWorkers({ ...options, roles: wanted, connection, homeName, telemetry }),
+  )
+}
+
+/** What plays the task at a position of the task mix. */
+function definitionIn(home: Home, { findEnvironment }: Pick<SessionOptions, 'findEnvironment'>) {
+  return async (config: RunConfig, taskIndex: number): Promise<EnvironmentDefinition> => {
+    const entry = inHome(config, home.dir).tasks[taskIndex]
+    if (entry === undefined) throw new RangeError(`tasks.${taskIndex} is not configured`)
+    return definitionOf(entry, findEnvironment)
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What a checked trainer wrote, beside what the embedded one wrote of the same.
+ *
+ * Invariants
+ * - Differences are relative, and their limits are those that docs/trainers.md names.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import { readWithMoments } from '../../policy/checkpoints/restoring.ts'
+import type { Trainer, UpdateRequest, UpdateStatistics } from '../../policy/trainer/trainer.ts'
+import type { CheckedCase, TrainerFixture } from './trainer-check-cases.ts'
+
+/** Largest relative differences that rounding explains. */
+const limits = { loss: 1e-4, gradient: 1e-4, figures: 0.01, step: 1e-3 } as const
+
+/** What a broken promise is reported with. */
+export class BrokenPromise extends Error {
+  override readonly name = 'BrokenPromise'
+}
+
+/**
+ * Makes an update by both trainers and compares what they wrote.
+ * @returns the differences, in words
+ * @throws BrokenPromise
+ */
+export async function agreement(
+  { name, changes }: CheckedCase,
+  { request, folder }: TrainerFixture,
+  { trainer, embedded }: { readonly trainer: Trainer; readonly embedded: Trainer },
+): Promise<string> {
+  const asked: UpdateRequest = { ...request, ...changes(request) }
+  const [theirs, ours] = ['theirs', 'ours'].map((who) =>
+    join(folder, `${name.replaceAll(/\W+/g, '-')}-${who}`),
+  ) as [string, string]
+  const found = await trainer.update({ ...asked, toCheckpointDir: theirs })
+  const expected = await embedded.update({ ...asked, toCheckpointDir: ours })
+  expectFigures(found, expected)
+  const before = await readCheckpoint(asked.fromCheckpointDir)
+  const [mine, other] = await Promise.all([readWithMoments(ours), readWithMoments(theirs)])
+  // One that keeps its moments in files of its own shows the gradient by its step alone.
+  const isShown = other.optimizer !== undefined
+  const differences = {
+    // Of one step without moments before it they are the gradient, but for a factor.
+    ...(isShown ? { gradient: relative(mine.optimizer?.first, other.optimizer?.first) } : {}),
+    step: relative(minus(mine.weights, before.weights), minus(other.weights, before.weights)),
+  }
+  for (const [what, difference] of Object.entries(differences)) {
+    const limit = limits[what as 'gradient' | 'step']
+    if (!(difference <= limit))
+      throw new BrokenPromise(
+        `the ${what} differs by ${difference.toExponential(1)}, relative; at most ${limit} is allowed`,
+      )
+  }
+  if ((isShown && mine.optimizer?.step !== other.optimizer?.step) || mine.state.step !== other.state.step)
+    throw new BrokenPromise(
+      `${other.state.step} steps and ${other.optimizer?.step} behind the moments, expected ${mine.state.step} and ${mine.optimizer?.step}`,
+    )
+  const gradient =
+    differences.gradient?.toExponential(1) ?? 'not compared, its moments are in files of its own'
+  return `gradient ${gradient}, step ${differences.step.toExponential(1)}`
+}
+
+/** @throws BrokenPromise naming the figure */
+function expectFigures(found: UpdateStatistics, expected: UpdateStatistics): void {
+  const names = [
+    'loss',
+    'kl',
+    'referenceKl',
+    'entropy',
+    'clipFraction',
+    'gradientNorm',
+    'actionTokens',
+    'tokens',
+  ] as const
+  for (const name of names)
+    expectNear(name, found[name], expected[name], name === 'loss' ? limits.loss : limits.figures)
+  if (found.drift !== undefined) expectNear('drift', found.drift, expected.drift ?? 0)
+  // Not every trainer measures origins.
+  if ((found.origins ?? []).length === 0) return
+  for (const { version, stale, tokens, divergence } of expected.origins ?? []) {
+    const other = found.origins?.find((origin) => origin.version === version && origin.stale === stale)
+    const place = `of the origin {version ${version}, stale ${stale}}`
+    expectNear(`tokens ${place}`, other?.tokens ?? 0, tokens)
+    expectNear(`divergence ${place}`, other?.divergence ?? 0, divergence)
+  }
+}
+
+/** @throws BrokenPromise */
+function expectNear(name: string, found: number, expected: number, limit: number = limits.figures): void {
+  // A figure that is nearly 0 is what rounding left of it.
+  const difference = Math.abs(found - expected) / Math.max(Math.abs(expected), 1e-3)
+  if (!(difference <= limit)) throw new BrokenPromise(`${name} is ${found}, expected ${expected}`)
+}
+
+type Arrays = ReadonlyMap<string, Float32Array>
+
+function minus(weights: Arrays, before: Arrays): Map<string, Float32Array> {
+  return new Map(
+    [...weights].map(([name, weight]) => [
+      name,
+      weight.map((value, i) => value - (before.get(name)?.[i] ?? 0)),
+    ]),
+  )
+}
+
+/** ‖a − b‖ / ‖a‖ over all arrays together. */
+function relative(a: Arrays | undefined, b: Arrays | undefined): number {
+  if (a === undefined || b === undefined) return Number.POSITIVE_INFINITY
+  let [difference, size] = [0, 0]
+  for (const [name, values] of a)
+    for (const [i, value] of values.entries()) {
+      difference += (value - (b.get(name)?.[i] ?? Number.NaN)) ** 2
+      size += value ** 2
+    }
+  return Math.sqrt(difference / size)
+}
+
+/** @throws BrokenPromise naming the file */
+export async function expectSameBytes(one: string, other: string): Promise<void> {
+  const [names, others] = [(await readdir(one)).sort(), (await readdir(other)).sort()]
+  if (names.join() !== others.join())
+    throw new BrokenPromise(`the files are ${others.join(', ')}, expected ${names.join(', ')}`)
+  for (const name of names) {
+    const [bytes, again] = await Promise.all([readFile(join(one, name)), readFile(join(other, name))])
+    if (!bytes.equals(again)) throw new BrokenPromise(`${name} has other bytes than the first time`)
+  }
+}

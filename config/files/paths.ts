@@ -1,0 +1,144 @@
+/**
+ * Paths in a configuration: where they start from, made absolute, so that a run means the same in any directory.
+ *
+ * Invariants
+ * - A path of a file starts at the file's folder, one of `--set` at the working directory.
+ * - An absolute path stays as it is, so that a resolved configuration resolves to itself.
+ * - Only the name of a package is looked up; whether a path leads somewhere is seen where it is opened.
+ * - A `~` that no shell replaced is refused: it would be a folder of that name.
+ */
+import { isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { resolve as resolveModule } from 'import-meta-resolve'
+import { isServerAddress } from '../../identity/tracker-place.ts'
+import { advantageEstimators } from '../../learning/algorithms/advantage.ts'
+import { objectiveNames } from '../../learning/algorithms/objective-choice.ts'
+import { withoutTilde } from '../../machine/files/tilde.ts'
+import { engineNames } from '../schema/engine-name.ts'
+import type { RunConfig } from '../schema/schema.ts'
+import { meantInstead } from './fault.ts'
+
+/** A package that is not installed where the configuration looks for it, or a path that begins with `~`. */
+export interface BadAddress {
+  readonly path: readonly (string | number)[]
+  readonly value: string
+  /** The allowed values, worded to follow "expected". */
+  readonly message: string
+}
+
+/**
+ * The configuration with absolute paths.
+ * @param folderOf where a value's relative paths start, by its key
+ */
+export function withAbsolutePaths(
+  config: RunConfig,
+  folderOf: (key: readonly (string | number)[]) => string,
+): { readonly config: RunConfig; readonly missing: readonly BadAddress[] } {
+  const missing: BadAddress[] = []
+  const pathAt = (value: string, path: readonly (string | number)[]): string => {
+    const meant = withoutTilde(value)
+    if (meant !== undefined) missing.push({ path, value, message: `${meant}: only a shell replaces "~"` })
+    return resolve(folderOf(path), value)
+  }
+  /** Resolves the name of a part that comes with Perdure, or of a module. */
+  const partAt = (value: string, path: readonly (string | number)[], names: readonly string[]): string =>
+    names.includes(value)
+      ? value
+      : moduleAt(value, folderOf(path), (allowed) =>
+          missing.push({
+            path,
+            value,
+            message: `one of ${names.join(', ')}, ${allowed}${meantInstead(value, names)}`,
+          }),
+        )
+  const tasks = config.tasks.map((task, index) => {
+    const { data, from, objective } = task
+    return {
+      ...task,
+      ...(data === undefined ? {} : { data: pathAt(data, ['tasks', index, 'data']) }),
+      ...(from === undefined
+        ? {}
+        : {
+            from: moduleAt(from, folderOf(['tasks', index, 'from']), (message) =>
+              missing.push({ path: ['tasks', index, 'from'], value: from, message }),
+            ),
+          }),
+      ...(objective === undefined
+        ? {}
+        : { objective: partAt(objective, ['tasks', index, 'objective'], objectiveNames) }),
+    }
+  })
+  const { from, engine, trainer } = config.policy
+  const policy = {
+    ...config.policy,
+    engine: partAt(engine, ['policy', 'engine'], engineNames),
+    ...(from === undefined ? {} : { from: pathAt(from, ['policy', 'from']) }),
+    trainer: trainerAt(trainer, folderOf(['policy', 'trainer']), (allowed) =>
+      missing.push({
+        path: ['policy', 'trainer'],
+        value: String(trainer),
+        message: `embedded, a list of a command and its arguments, ${allowed}`,
+      }),
+    ),
+  }
+  const trackers = mapTrackers(config.trackers, (folder, name) => pathAt(folder, ['trackers', name]))
+  const { advantage, objective } = config.learning
+  const learning = {
+    ...config.learning,
+    advantage: partAt(advantage, ['learning', 'advantage'], advantageEstimators),
+    objective: partAt(objective, ['learning', 'objective'], objectiveNames),
+  }
+  return { config: { ...config, tasks, learning, policy, trackers }, missing }
+}
+
+/** @param onMissing called with the allowed values where there is no such package */
+function trainerAt(
+  trainer: RunConfig['policy']['trainer'],
+  folder: string,
+  onMissing: (allowed: string) => void,
+): RunConfig['policy']['trainer'] {
+  if (trainer === 'embedded') return trainer
+  if (typeof trainer === 'string') return moduleAt(trainer, folder, onMissing)
+  for (const meant of trainer.map(withoutTilde))
+    if (meant !== undefined) onMissing(`with ${meant}: only a shell replaces "~"`)
+  return trainer.map((word) => (/^\.{1,2}\//.test(word) ? resolve(folder, word) : word))
+}
+
+/** The trackers with other folders; servers stay. */
+export function mapTrackers(
+  trackers: RunConfig['trackers'],
+  change: (folder: string, name: string) => string,
+): RunConfig['trackers'] {
+  return Object.fromEntries(
+    Object.entries(trackers).flatMap(([name, folder]) =>
+      folder === undefined ? [] : [[name, isServerAddress(folder) ? folder : change(folder, name)]],
+    ),
+  )
+}
+
+/** True for what names a place in the file system; anything else is the name of a package. */
+export function isPath(address: string): boolean {
+  return /^(\.{1,2}$|\.{1,2}\/|file:)/.test(address) || isAbsolute(address)
+}
+
+/**
+ * The module or folder of an address: a path from the folder, or a package installed for it.
+ * @param onMissing called with the allowed values where there is no such package
+ */
+export function moduleAt(address: string, folder: string, onMissing: (allowed: string) => void): string {
+  const meant = withoutTilde(address)
+  if (meant !== undefined) {
+    onMissing(`${meant}: only a shell replaces "~"`)
+    return address
+  }
+  try {
+    if (address.startsWith('file:')) return fileURLToPath(address)
+    if (isPath(address)) return resolve(folder, address)
+    return fileURLToPath(resolveModule(address, pathToFileURL(join(folder, 'perdure.yaml')).href))
+  } catch {
+    onMissing(
+      `a package that is installed in ${resolve(folder)} or above it, or a path that starts with ./, ../ or /`,
+    )
+    return address
+  }
+}

@@ -1,0 +1,35 @@
+/** The reference page and the examples stand for the schema. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { liveSettings } from '../../learning/run/live-settings.ts'
+import { loadConfig } from '../files/loader.ts'
+import { configFields } from './fields.ts'
+import { pageWithLiveSettings, referencePage } from './reference-page.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.yaml'))
+
+test('docs/configuration.md is what the schema gives; `npm run docs` writes it', () => {
+  expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(referencePage(configFields()))
+})
+
+test('docs/steer-a-run.md has the live settings of the table, and from when on each applies', () => {
+  const page = readFileSync(join(root, 'docs/steer-a-run.md'), 'utf8')
+  expect(page).toBe(pageWithLiveSettings(page))
+  for (const key of Object.keys(liveSettings)) expect(page).toContain(`\`${key}\``)
+})
+
+test('every field is on the page once', () => {
+  const page = referencePage(configFields())
+  for (const { key, section } of configFields())
+    if (!section) expect(page.split(`| \`${key}\` |`).length, key).toBe(2)
+})
+
+test.each(examples)('examples/%s is a valid configuration', (name) => {
+  expect(() => loadConfig({ file: join(root, 'examples', name) })).not.toThrow()
+})
+
+test('the examples that the documents name exist', () => {
+  expect(examples).toEqual(expect.arrayContaining(['alfworld.yaml', 'household.yaml', 'smoke.yaml']))
+})

@@ -1,0 +1,63 @@
+/**
+ * The reference page of the configuration, written from the schema.
+ *
+ * Invariants
+ * - Pure: the same schema gives the same page, byte by byte.
+ * - Every field is on it once, with type, bounds, default and description.
+ */
+import { type LiveSetting, liveSettings } from '../../learning/run/live-settings.ts'
+import type { Field } from './fields.ts'
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+function defaultOf(field: Field): string {
+  return field.default === undefined ? 'absent' : `\`${JSON.stringify(field.default)}\``
+}
+
+function tableOf(fields: readonly Field[]): string {
+  const rows = fields.map(
+    (field) =>
+      `| \`${field.key}\` | ${cell(field.allowed)} | ${defaultOf(field)} | ${cell(field.description)} |`,
+  )
+  return ['| key | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
+}
+
+function isWithin(field: Field, section: Field): boolean {
+  return field.key.startsWith(`${section.key}.`)
+}
+
+/** The page as Markdown. */
+export function referencePage(fields: readonly Field[]): string {
+  const sections = fields.filter(({ section }) => section)
+  const depth = (field: Field) => field.key.split('.').length
+  const parentOf = (field: Field) =>
+    sections.filter((section) => isWithin(field, section)).sort((a, b) => depth(b) - depth(a))[0]
+  const own = (section: Field | undefined) =>
+    fields.filter((field) => !field.section && parentOf(field) === section)
+  return `${[
+    '# Configuration',
+    'Written from `config/schema/schema.ts` by `npm run docs`; a test keeps both equal.',
+    'A configuration is a YAML file, single values from `--set key=value`, and these defaults; an empty one is valid. ' +
+      '`N` is the index of a list entry: `--set tasks.0.weight=2`. A key without a value takes its default. ' +
+      'Unknown keys are errors. `npx perdure train --dry-run` prints what a configuration comes to.',
+    tableOf(own(undefined)),
+    ...sections
+      .filter((section) => own(section).length > 0)
+      .map((section) => [`## ${section.key}`, section.description, tableOf(own(section))].join('\n\n')),
+  ].join('\n\n')}\n`
+}
+
+/** A page with the table of live settings as they are; those that apply from the same moment share a row. */
+export function pageWithLiveSettings(page: string): string {
+  const rows = Map.groupBy(Object.entries<LiveSetting>(liveSettings), ([, { applies }]) => applies)
+  const lines = [...rows].map(([applies, settings]) => {
+    const keys = settings.map(
+      ([key, row]) => `\`${key}\`${row.default === null ? ' (a number, or `none`)' : ''}`,
+    )
+    return `| ${keys.join(', ')} | ${applies} |`
+  })
+  const head = '| key | applies from |\n| --- | --- |\n'
+  return page.replace(/\| key \| applies from \|\n(\|.*\n)+/, () => `${head}${lines.join('\n')}\n`)
+}

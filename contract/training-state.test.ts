@@ -1,0 +1,218 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { configSchema } from '../config/schema/schema.ts'
+import { groupId, runId } from '../identity/identity.ts'
+import { keptVersions, versionsInUse } from '../learning/run/versions-in-use.ts'
+import { holdOffSeconds } from '../workflows/state/fruitless-groups.ts'
+import { progressOf } from '../workflows/state/training-progress.ts'
+import { enterEvaluation, receiveEvaluation } from '../workflows/state/transitions/evaluations.ts'
+import { enterGroups, giveUpOverdue, receiveGroup } from '../workflows/state/transitions/groups.ts'
+import { batchIsReady, roomForGroups } from '../workflows/state/transitions/pipeline.ts'
+import { changeRollout } from '../workflows/state/transitions/settings.ts'
+import { receiveSignal, settleUpdate, takeBatch } from '../workflows/state/transitions/update.ts'
+import { enterVersion, pin } from '../workflows/state/transitions/versions.ts'
+import type { GroupReport } from './messages.ts'
+import { currentState, initialState, type TrainingState } from './training-state.ts'
+
+const run = runId('demo')
+
+function stateWith(groupsPerUpdate: number, maxStaleness: number, updates = 1000): TrainingState {
+  const config = configSchema.parse({ rollout: { groupsPerUpdate, maxStaleness }, training: { updates } })
+  return initialState(run, config, 0)
+}
+
+function report(state: TrainingState, number: number, size = 2): GroupReport {
+  const version = state.inFlight.find((group) => group.number === number)?.version ?? 0
+  const episodes = Array.from({ length: size }, (_, sample) => ({
+    episode: `${run}/g${number}/s${sample}/a0` as never,
+    outcome: 'completed' as const,
+    reward: sample % 2,
+    success: true,
+    turns: 3,
+    actionTokens: 9,
+    tokens: 30,
+  }))
+  return { group: groupId(run, number), number, taskIndex: 0, task: 'alfworld', version, episodes }
+}
+
+describe('the state of a training run', () => {
+  // [STATE-1]
+  it('is equal to itself after a round trip through JSON', () => {
+    const state = stateWith(2, 1)
+    enterGroups(state)
+    receiveGroup(state, report(state, 0))
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state)
+  })
+
+  it('tells the episodes behind each success, also of a state that was carried over without them', () => {
+    const { samples: _, ...older } = stateWith(2, 1)
+    expect(progressOf(older).samples).toEqual({})
+    expect(progressOf({ ...older, samples: { alfworld: 16 } }).samples).toEqual({ alfworld: 16 })
+  })
+
+  it('counts the updates that had nothing to learn from, in a row and in all, also after one of an older version', () => {
+    const { emptyUpdates: _, nothingLearnt: __, ...older } = stateWith(2, 0)
+    const state = currentState(older as TrainingState)
+    const signal = { groups: 2, withPreference: 0, won: 0, lost: 2, unusable: 0, cutOff: 0 }
+    for (const withPreference of [0, 1, 0, 0]) receiveSignal(state, { ...signal, withPreference })
+    receiveSignal(state, undefined)
+    expect(progressOf(state)).toMatchObject({ emptyUpdates: 3, nothingLearnt: { updates: 2 } })
+  })
+
+  // [STATE-3]
+  it('counts a second report of the same group once', () => {
+    const state = stateWith(2, 0)
+    enterGroups(state)
+    const first = report(state, 1)
+    receiveGroup(state, first)
+    receiveGroup(state, first)
+    expect(state.ready).toHaveLength(1)
+    expect(state.episodes).toBe(2)
+  })
+
+  it('lets a failed group take part in no update and admits another in its place', () => {
+    const state = stateWith(2, 0)
+    enterGroups(state)
+    receiveGroup(state, report(state, 0, 0))
+    expect(state.ready).toHaveLength(0)
+    expect(roomForGroups(state)).toBe(1)
+  })
+
+  it('starts groups less and less often while none of a round ends with a result, and at once after the first', () => {
+    const state = stateWith(2, 1)
+    const held: number[] = []
+    for (let number = 0; number < 64; number++) {
+      enterGroups(state)
+      receiveGroup(state, report(state, number, 0))
+      held.push(holdOffSeconds(state))
+    }
+    // A round is at least eight groups.
+    expect(held.slice(0, 7).every((seconds) => seconds === 0)).toBe(true)
+    expect([7, 15, 23, 31, 55, 63].map((at) => held[at])).toEqual([10, 20, 40, 80, 600, 600])
+    expect(progressOf(state).warning).toContain('the last 64 groups ended without a result')
+    enterGroups(state)
+    receiveGroup(state, report(state, 64))
+    expect(holdOffSeconds(state)).toBe(0)
+    expect(progressOf(state).warning).toBeUndefined()
+  })
+
+  it('counts a second report of the same evaluation once', () => {
+    const state = stateWith(2, 0)
+    enterEvaluation(state, { suite: 'held_out', version: 0 })
+    const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10 }
+    receiveEvaluation(state, summary)
+    receiveEvaluation(state, summary)
+    expect(state.evaluations).toEqual([summary])
+    expect(state.evaluating).toEqual([])
+  })
+
+  // [STATE-6]
+  it('of an earlier release is read with what it lacks at its default', () => {
+    const { orders, unsettled, pinned, rollout, rollBackTo, ...earlier } = stateWith(2, 1)
+    const state = currentState(earlier as TrainingState)
+    expect(state).toEqual({ ...earlier, orders, unsettled, pinned, rollout, rollBackTo })
+  })
+
+  it('gives up what would grow too old when the staleness bound is lowered, and is not stuck', () => {
+    const state = stateWith(2, 2)
+    enterGroups(state)
+    for (const number of [0, 1, 2]) receiveGroup(state, report(state, number))
+    enterVersion(state, 1)
+    changeRollout(state, { maxStaleness: 0 })
+    // All six are of version 0: none may be trained on at version 1.
+    expect(giveUpOverdue(state).map(({ number }) => number)).toEqual([3, 4, 5])
+    expect(state).toMatchObject({ ready: [], inFlight: [], givenUp: 6 })
+    expect(roomForGroups(state)).toBe(2)
+  })
+
+  it('keeps the checkpoints that a person asked for, and the best of each suite', () => {
+    const state = stateWith(2, 1)
+    pin(state, 4)
+    for (const [suite, version, success] of [
+      ['a', 1, 0.5],
+      ['a', 2, 0.7],
+      ['a', 3, 0.6],
+      ['b', 3, 0.1],
+    ] as const)
+      receiveEvaluation(state, { suite, version, success, n: 10 })
+    expect([...keptVersions(state)].sort()).toEqual([2, 3, 4])
+  })
+
+  it('keeps every version that a group in flight, the pool or an evaluation may ask for', () => {
+    const state: TrainingState = {
+      ...stateWith(2, 1),
+      version: 9,
+      pool: [5],
+      inFlight: [{ number: 0, taskIndex: 0, position: 0, version: 8, pool: [2] }],
+      evaluating: [{ suite: 'held_out', version: 7 }],
+    }
+    expect(versionsInUse(state)).toEqual([0, 2, 5, 7, 8, 9])
+  })
+
+  // [CROSS-POLICY-3]
+  it('begins with version 0 in its pool, from which the groups of each version are admitted', () => {
+    const state = initialState(runId('pool'), configSchema.parse({}), 0)
+    expect(state.config.crossPolicy).toMatchObject({ poolSize: 1, refreshEvery: 24, weighting: 'equal' })
+    expect(state.pool).toEqual([0])
+    expect(enterGroups(state).every(({ pool }) => pool.join() === '0')).toBe(true)
+    const pools: string[] = []
+    let reached: Pick<TrainingState, 'version' | 'pool'> = state
+    for (let step = 1; step <= 50; step++) {
+      const next: TrainingState = { ...state, ...reached, step, inFlight: [] }
+      enterVersion(next, step)
+      reached = { version: next.version, pool: next.pool }
+      pools.push(enterGroups(next)[0]?.pool.join() ?? '')
+      expect(versionsInUse(next)).toContain(next.pool[0])
+    }
+    expect([24, 25, 48, 49, 50].map((version) => pools[version - 1])).toEqual(['0', '24', '24', '48', '48'])
+  })
+
+  it('carries the weights of its pool, halfway to what each update has measured', () => {
+    const state = stateWith(2, 1)
+    const figures = { groups: [], success: {}, reward: {}, samples: {}, staleness: 0 }
+    settleUpdate(state, { ...figures, memberWeights: [{ version: 0, weight: 0.5 }] })
+    expect(state.memberWeights).toEqual([{ version: 0, weight: 0.75 }])
+    settleUpdate(state, figures)
+    expect(state.memberWeights).toEqual([{ version: 0, weight: 0.75 }])
+  })
+
+  // [STATE-4] [STATE-5]
+  it('admits within (η + 1)·B, trains each group once and none older than η, in whatever order groups end', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 3 }),
+        fc.infiniteStream(fc.nat()),
+        (groupsPerUpdate, maxStaleness, choices) => {
+          const state = stateWith(groupsPerUpdate, maxStaleness, 12)
+          const trained = new Set<number>()
+          let steps = 0
+          while (state.step < 12) {
+            enterGroups(state)
+            expect(state.inFlight.length + state.ready.length).toBeLessThanOrEqual(
+              (maxStaleness + 1) * groupsPerUpdate,
+            )
+            while (!batchIsReady(state)) {
+              const choice = choices.next().value ?? 0
+              const group = state.inFlight[choice % state.inFlight.length]
+              expect(group).toBeDefined()
+              if (group !== undefined) receiveGroup(state, report(state, group.number))
+            }
+            const batch = takeBatch(state)
+            for (const group of batch) {
+              expect(trained.has(group.number)).toBe(false)
+              trained.add(group.number)
+              expect(state.version - group.version).toBeLessThanOrEqual(maxStaleness)
+            }
+            const groups = batch.map(({ number }) => groupId(run, number))
+            settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0 })
+            enterVersion(state, state.version + 1)
+            steps += 1
+          }
+          expect(trained.size).toBe(steps * groupsPerUpdate)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,109 @@
+/**
+ * The losses of an update: those that come with Perdure by name, those of modules loaded.
+ *
+ * Invariants
+ * - [LOSSES-1] A module that cannot be used, or whose loss throws or gives no finite numbers, is a `bad_loss`, and no update is made.
+ * - [LOSSES-2] A token whose loss the objective does not list is refused.
+ */
+import { z } from 'zod'
+import { reasonOf } from '../../../faults/reason.ts'
+import type { PolicyLoss } from '../../../learning/loss/objective.ts'
+import { type OwnLoss, ownTokenLoss } from '../../../learning/loss/own-loss.ts'
+import { ExternalFault, importOnly } from '../../../machine/modules/external-module.ts'
+import type { UpdateBatch } from '../batch.ts'
+import { type LossChoice, type ObjectiveSettings, type Trainer, TrainerFault } from '../trainer.ts'
+
+/** A loss as it is computed. */
+export type Loss = PolicyLoss | Rule
+
+/** A loss of someone's own, whose faults have names. */
+interface Rule {
+  readonly lossOf: (...token: Parameters<OwnLoss['lossOf']>) => ReturnType<typeof ownTokenLoss>
+}
+
+/** The losses of a batch's tokens. */
+export interface Losses {
+  /** The loss of a token, by its place in the batch. */
+  readonly of: (source: number) => Loss
+  /** The graph can do it itself: all tokens are `clipped`. */
+  readonly areClipped: boolean
+}
+
+const lossSchema = z.looseObject({
+  name: z.string().min(1),
+  lossOf: z.custom<OwnLoss['lossOf']>((value) => typeof value === 'function', 'expected a function'),
+})
+
+/** The loss that a module exports. @param path absolute @throws ExternalFault */
+export async function importLoss(path: string): Promise<OwnLoss> {
+  return (await importOnly(path, {
+    words: { one: 'loss', several: 'losses' },
+    keys: ['lossOf'],
+    written: 'export const loss: OwnLoss = …',
+    schema: lossSchema,
+  })) as OwnLoss
+}
+
+/** @throws TrainerFault `bad_loss`, `bad_batch` */
+export async function lossesOf(
+  { loss = 'clipped', losses }: Pick<ObjectiveSettings, 'loss' | 'losses'>,
+  batch: Pick<UpdateBatch, 'losses'>,
+): Promise<Losses> {
+  const listed = await Promise.all((losses ?? [loss]).map(loaded))
+  const highest = batch.losses?.reduce((most, index) => Math.max(most, index), 0) ?? 0
+  if (highest >= listed.length || (batch.losses === undefined && listed.length > 1))
+    throw new TrainerFault(
+      'bad_batch',
+      `the objective has ${listed.length} losses, and the batch ${batch.losses === undefined ? 'does not say which token has which' : `a token of number ${highest}`}`,
+    )
+  return {
+    of: (source) => listed[batch.losses?.[source] ?? 0]!,
+    areClipped: listed.every((each) => each === 'clipped'),
+  }
+}
+
+async function loaded(choice: LossChoice): Promise<Loss> {
+  if (typeof choice === 'string') return choice
+  const { module, name } = choice
+  const faultOf = (cause: unknown, words: string) => new TrainerFault('bad_loss', words, { cause })
+  const own = await importLoss(module).catch((cause: unknown) => {
+    throw cause instanceof ExternalFault ? faultOf(cause, cause.message) : cause
+  })
+  return {
+    lossOf(token, settings) {
+      try {
+        return ownTokenLoss(own, token, settings)
+      } catch (cause) {
+        throw faultOf(cause, `the loss "${name}" of ${module} fails: ${reasonOf(cause)}`)
+      }
+    },
+  }
+}
+
+/**
+ * Refuses, before anything is trained, losses that a trainer does not offer. A trainer that answers is one that can be started.
+ * @throws TrainerFault `unsupported`, and whatever kept it from starting
+ */
+export async function checkOffer(
+  losses: readonly LossChoice[],
+  trainer: Pick<Trainer, 'losses'>,
+): Promise<void> {
+  if (trainer.losses !== undefined) refuseUnoffered(losses, await trainer.losses())
+}
+
+/** Whether a trainer has to say that it can do them: one of someone's own, or several in one batch. */
+function needOffer(losses: readonly LossChoice[]): boolean {
+  return losses.length > 1 || losses.some((loss) => typeof loss !== 'string')
+}
+
+/** @param offered names that the trainer gives @throws TrainerFault `unsupported` for a loss that it has to offer and does not */
+export function refuseUnoffered(losses: readonly LossChoice[], offered: readonly string[]): void {
+  for (const loss of needOffer(losses) ? losses : []) {
+    const name = typeof loss === 'string' ? loss : loss.name
+    if (!offered.includes(name))
+      throw new TrainerFault(
+        'unsupported',
+        `the trainer's program does not offer the loss "${name}"${typeof loss === 'string' ? ' beside others in one batch' : ` of ${loss.module}`}: it lists ${offered.join(', ') || 'none'} as \`losses\` in its answer to \`hello\`; have it list the name, or train with policy.trainer: embedded`,
+      )
+  }
+}

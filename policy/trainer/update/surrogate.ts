@@ -1,0 +1,85 @@
+/**
+ * Surrogate advantages: an objective whose derivative in each logprob is a rule, through the graph of the clipped one.
+ *
+ * With the policy's own logprobs as behaviour every ratio is 1, and the graph's derivative of a token is −A. So A is set to the
+ * negative derivative that the rule gives, from logprobs that a run without gradient computed before. The graph adds the
+ * reference term and the entropy bonus as always.
+ *
+ * Invariants
+ * - [SURROGATE-1] The gradient is that of the rule's loss, in which each token counts its weight in the batch and keeps its own
+ *   advantage.
+ * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
+ */
+import {
+  cispoLoss,
+  clippedLoss,
+  gspoLosses,
+  type TokenLoss,
+  type TokenObjective,
+} from '../../../learning/loss/objective.ts'
+import type { LossToken } from '../../../learning/loss/own-loss.ts'
+import type { ProximalBatch } from '../batch.ts'
+import type { TokenResults } from '../graphs/graph-sessions.ts'
+import type { Loss, Losses } from './losses.ts'
+import { type MicroBatch, sampledRows } from './micro-batch.ts'
+
+/** The surrogate of a batch's tokens under a rule. */
+export interface Surrogate {
+  /** [micros][rows] the policy's own */
+  readonly logprobs: readonly Float32Array[]
+  /** The policy part of the loss of a counted token, by its place in the batch. */
+  readonly parts: ReadonlyMap<number, TokenLoss>
+}
+
+/** Applies their rules to all counted tokens. @param results of the policy, by micro-batch */
+export function surrogateOf(
+  losses: Losses,
+  batch: ProximalBatch,
+  micros: readonly MicroBatch[],
+  results: readonly TokenResults[],
+  objective: TokenObjective,
+): Surrogate {
+  const tokens = new Map<number, LossToken>()
+  for (const [index, micro] of micros.entries())
+    for (const [row, source] of sampledRows(batch, micro)) {
+      const behaviourLogprob = batch.behaviourLogprobs[source]!
+      tokens.set(source, {
+        logprob: results[index]!.logprobs[row]!,
+        behaviourLogprob,
+        proximalLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
+        advantage: batch.advantages[source]!,
+        stale: batch.stale?.[source] === 1,
+      })
+    }
+  const parts = new Map<number, TokenLoss>()
+  for (let episode = 0; episode + 1 < batch.offsets.length; episode++) {
+    const sequence: [number, LossToken][] = []
+    for (let source = batch.offsets[episode]!; source < batch.offsets[episode + 1]!; source++) {
+      const token = tokens.get(source)
+      if (token !== undefined) sequence.push([source, token])
+    }
+    const [first] = sequence
+    if (first === undefined) continue
+    const found = sequenceLosses(
+      losses.of(first[0]),
+      sequence.map(([, token]) => token),
+      objective,
+    )
+    for (const [place, [source]] of sequence.entries()) parts.set(source, found[place]!)
+  }
+  return { logprobs: results.map(({ logprobs }) => logprobs), parts }
+}
+
+/** The losses of the tokens of one episode, which has one task, and so one loss. */
+function sequenceLosses(
+  loss: Loss,
+  sequence: readonly LossToken[],
+  objective: TokenObjective,
+): readonly TokenLoss[] {
+  if (typeof loss !== 'string') return sequence.map((token) => loss.lossOf(token, objective))
+  // The rules that come with Perdure know one policy that ratios are to.
+  const tokens = sequence.map((token) => ({ ...token, behaviourLogprob: token.proximalLogprob }))
+  if (loss === 'cispo') return tokens.map((token) => cispoLoss(token, objective))
+  if (loss === 'clipped') return tokens.map((token) => clippedLoss(token, objective))
+  return gspoLosses(tokens, objective)
+}

@@ -1,0 +1,164 @@
+/**
+ * A policy in training: weights, moments, and the step that changes them; of a policy with an adapter, the adapter alone.
+ *
+ * Invariants
+ * - A step with a gradient that is not finite, or larger than is allowed, changes nothing.
+ * - Moments are kept while the objective stays the same. Another objective starts without: those of a warm
+ *   start come from gradients larger by orders of magnitude and would hold back the first updates.
+ * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
+ */
+import type { JsonObject } from '../../../messages/message.ts'
+import { type CheckpointContent, publishCheckpoint } from '../../checkpoints/checkpoint.ts'
+import { readWithMoments } from '../../checkpoints/restoring.ts'
+import { CheckpointFault } from '../../files/checkpoint-fault.ts'
+import { adapterSpecs } from '../../transformer/adapter.ts'
+import {
+  type Architecture,
+  type WeightSpec,
+  type Weights,
+  weightSpecs,
+} from '../../transformer/architecture.ts'
+import { GradientSum, shared } from '../graphs/gradient-sum.ts'
+import { type WeightFeeds, weightFeeds } from '../graphs/graph-sessions.ts'
+import type { PolicyGraphs } from '../graphs/policy-graphs.ts'
+import { type ObjectiveSettings, type OptimizerSettings, TrainerFault } from '../trainer.ts'
+import { normOf, squares } from './adamw.ts'
+import { AdapterTraining } from './adapter-training.ts'
+
+type ObjectiveKind = ObjectiveSettings['kind']
+
+export class TrainingPolicy {
+  readonly architecture: Architecture
+  readonly feeds: WeightFeeds
+  readonly gradient: GradientSum
+  readonly #source: CheckpointContent
+  readonly #adapter: AdapterTraining | undefined
+  /** The weights that a step changes: the adapter, or all. */
+  readonly #trained: Weights
+  readonly #specs: readonly WeightSpec[]
+  readonly #first: ReadonlyMap<string, Float32Array>
+  readonly #second: ReadonlyMap<string, Float32Array>
+  /** Optimizer steps behind the weights, and those behind the moments. */
+  #steps: number
+  #momentSteps: number
+  #objective: ObjectiveKind
+
+  private constructor(content: CheckpointContent, objective: ObjectiveKind) {
+    const { architecture, adapter, state, optimizer } = content
+    const weights = new Map([...content.weights].map(([name, weight]) => [name, shared(weight)]))
+    this.architecture = architecture
+    this.feeds = weightFeeds(architecture, weights)
+    this.gradient = new GradientSum(architecture)
+    this.#source = { ...content, weights }
+    this.#adapter = adapter && new AdapterTraining(architecture, adapter, weights)
+    this.#trained = this.#adapter?.adapter.weights ?? weights
+    this.#specs = adapter ? adapterSpecs(architecture, adapter.shape) : weightSpecs(architecture)
+    const moments = (known: ReadonlyMap<string, Float32Array> | undefined) =>
+      new Map(
+        [...this.#trained].map(([name, { length }]) => [
+          name,
+          shared(known?.get(name) ?? new Float32Array(length)),
+        ]),
+      )
+    this.#first = moments(optimizer?.first)
+    this.#second = moments(optimizer?.second)
+    this.#steps = state.step
+    this.#momentSteps = optimizer?.step ?? 0
+    this.#objective = objective
+  }
+
+  /** @throws CheckpointFault */
+  static async read(dir: string, objective: ObjectiveKind): Promise<TrainingPolicy> {
+    const content = await readWithMoments(dir)
+    const before = content.state.facts.objective
+    if (content.optimizer === undefined && content.state.step > 0 && before === objective)
+      throw new CheckpointFault(
+        'missing',
+        `checkpoint ${dir}: it is at step ${content.state.step}, but was published without moments to continue from`,
+      )
+    const policy = new TrainingPolicy(content, before === 'policy' ? 'policy' : 'supervised')
+    policy.pursue(objective)
+    return policy
+  }
+
+  /** Prepares for an objective; the moments of another are dropped. */
+  pursue(objective: ObjectiveKind): void {
+    if (objective === this.#objective) return
+    for (const moments of [this.#first, this.#second]) for (const moment of moments.values()) moment.fill(0)
+    this.#momentSteps = 0
+    this.#objective = objective
+  }
+
+  /**
+   * One step of AdamW with the gradient summed up, its global norm clipped.
+   * @param normLimit norm before clipping above which the step is refused
+   * @returns the norm before clipping
+   * @throws TrainerFault `not_finite`, `exploded`
+   */
+  async step(
+    graphs: PolicyGraphs,
+    settings: OptimizerSettings,
+    learningRate: number,
+    normLimit: number = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
+    const { gradients } = this.#adapter ?? this.gradient
+    const norm = normOf(this.#adapter?.collect(this.gradient.gradients) ?? this.gradient.squares)
+    if (!Number.isFinite(norm))
+      throw new TrainerFault(
+        'not_finite',
+        `the gradient's norm is ${norm} after ${this.#steps} steps: lower the learning rate, or look at the batch`,
+      )
+    if (norm > normLimit)
+      throw new TrainerFault(
+        'exploded',
+        `the gradient's norm is ${norm} after ${this.#steps} steps, and ${normLimit} is allowed: lower the learning rate, or look at the batch`,
+      )
+    this.#steps += 1
+    this.#momentSteps += 1
+    const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1
+    const weights = this.#specs.map(({ name, shape }) => ({
+      weight: this.#trained.get(name) as Float32Array,
+      gradient: gradients.get(name) as Float32Array,
+      first: this.#first.get(name) as Float32Array,
+      second: this.#second.get(name) as Float32Array,
+      isMatrix: shape.length > 1,
+    }))
+    await graphs.step(weights, { settings, learningRate, step: this.#momentSteps, scale })
+    this.#adapter?.merge()
+    return norm
+  }
+
+  /** @throws TrainerFault `not_finite` naming a weight that is no number */
+  checkWeights(): void {
+    for (const [name, weight] of [...this.#trained, ...this.#source.weights])
+      if (!Number.isFinite(squares(weight)))
+        throw new TrainerFault(
+          'not_finite',
+          `${name} is not finite after ${this.#steps} steps: lower the learning rate`,
+        )
+  }
+
+  /**
+   * Publishes weights and moments.
+   * @param facts must hold no time of day, which would change the bytes
+   * @returns whether this call published them
+   * @throws CheckpointFault
+   */
+  publish(dir: string, version: number, facts: JsonObject): Promise<boolean> {
+    const { architecture, weights, tokenizer, state, modelChat } = this.#source
+    return publishCheckpoint(dir, {
+      architecture,
+      weights,
+      adapter: this.#adapter?.adapter,
+      tokenizer,
+      modelChat,
+      state: {
+        version,
+        step: this.#steps,
+        chat: state.chat,
+        facts: { ...facts, objective: this.#objective },
+      },
+      optimizer: { step: this.#momentSteps, first: this.#first, second: this.#second },
+    })
+  }
+}

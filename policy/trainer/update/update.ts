@@ -1,0 +1,347 @@
+/**
+ * One update: gradients of the objective over a batch or its minibatches, a step of the optimizer for each, the next
+ * checkpoint.
+ *
+ * Invariants
+ * - Loss and gradient are means over all counted tokens of the batch, by the weights that it gives them; the other
+ *   statistics count all alike. How it is cut into micro-batches changes nothing.
+ * - [UPDATE-FIGURES-1] Origins and the figures of tokens are those before the first step, whatever the steps change: how far the
+ *   update itself has moved by the time a step reads its tokens is `drift` alone.
+ * - Everything but `seconds` is a function of batch, checkpoints and settings.
+ */
+import { boundedK3, regularized, tokenLoss } from '../../../learning/loss/objective.ts'
+import type { GraphKind } from '../../transformer/objective-graph.ts'
+import type { ProximalBatch, UpdateBatch } from '../batch.ts'
+import { finishedResult } from '../foreign/finished-result.ts'
+import { type Statistics, statisticsSchema } from '../foreign/stored-statistics.ts'
+import type { GradientSum } from '../graphs/gradient-sum.ts'
+import type { ObjectiveFeeds, TokenResults } from '../graphs/graph-sessions.ts'
+import type { PolicyGraphs } from '../graphs/policy-graphs.ts'
+import type { FrozenPolicy, PolicyMemory } from '../graphs/policy-memory.ts'
+import {
+  type ObjectiveSettings,
+  TrainerFault,
+  type UpdateRequest,
+  type UpdateStatistics,
+} from '../trainer.ts'
+import { lossesOf } from './losses.ts'
+import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
+import { type Division, divided } from './minibatches.ts'
+import { originsOf } from './origins.ts'
+import { aroundStart } from './proximal.ts'
+import { type Surrogate, surrogateOf } from './surrogate.ts'
+import { addFigures, driftFrom, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
+import { readTrainingBatch } from './training-batch.ts'
+import type { TrainingPolicy } from './training-policy.ts'
+
+/** The graphs and the memory of a trainer, beside its request. */
+export interface TrainerContext {
+  readonly graphs: PolicyGraphs
+  readonly memory: PolicyMemory
+}
+
+export type Progress = (done: number, total: number) => void
+
+/** Runs an update, or finds its result. @throws TrainerFault, CheckpointFault, RuntimeFault */
+export async function runUpdate(
+  { graphs, memory }: TrainerContext,
+  request: UpdateRequest,
+  onProgress: Progress,
+): Promise<UpdateStatistics> {
+  const start = performance.now()
+  const seconds = (): number => (performance.now() - start) / 1000
+  const { toCheckpointDir, version, objective, optimizer } = request
+  const finished = await finishedResult(toCheckpointDir, version, statisticsSchema)
+  if (finished !== undefined) return { ...finished, seconds: seconds() }
+  const policy = await memory.take(request.fromCheckpointDir, objective.kind)
+  const batch = await readTrainingBatch(request.batchFile, policy.architecture)
+  const reference = await referenceOf(memory, request, policy)
+  const atStart = noFigures(batch.tokens.length)
+  const passes = divided(await decoupled(graphs, policy, batch, request, atStart), request.division ?? whole)
+  const [firstPass = []] = passes
+  const isPolicy = objective.kind === 'policy'
+  const steps: Step[] = []
+  const count = passes.reduce((sum, pass) => sum + pass.length, 0)
+  for (const [before, minibatch] of passes.flat().entries()) {
+    let drift = 0
+    const means = await batchGradient(graphs, policy, reference, minibatch, request, {
+      onProgress: (done, total) => onProgress(before * total + done, count * total),
+      onResult: (micro, result) => {
+        if (before === 0) addFigures(atStart, minibatch, micro, result)
+        else if (isPolicy) drift += driftFrom(atStart, minibatch, micro, result)
+      },
+    })
+    // A gradient run has measured the first minibatch; the others change with the step.
+    if (before === 0 && isPolicy && objective.decoupled === undefined)
+      for (const other of firstPass.slice(1)) await measureStart(graphs, policy, other, request, atStart)
+    const gradientNorm = await policy.step(graphs, optimizer, optimizer.learningRate, request.gradientLimit)
+    steps.push({ ...means, drift: drift / Math.max(1, means.actionTokens), gradientNorm })
+  }
+  policy.checkWeights()
+  const statistics: Step & Pick<Statistics, 'origins'> = {
+    ...statisticsOf(steps, firstPass.length),
+    origins: isPolicy ? originsOf(batch, atStart) : [],
+  }
+  // Before the version is published: a result that is found later is not computed again.
+  if (request.tokenFile !== undefined && isPolicy) await writeTokenFigures(request.tokenFile, atStart)
+  if (await policy.publish(toCheckpointDir, version, { statistics }))
+    await memory.put(toCheckpointDir, policy)
+  return { ...statistics, seconds: seconds() }
+}
+
+/** Adds the figures of a batch's tokens under the policy that the update starts from. */
+async function measureStart(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: ProximalBatch,
+  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  atStart: TokenFigures,
+): Promise<void> {
+  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
+  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  for (const [index, result] of results.entries()) addFigures(atStart, batch, micros[index]!, result)
+}
+
+/** The batch with ratios to the policy that the update starts from, where the objective is decoupled; then it is measured too. */
+async function decoupled(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: UpdateBatch,
+  request: UpdateRequest,
+  atStart: TokenFigures,
+): Promise<ProximalBatch> {
+  const { objective } = request
+  if (objective.kind === 'supervised' || objective.decoupled === undefined) return batch
+  await measureStart(graphs, policy, batch, request, atStart)
+  const losses = await lossesOf(objective, batch)
+  return aroundStart(batch, atStart, {
+    limit: objective.decoupled.importanceLimit,
+    // A loss of someone's own sees both policies and weighs as it will.
+    isWeighed: (source) => typeof losses.of(source) === 'string',
+  })
+}
+
+/** Figures of one optimizer step. */
+type Step = Omit<Statistics, 'origins' | 'drift'> & { readonly drift: number }
+
+/** One optimizer step for the whole batch. */
+const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
+
+/**
+ * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps. Tokens are those of
+ * the first pass, whose steps stand first.
+ */
+function statisticsOf(steps: readonly Step[], ofPass: number): Step {
+  const [only] = steps
+  if (only !== undefined && steps.length === 1) return only
+  const pass = steps.slice(0, ofPass)
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
+  const mean = (figureOf: (step: Step) => number) =>
+    sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
+  return {
+    loss: mean(({ loss }) => loss),
+    kl: mean(({ kl }) => kl),
+    drift: mean(({ drift }) => drift),
+    referenceKl: mean(({ referenceKl }) => referenceKl),
+    entropy: mean(({ entropy }) => entropy),
+    clipFraction: mean(({ clipFraction }) => clipFraction),
+    gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
+    actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
+    tokens: sum(pass.map(({ tokens }) => tokens)),
+  }
+}
+
+async function referenceOf(
+  memory: PolicyMemory,
+  { objective, referenceCheckpointDir }: UpdateRequest,
+  policy: TrainingPolicy,
+): Promise<FrozenPolicy | undefined> {
+  if (objective.kind === 'supervised' || objective.klCoefficient === 0) return undefined
+  if (referenceCheckpointDir === undefined)
+    throw new TrainerFault(
+      'bad_checkpoint',
+      `klCoefficient is ${objective.klCoefficient}, but no reference checkpoint is given: name one, or set it to 0`,
+    )
+  const reference = await memory.frozen(referenceCheckpointDir)
+  if (reference.architecture.vocab_size !== policy.architecture.vocab_size)
+    throw new TrainerFault(
+      'bad_checkpoint',
+      `the reference ${referenceCheckpointDir} has ${reference.architecture.vocab_size} tokens, the policy ${policy.architecture.vocab_size}`,
+    )
+  return reference
+}
+
+/** Called while a gradient is computed. */
+interface GradientWatch {
+  readonly onProgress?: Progress
+  /** With what the graph gave for each micro-batch. */
+  readonly onResult?: (micro: MicroBatch, result: TokenResults) => void
+}
+
+/**
+ * Sums the gradient of the batch's mean objective into the policy's `gradient`.
+ * @returns means over the counted tokens
+ * @throws TrainerFault `bad_batch` without counted tokens
+ */
+export async function batchGradient(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy & { readonly gradient: GradientSum },
+  reference: FrozenPolicy | undefined,
+  batch: ProximalBatch,
+  { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
+  { onProgress, onResult }: GradientWatch = {},
+): Promise<Omit<Step, 'drift' | 'gradientNorm'>> {
+  const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
+  const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
+  if (micros.length === 0)
+    throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
+  const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
+  const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
+  const references =
+    reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
+  const surrogate = await surrogateFor(graphs, policy, batch, micros, objective)
+  const factsOf = (index: number): TokenFacts => {
+    return { batch, weightOf, referenceLogprobs: references[index]?.logprobs }
+  }
+  const works = micros.map((micro, index) => {
+    const own = surrogate && { parts: surrogate.parts, logprobs: surrogate.logprobs[index]! }
+    return { micro, objective: objectiveFeeds(objective, micro, factsOf(index), own) }
+  })
+  let done = 0
+  const results = await graphs.run(policy, graphKind(objective), works, policy.gradient, () =>
+    onProgress?.(++done, works.length),
+  )
+  for (const [index, result] of results.entries()) {
+    const micro = micros[index] as MicroBatch
+    addStatistics(totals, objective, factsOf(index), micro, result, surrogate?.parts)
+    onResult?.(micro, result)
+  }
+  // A minibatch may hold only episodes that are imitated and were not sampled.
+  const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
+  return {
+    loss: totals.loss,
+    kl: mean(totals.kl),
+    referenceKl: mean(totals.referenceKl),
+    entropy: mean(totals.entropy),
+    clipFraction: mean(totals.clipFraction),
+    actionTokens,
+    tokens: batch.tokens.length,
+  }
+}
+
+/** Logprobs and entropies of each micro-batch's counted tokens, without a gradient. */
+export function evaluate(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  micros: readonly MicroBatch[],
+  temperature: number,
+): Promise<readonly TokenResults[]> {
+  const objective = { vectors: {}, numbers: { inverse_temperature: 1 / temperature } }
+  const works = micros.map((micro) => ({ micro, objective }))
+  return graphs.run(policy, 'logprobs', works)
+}
+
+function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
+  if (kind === 'supervised') return 'supervised'
+  return entropyCoefficient === 0 ? 'policy' : 'policy_with_entropy'
+}
+
+/** The values of a batch's counted tokens that an objective reads. */
+interface TokenFacts {
+  readonly batch: ProximalBatch
+  /** The weight of a token in the loss, by its place in the batch. */
+  readonly weightOf: (source: number) => number
+  /** [rows] of the micro-batch; undefined without a reference. */
+  readonly referenceLogprobs: Float32Array | undefined
+}
+
+/** The tokens under the rules of their losses; undefined where all have the loss that the graph has itself. */
+async function surrogateFor(
+  graphs: PolicyGraphs,
+  policy: FrozenPolicy,
+  batch: ProximalBatch,
+  micros: readonly MicroBatch[],
+  objective: ObjectiveSettings,
+): Promise<Surrogate | undefined> {
+  if (objective.kind === 'supervised') return undefined
+  const losses = await lossesOf(objective, batch)
+  if (losses.areClipped) return undefined
+  const results = await evaluate(graphs, policy, micros, objective.temperature)
+  return surrogateOf(losses, batch, micros, results, objective)
+}
+
+/** No ratio is beyond it, and no loss. */
+const unbounded = 1e9
+
+function objectiveFeeds(
+  objective: ObjectiveSettings,
+  { sources }: MicroBatch,
+  { batch, weightOf, referenceLogprobs }: TokenFacts,
+  surrogate: { readonly logprobs: Float32Array; readonly parts: Surrogate['parts'] } | undefined,
+): ObjectiveFeeds {
+  const numbers = { inverse_temperature: 1 / objective.temperature }
+  const weights = Float32Array.from(sources, weightOf)
+  if (objective.kind === 'supervised') return { vectors: { weights }, numbers }
+  const behaviour =
+    surrogate?.logprobs ??
+    Float32Array.from(sources, (source) => (batch.proximalLogprobs ?? batch.behaviourLogprobs)[source]!)
+  const advantageOf = (source: number) =>
+    surrogate === undefined ? batch.advantages[source]! : -(surrogate.parts.get(source)?.derivative ?? 0)
+  const isFree = surrogate !== undefined
+  return {
+    vectors: {
+      weights,
+      behaviour,
+      advantages: Float32Array.from(sources, advantageOf),
+      imitation: Float32Array.from(sources, (source) => batch.imitation?.[source] ?? 0),
+      // Without a reference its coefficient is 0, and any finite number will do.
+      reference: referenceLogprobs ?? behaviour,
+    },
+    numbers: {
+      ...numbers,
+      clip_floor: isFree ? 0 : 1 - objective.clipLow,
+      clip_ceiling: isFree ? unbounded : 1 + objective.clipHigh,
+      dual_clip: isFree ? unbounded : objective.dualClip,
+      kl_coefficient: referenceLogprobs === undefined ? 0 : objective.klCoefficient,
+      ...(objective.entropyCoefficient === 0 ? {} : { entropy_coefficient: objective.entropyCoefficient }),
+    },
+  }
+}
+
+function addStatistics(
+  totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
+  objective: ObjectiveSettings,
+  { batch, weightOf, referenceLogprobs }: TokenFacts,
+  micro: MicroBatch,
+  { logprobs, entropy }: TokenResults,
+  parts: Surrogate['parts'] | undefined,
+): void {
+  if (objective.kind === 'policy')
+    for (const [row, source] of micro.sources.entries())
+      totals.loss -= (batch.imitation?.[source] ?? 0) * logprobs[row]!
+  for (const [row, source] of sampledRows(batch, micro)) {
+    const logprob = logprobs[row]!
+    totals.entropy += entropy[row]!
+    if (objective.kind === 'supervised') {
+      totals.loss -= weightOf(source) * logprob
+      continue
+    }
+    const behaviourLogprob = batch.behaviourLogprobs[source]!
+    const referenceLogprob = referenceLogprobs?.[row]
+    const token = {
+      logprob,
+      behaviourLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
+      advantage: batch.advantages[source]!,
+      entropy: entropy[row]!,
+      ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
+    }
+    const part = parts?.get(source)
+    const { loss, clipped } =
+      part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
+    totals.loss += weightOf(source) * loss
+    totals.clipFraction += clipped ? 1 : 0
+    totals.kl += boundedK3(logprob - behaviourLogprob).value
+    if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Holdings: what the trajectories of a run weigh, and giving them up.
+ *
+ * Invariants
+ * - The trajectories of a group or evaluation are given up together, or none of them: a crash in between leaves
+ *   none half deleted.
+ * - What an episode was (outcome, reward, figures, checksum) stays when its trajectory goes.
+ * - Giving up twice changes nothing; an episode that is not sealed keeps what it has.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { type Kysely, sql } from 'kysely'
+import { isBranchId, type RunId } from '../../identity/identity.ts'
+import { storageFaultOf } from '../disk/fault.ts'
+import type { Schema } from '../sqlite/schema.ts'
+import type { TrajectoryHolding } from './retention.ts'
+
+export interface Holdings {
+  /** Trajectories of a run, by group and evaluation. */
+  trajectories(run: RunId): Promise<TrajectoryHolding[]>
+  /** Deletes observations and actions of the sealed episodes of a group or evaluation. @returns how many episodes */
+  release(parent: string, now: number): Promise<number>
+  /** Gives free pages back to the file system, so far as that needs no copy of the whole file. @returns bytes */
+  shrink(): Promise<number>
+}
+
+/** Pages given back at once: the write lock is held for milliseconds. */
+const pagesPerStep = 2000
+
+interface HoldingRow {
+  readonly parent: string
+  readonly episodes: number
+  readonly bytes: number
+  readonly status: string | null
+  readonly consumed_by: number | null
+  readonly group_ended: number | null
+  readonly evaluation: string | null
+  readonly evaluation_ended: number | null
+  readonly last_ended: number | null
+}
+
+export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Holdings {
+  return {
+    async trajectories(run) {
+      const { rows } = await sql<HoldingRow>`
+        select e.parent, count(*) as episodes,
+          sum(coalesce(e.bytes, 0)) as bytes,
+          g.status, g.consumed_by, g.ended as group_ended, v.id as evaluation, v.ended as evaluation_ended,
+          max(e.ended) as last_ended
+        from episodes e
+        left join groups g on g.id = e.parent
+        left join evaluations v on v.id = e.parent
+        where e.run = ${run} and e.checksum is not null and e.released is null
+        group by e.parent`.execute(db)
+      return rows.map(holdingOf)
+    },
+
+    async release(parent, now) {
+      return db.transaction().execute(async (transaction) => {
+        const sealed = transaction
+          .selectFrom('episodes')
+          .select('id')
+          .where('parent', '=', parent)
+          .where('checksum', 'is not', null)
+          .where('released', 'is', null)
+        await transaction.deleteFrom('observations').where('episode', 'in', sealed).execute()
+        await transaction.deleteFrom('actions').where('episode', 'in', sealed).execute()
+        const { numUpdatedRows } = await transaction
+          .updateTable('episodes')
+          .set({ released: now })
+          .where('parent', '=', parent)
+          .where('checksum', 'is not', null)
+          .where('released', 'is', null)
+          .executeTakeFirst()
+        return Number(numUpdatedRows)
+      })
+    },
+
+    async shrink() {
+      const before = await countPages(db)
+      const { rows } = await sql<{ page_size: number }>`pragma page_size`.execute(db)
+      try {
+        for (let left = before; ; ) {
+          database.exec(`pragma incremental_vacuum(${pagesPerStep})`)
+          const pages = await countPages(db)
+          if (pages >= left) break
+          left = pages
+        }
+        // Another process may be reading the log; then the next who closes the store shortens the file.
+        database.exec('pragma wal_checkpoint(truncate)')
+      } catch (error) {
+        throw storageFaultOf(error, 'giving back what is free of the store')
+      }
+      return (before - (await countPages(db))) * (rows[0]?.page_size ?? 0)
+    },
+  }
+}
+
+async function countPages(db: Kysely<Schema>): Promise<number> {
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
+  return rows[0]?.page_count ?? 0
+}
+
+function holdingOf(row: HoldingRow): TrajectoryHolding {
+  const { parent, episodes, bytes } = row
+  // Nothing waits for a branch, so each of its episodes stands for itself.
+  if (isBranchId(parent)) return { parent, episodes, bytes, ended: row.last_ended, use: 'branched' }
+  return { parent, episodes, bytes, ended: row.group_ended ?? row.evaluation_ended, use: useOf(row) }
+}
+
+function useOf({ status, consumed_by, evaluation, evaluation_ended }: HoldingRow): TrajectoryHolding['use'] {
+  if (evaluation !== null) return evaluation_ended === null ? 'playing' : 'evaluated'
+  if (consumed_by !== null) return { consumedBy: consumed_by }
+  if (status === 'abandoned') return 'abandoned'
+  return status === 'complete' ? 'waiting' : 'playing'
+}

@@ -1,0 +1,163 @@
+/**
+ * Statements of every turn: prepared once and kept, and their writes committed together.
+ *
+ * An episode writes twice a turn, and hundreds of them play in one process. A transaction of each write costs more than the
+ * write: the lock, the pages of the log, the way through the query builder.
+ *
+ * Invariants
+ * - [STATEMENT-1] A caller hears of its write once the transaction that holds it is committed, and not before.
+ * - [STATEMENT-2] A write that fails takes no other along: the transaction is taken back, and each is tried alone.
+ * - [STATEMENT-3] Nothing of it runs inside a transaction that another part of this process has begun on the connection.
+ * - A write that comes alone is committed at once; under load writes are collected for some milliseconds.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { CompiledQuery, Kysely } from 'kysely'
+import { type StorageFault, storageFaultOf } from '../disk/fault.ts'
+import type { Schema } from './schema.ts'
+
+/** Between two commits: a small part of a turn, in which several episodes come to write. */
+const collectMs = 3
+
+export interface Statements {
+  /** The rows of a query, with other parameters than those that it was compiled with. @throws StorageFault */
+  all<Row>(query: CompiledQuery<Row>, parameters: readonly unknown[]): Promise<Row[]>
+  /** Its first row. @throws StorageFault */
+  first<Row>(query: CompiledQuery<Row>, parameters: readonly unknown[]): Promise<Row | undefined>
+  /** Writes; settles when it is committed. @returns rows changed @throws StorageFault */
+  write(query: CompiledQuery, parameters: readonly unknown[]): Promise<number>
+  /** Settles when every write has. */
+  settled(): Promise<void>
+}
+
+interface Write {
+  readonly statement: StatementSync
+  readonly parameters: readonly SQLInputValue[]
+  readonly resolve: (changes: number) => void
+  readonly reject: (fault: StorageFault) => void
+}
+
+/** @param of.db who uses the same connection, and may be in a transaction on it */
+export function createStatements(of: {
+  readonly db: Kysely<Schema>
+  readonly database: DatabaseSync
+  readonly file: string
+}): Statements {
+  const { db, database, file } = of
+  const prepared = new Map<string, StatementSync>()
+  let waiting: Write[] = []
+  let committing = Promise.resolve()
+  let isDue = false
+  let lastCommit = Number.NEGATIVE_INFINITY
+  const faultOf = (error: unknown) => storageFaultOf(error, `store ${file}`)
+
+  function statementOf({ sql }: { readonly sql: string }): StatementSync {
+    const known = prepared.get(sql)
+    if (known !== undefined) return known
+    const statement = database.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+
+  /** Runs the work where no one's transaction is open. */
+  async function apart<Result>(work: () => Result): Promise<Result> {
+    try {
+      return database.isTransaction ? await db.connection().execute(async () => work()) : work()
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  function commitSoon(): void {
+    if (isDue) return
+    isDue = true
+    const wait = lastCommit + collectMs - performance.now()
+    if (wait > 0) setTimeout(commitNext, wait)
+    else setImmediate(commitNext)
+  }
+
+  function commitNext(): void {
+    isDue = false
+    committing = committing.then(commitWaiting)
+  }
+
+  async function commitWaiting(): Promise<void> {
+    if (waiting.length === 0) return
+    const writes = waiting
+    waiting = []
+    try {
+      await apart(() => commit(writes))
+    } catch (error) {
+      for (const { reject } of writes) reject(faultOf(error))
+    }
+    lastCommit = performance.now()
+  }
+
+  /** @throws where no write was tried */
+  function commit(writes: readonly Write[]): void {
+    if (writes.length === 1) {
+      commitEach(writes)
+      return
+    }
+    statementOf({ sql: 'begin immediate' }).run()
+    let changes: readonly number[]
+    try {
+      changes = writes.map(run)
+      statementOf({ sql: 'commit' }).run()
+    } catch {
+      // SQLite takes a transaction back by itself where the disk is full.
+      if (database.isTransaction) statementOf({ sql: 'rollback' }).run()
+      commitEach(writes)
+      return
+    }
+    for (const [index, { resolve }] of writes.entries()) resolve(changes[index] ?? 0)
+  }
+
+  /** Once the lock cannot be had, those after it do not wait for it in turn. */
+  function commitEach(writes: readonly Write[]): void {
+    let locked: StorageFault | undefined
+    for (const write of writes) {
+      if (locked === undefined)
+        try {
+          write.resolve(run(write))
+          continue
+        } catch (error) {
+          const fault = faultOf(error)
+          write.reject(fault)
+          if (fault.kind === 'locked') locked = fault
+          continue
+        }
+      write.reject(locked)
+    }
+  }
+
+  return {
+    all: (query, parameters) =>
+      apart(() => statementOf(query).all(...(parameters as SQLInputValue[])) as never[]),
+
+    first: (query, parameters) =>
+      apart(() => statementOf(query).get(...(parameters as SQLInputValue[])) as never),
+
+    async write(query, parameters) {
+      const { promise, resolve, reject } = Promise.withResolvers<number>()
+      try {
+        const statement = statementOf(query)
+        waiting.push({ statement, parameters: parameters as SQLInputValue[], resolve, reject })
+      } catch (error) {
+        throw faultOf(error)
+      }
+      commitSoon()
+      return promise
+    },
+
+    async settled() {
+      do {
+        commitNext()
+        await committing
+      } while (waiting.length > 0)
+    },
+  }
+}
+
+function run({ statement, parameters }: Write): number {
+  return Number(statement.run(...parameters).changes)
+}

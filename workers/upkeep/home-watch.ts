@@ -1,0 +1,64 @@
+/**
+ * Home watch: a session whose home is deleted or replaced ends, and writes no new one in its place.
+ *
+ * Invariants
+ * - [HOME-WATCH-1] What counts is the file of the store: gone, or another file than the one that the session opened.
+ * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
+ */
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StorageFault, storageFaultOf } from '../../storage/disk/fault.ts'
+import type { Home } from '../../storage/disk/home.ts'
+
+/** Soon enough that little fails of it first; a look costs some microseconds. */
+const lookEveryMs = 1_000
+
+export interface HomeWatch {
+  /** Rejects when the home is lost; never settles otherwise. */
+  readonly lost: Promise<never>
+  close(): Promise<void>
+}
+
+/** Watches until it is closed. @param everyMs milliseconds between two looks */
+export async function watchHome(home: Home, everyMs: number = lookEveryMs): Promise<HomeWatch> {
+  const closing = new AbortController()
+  const first = await identityOf(home)
+  const { promise: lost, reject } = Promise.withResolvers<never>()
+  // A session that no one watches is ended by what it fails at.
+  lost.catch(() => undefined)
+
+  async function watch(): Promise<void> {
+    while (!closing.signal.aborted) {
+      const found = await identityOf(home)
+      if (found !== 'unknown' && found !== first) return reject(lostHome(home, found))
+      await sleep(everyMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  const watching = first === 'unknown' ? Promise.resolve() : watch()
+  return {
+    lost,
+    async close() {
+      closing.abort()
+      await watching
+    },
+  }
+}
+
+/** Which file the store is; `missing` where there is none. */
+async function identityOf({ storeFile }: Home): Promise<string> {
+  try {
+    const { dev, ino } = await stat(storeFile, { bigint: true })
+    return `${dev}:${ino}`
+  } catch (error) {
+    return storageFaultOf(error, storeFile).kind === 'missing' ? 'missing' : 'unknown'
+  }
+}
+
+function lostHome({ dir, storeFile }: Home, found: string): StorageFault {
+  const what = found === 'missing' ? 'is gone' : 'was replaced by another file'
+  return new StorageFault(
+    'missing',
+    `${storeFile} ${what} while it was in use, so nothing more is written to ${dir}; put the home back and continue with \`perdure resume\`, or start afresh`,
+  )
+}

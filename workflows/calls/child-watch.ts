@@ -1,0 +1,110 @@
+/**
+ * Child watch: how a run notices that a child has ended, also where the child could not say so.
+ *
+ * Invariants
+ * - Every child that a run waits for is watched: by its handle in the execution that started it, else by asking the
+ *   server, which an ending reaches within seconds either way.
+ * - What is done about an ending is done beside everything else; a fault of it ends the run as any other would.
+ * - Asking costs a few events per ending, not per look: histories stay short however long children play.
+ */
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
+import {
+  ApplicationFailure,
+  CancellationScope,
+  ChildWorkflowFailure,
+  type ChildWorkflowHandle,
+  Trigger,
+  type Workflow,
+} from '@temporalio/workflow'
+import type { TrainingState } from '../../contract/training-state.ts'
+import { childrenActivities } from './dispatch.ts'
+import { reasonOf } from './failure-reason.ts'
+
+/** How a child ended, in words. */
+export interface ChildEnding {
+  /** Its workflow id. */
+  readonly child: string
+  readonly ending: string
+  /** Doing the same again ends in the same way. */
+  readonly isFinal?: boolean
+}
+
+/** Takes in endings; it may be told of what is known already. */
+export type TakeEndings = (endings: readonly ChildEnding[]) => Promise<void>
+
+const faults = new WeakMap<TrainingState, Trigger<never>>()
+
+/** The work of a run with its children watched. */
+export async function whileWatching<T>(state: TrainingState, work: () => Promise<T>): Promise<T> {
+  const fault = new Trigger<never>()
+  faults.set(state, fault)
+  return Promise.race([work(), fault])
+}
+
+/** Ends the work of a run: nothing more follows from its state. */
+export function endWork(state: TrainingState, error: unknown): void {
+  faults.get(state)?.reject(error instanceof Error ? error : new Error(String(error)))
+}
+
+/**
+ * Starts a child that a cancelled run leaves to itself, as one does that stops.
+ * @returns undefined where the child of that identity runs or has ended already
+ */
+export async function startOnce<W extends Workflow>(
+  start: () => Promise<ChildWorkflowHandle<W>>,
+): Promise<ChildWorkflowHandle<W> | undefined> {
+  try {
+    return await CancellationScope.nonCancellable(start)
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
+    return undefined
+  }
+}
+
+/** Watches a child that this execution started. */
+export function watchOwn<W extends Workflow>(
+  state: TrainingState,
+  handle: ChildWorkflowHandle<W>,
+  take: TakeEndings,
+): void {
+  const child = handle.workflowId
+  beside(state, async () => {
+    let ended: ChildEnding = { child, ending: 'completed' }
+    try {
+      await handle.result()
+    } catch (error) {
+      ended = { child, ending: reasonOf(error), isFinal: isWithoutFigure(error) }
+    }
+    await take([ended])
+  })
+}
+
+/** Watches children that another execution of the run, a person or a schedule started. */
+export function watchOthers(state: TrainingState, children: readonly string[], take: TakeEndings): void {
+  beside(state, async () => {
+    for (let left = children; left.length > 0; ) {
+      const { ended } = await childrenActivities.awaitEnded({ children: left })
+      left = left.filter((child) => !ended.some((each) => each.child === child))
+      if (ended.length > 0) await take(ended)
+    }
+  })
+}
+
+/** Looks once, now. */
+export async function lookAt(children: readonly string[], take: TakeEndings): Promise<void> {
+  if (children.length === 0) return
+  const { ended } = await childrenActivities.findEnded({ children })
+  if (ended.length > 0) await take(ended)
+}
+
+/** What an evaluation that no episode gave a figure ends with: its episodes are played, and stay what they are. */
+export const withoutFigure = 'EvaluationWithoutFigure'
+
+function isWithoutFigure(error: unknown): boolean {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : undefined
+  return cause instanceof ApplicationFailure && cause.type === withoutFigure
+}
+
+function beside(state: TrainingState, work: () => Promise<void>): void {
+  work().catch((error: unknown) => endWork(state, error))
+}

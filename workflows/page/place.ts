@@ -1,0 +1,27 @@
+/**
+ * Place: where a workflow stands on its server. What it starts, calls and links to stands beside it.
+ *
+ * Invariants
+ * - The home is the one in the workflow's own id: nothing of it is carried in plans or states.
+ * - Identities in plans, states and stores have no home; what the server is given has it.
+ */
+import { workflowInfo } from '@temporalio/workflow'
+import { type QueueRole, taskQueue } from '../../contract/task-queues.ts'
+import { parseWorkflowId, workflowIdOf } from '../../identity/identity.ts'
+import type { Place } from './links.ts'
+
+/** Where this workflow stands. */
+export function here(): Place {
+  const { namespace, workflowId } = workflowInfo()
+  return { namespace, home: parseWorkflowId(workflowId).home }
+}
+
+/** The workflow id of work of the same home. */
+export function idHere(id: string): string {
+  return workflowIdOf(here().home, id)
+}
+
+/** The queue of a role of the same home. */
+export function queueHere(role: QueueRole): string {
+  return taskQueue(role, here().home)
+}

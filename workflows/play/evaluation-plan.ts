@@ -1,0 +1,119 @@
+/**
+ * The plan of an evaluation and how it is started, the same whether a run, a person or a schedule asks for it.
+ *
+ * Invariants
+ * - The same checkpoint, suite and number of episodes give the same plan, hence the same identity.
+ * - It is started under that identity, and found by its run, task, suite and version.
+ * - [EVALUATION-PLAN-1] However many suites a run has, their evaluations of a version play about as many episodes at once.
+ */
+import type { RunConfig } from '../../config/schema/schema.ts'
+import { type EpisodePlan, type EvaluationPlan, searchAttributes } from '../../contract/messages.ts'
+import { evaluationPriority, workflowTaskTimeout } from '../../contract/task-queues.ts'
+import { evaluationId, type RunId, workflowIdOf } from '../../identity/identity.ts'
+import { isSynchronous } from '../../learning/rollout/admission.ts'
+import { evaluationFacts } from '../page/details.ts'
+import type { Place } from '../page/links.ts'
+
+/**
+ * Episodes that the evaluations of a version play at once, all suites together: enough to fill the engine's batches. With
+ * more, workflows wait for one another longer than a worker may hold what it took.
+ */
+const playedAtOnce = 64
+
+/**
+ * How long a block of turns takes with local dispatch: long enough that what a workflow costs is small beside its
+ * turns, short enough that its page follows them and that an order reaches it soon.
+ */
+export const blockMs = 1_000
+
+type Suite = RunConfig['evaluation']['suites'][number]
+
+/** What all episodes of a task have in common. */
+export function episodeRules(
+  run: RunId,
+  { rollout, orchestration, policy, seed, tasks }: RunConfig,
+  taskIndex: number,
+): Omit<EpisodePlan, 'episode' | 'split' | 'position' | 'versions' | 'temperature'> {
+  return {
+    run,
+    seed,
+    taskIndex,
+    task: tasks[taskIndex]?.task ?? '',
+    turnLimit: tasks[taskIndex]?.turnLimit ?? null,
+    maxTokensPerTurn: rollout.maxTokensPerTurn,
+    invalidActionLimit: rollout.invalidActionLimit,
+    // A run that is reproducible must not learn from how often its machines failed. In any other one a new attempt
+    // draws anew: what the agent did may be why the environment hung, and would make it hang again.
+    ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
+    dispatch: orchestration.dispatch,
+    ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
+    // Runs of an earlier release have no such setting.
+    ...(policy.engineTimeoutSeconds === undefined ? {} : { answerSeconds: policy.engineTimeoutSeconds }),
+    ...(orchestration.dashboardUrl ? { dashboardUrl: orchestration.dashboardUrl } : {}),
+  }
+}
+
+/** @param asked.suite one of the configuration's; asked.episodes, asked.samples other numbers than the suite's own make another evaluation */
+export function evaluationPlan(
+  run: RunId,
+  config: RunConfig,
+  asked: {
+    readonly suite: Suite
+    readonly version: number
+    readonly episodes?: number | undefined
+    readonly samples?: number | undefined
+  },
+): EvaluationPlan {
+  const { suite, version } = asked
+  // Runs of an earlier release have suites without the setting.
+  const own = suite.samples ?? 1
+  const { episodes = suite.episodes, samples = own } = asked
+  const size = samples === own ? `${episodes}` : `${episodes}x${samples}`
+  const name = size === `${suite.episodes}` ? suite.name : `${suite.name}-${size}`
+  const taskIndex = config.tasks.findIndex((task) => task.task === suite.task)
+  return {
+    evaluation: evaluationId(run, name, version, config.seed),
+    run,
+    suite: name,
+    version,
+    episodes,
+    samples,
+    concurrency: Math.ceil(playedAtOnce / config.evaluation.suites.length),
+    maxAttempts: config.rollout.maxAttempts,
+    episode: {
+      ...episodeRules(run, config, Math.max(0, taskIndex)),
+      split: suite.split,
+      versions: { kind: 'fixed', version },
+      // Greedy samples of an instance would all be the same: they are drawn as in training.
+      temperature: samples > 1 && suite.temperature === 0 ? config.rollout.temperature : suite.temperature,
+    },
+  }
+}
+
+/** What an evaluation is called in lists. */
+export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }: EvaluationPlan): string {
+  const each = samples === 1 ? '' : ` of ${samples} samples`
+  return `${suite} · version ${version} · ${episodes} ${samples === 1 ? 'episodes' : 'instances'}${each}`
+}
+
+/**
+ * How an evaluation is started, from within a workflow or from outside. One that has ended is started again: it plays the
+ * episodes that it lost, and where there are none its result is the one in the store.
+ */
+export function evaluationStart(plan: EvaluationPlan, place: Place) {
+  const args: [EvaluationPlan] = [plan]
+  return {
+    workflowId: workflowIdOf(place.home, plan.evaluation),
+    args,
+    priority: evaluationPriority,
+    workflowTaskTimeout,
+    staticSummary: evaluationSummaryLine(plan),
+    staticDetails: evaluationFacts(plan, place),
+    typedSearchAttributes: [
+      { key: searchAttributes.run, value: workflowIdOf(place.home, plan.run) },
+      { key: searchAttributes.task, value: plan.episode.task },
+      { key: searchAttributes.suite, value: plan.suite },
+      { key: searchAttributes.version, value: plan.version },
+    ],
+  }
+}

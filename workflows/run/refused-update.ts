@@ -1,0 +1,26 @@
+/**
+ * Refused updates: what a run does when its trainer has refused one.
+ *
+ * Invariants
+ * - [REFUSED-UPDATE-1] The run keeps the version that it had and pauses with the reason; continued, it trains on the
+ *   groups that come next.
+ * - What it does is in the audit trail.
+ */
+import { log } from '@temporalio/workflow'
+import type { TrainingState } from '../../contract/training-state.ts'
+import { pauseRun } from '../state/transitions/phase.ts'
+import { enterOrders } from './audit-trail.ts'
+
+/** Pauses a run whose last update was refused. @param refused why, in words */
+export async function pauseAfterRefusal(state: TrainingState, refused: string): Promise<void> {
+  const { step, version, config } = state
+  if (state.stopRequested || step >= config.training.updates) {
+    log.warn('the last update was refused', { step, refused })
+    return
+  }
+  if (state.paused) return // by a person, who is told by the metrics
+  const from = state.phase
+  const reason = `update ${step} was refused and version ${version} is kept: ${refused}`
+  pauseRun(state, reason)
+  await enterOrders(state, [{ by: 'trainer', what: 'pause', from, to: state.phase, holds: 'now', reason }])
+}

@@ -1,0 +1,81 @@
+/**
+ * Endings of a training run: done, stopped, failed.
+ *
+ * Invariants
+ * - Each leaves its state in the store, and what is in flight continues: `resume` finds both.
+ * - A run that is cancelled from outside ends as one that was told to stop now.
+ */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  ContinueAsNew,
+  condition,
+  isCancellation,
+  setCurrentDetails,
+} from '@temporalio/workflow'
+import type { TrainingState } from '../../contract/training-state.ts'
+import { runActivities } from '../calls/dispatch.ts'
+import { reasonOf } from '../calls/failure-reason.ts'
+import { describe, enter } from '../page/training-details.ts'
+import { progressOf } from '../state/training-progress.ts'
+import { endRun } from '../state/transitions/phase.ts'
+import { continueWhenLong, isLong } from './continuation.ts'
+import { startEvaluations } from './training-evaluations.ts'
+
+/**
+ * Work of the trainer that a run which must stop now does not wait for. What the trainer makes of it all the
+ * same is found under the work's identity when the run is resumed.
+ * @returns undefined where it was left
+ */
+export async function unlessStoppedNow<T>(
+  state: TrainingState,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  const working = new CancellationScope()
+  const watching = new CancellationScope()
+  const result = working.run(work)
+  const stopped = watching.run(() => condition(() => state.stopNow))
+  try {
+    return await Promise.race([result, stopped.then(() => undefined)])
+  } finally {
+    watching.cancel()
+    if (state.stopNow) working.cancel()
+    // What loses the race is cancelled, or has ended: no one waits for it any more.
+    await Promise.allSettled([result, stopped])
+  }
+}
+
+/** The end of a run: a last evaluation unless it was stopped, and its progress in the store. */
+export async function finish(state: TrainingState): Promise<void> {
+  if (!state.stopRequested) await startEvaluations(state, 'last')
+  enter(state, state.stopRequested ? 'stopping' : 'evaluating')
+  const isOver = () => state.evaluating.length === 0 || state.stopRequested
+  while (!isOver()) {
+    await condition(() => isOver() || isLong(state))
+    await continueWhenLong(state)
+  }
+  enter(state, state.stopRequested ? 'stopped' : 'done')
+  await recordEnd(state)
+  await condition(allHandlersFinished)
+}
+
+/** A run that failed or was cancelled says so. */
+export async function fail(state: TrainingState, error: unknown): Promise<void> {
+  if (error instanceof ContinueAsNew) return
+  const isCancelled = isCancellation(error)
+  const message = isCancelled
+    ? `it was cancelled in Temporal; \`perdure resume ${state.run}\` continues it`
+    : reasonOf(error)
+  endRun(state, isCancelled ? 'stopped' : 'failed', message)
+  setCurrentDetails(describe(state))
+  await recordEnd(state)
+}
+
+async function recordEnd(state: TrainingState): Promise<void> {
+  await runActivities.recordEnd({
+    run: state.run,
+    progress: progressOf(state),
+    state: JSON.stringify(state),
+    at: Date.now(),
+  })
+}

@@ -1,0 +1,159 @@
+/**
+ * The state with which a run continues in a new execution, made of what it left in the store.
+ *
+ * Invariants
+ * - A batch that was in progress is taken again, and what was in flight is looked for first.
+ * - [RUN-STATE-1] An update that was made and not published counts in the new execution, whatever was ordered.
+ * - An order that was taken after the state was stored holds in the new execution too, under its number.
+ * - A restart is in the audit trail under a number of its own, and changes nothing of what was ordered.
+ * - Evaluations that were started after it was stored are heard of in the new execution.
+ */
+import type { AuditEntry } from '../../activities/audit.ts'
+import type { ConfigChange } from '../../config/changes.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
+import {
+  currentState,
+  initialState,
+  isWarm,
+  type StoredCourse,
+  type TrainingState,
+} from '../../contract/training-state.ts'
+import { isEvaluationDue } from '../../learning/evaluation/evaluation-schedule.ts'
+import { applySettings } from './live-settings.ts'
+import { enterEvaluation } from './transitions/evaluations.ts'
+import { awaitEffect, knowOrder, numberOrder } from './transitions/orders.ts'
+import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transitions/phase.ts'
+import { changeConfiguration } from './transitions/settings.ts'
+import { askForRollBack, pin } from './transitions/versions.ts'
+
+/** Why a run is given up for a new execution of it. */
+export interface Relaunch {
+  /** In words, for the audit trail. */
+  readonly reason: string
+  /** Whether it waits for a person then. */
+  readonly paused: boolean
+}
+
+/** What a run last stored of itself, or what it begins with, and the update that it made since. */
+export function storedState({ run, config, created, state, made }: StoredCourse): TrainingState {
+  return { ...currentState(state ?? initialState(run, config, created)), made }
+}
+
+/**
+ * Of an execution that ended: a resume is a request to continue.
+ * @param trail all orders that the run has taken; of a terminated one some are younger than its state
+ */
+export function stateToResumeFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
+  const next = stateToRestartFrom(state, config, trail)
+  resumeRun(next)
+  return next
+}
+
+/**
+ * Of an execution that is given up in the middle: paused or stopping as it was.
+ * @param trail all orders that the run has taken
+ */
+export function stateToRestartFrom(
+  state: TrainingState,
+  config: RunConfig,
+  trail: readonly AuditEntry[],
+): TrainingState {
+  const next = copyOf({ ...currentState(state), config })
+  const firstUnknown = next.orders
+  interrupt(next, unheardEvaluations(next))
+  for (const entry of trail) if (entry.number >= firstUnknown) takeAgain(next, entry)
+  return next
+}
+
+/**
+ * The state with another configuration, and what of it is written into the audit trail.
+ * @param of from what, to what, when and by whom
+ */
+export function changedState(
+  state: TrainingState,
+  { config, changes }: { readonly config: RunConfig; readonly changes: readonly ConfigChange[] },
+  of: { readonly by: string; readonly time: number },
+): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
+  const next = copyOf(state)
+  changeConfiguration(next, config, new Set(changes.map(({ key }) => key)))
+  const entries = changes.map(({ key, from, to }) => ({
+    number: numberOrder(next),
+    time: of.time,
+    by: of.by,
+    what: key,
+    from,
+    to,
+    version: next.version,
+    effectVersion: next.version,
+    reason: null,
+  }))
+  return { state: next, entries }
+}
+
+/**
+ * The state of a run whose execution is given up for a new one, and what is written into the audit trail of it.
+ * @param time milliseconds since the epoch
+ */
+export function relaunchedState(
+  state: TrainingState,
+  { reason, paused }: Relaunch,
+  time: number,
+): { readonly state: TrainingState; readonly entries: readonly AuditEntry[] } {
+  const next = copyOf(state)
+  const { phase: from, version } = next
+  const entryOf = (what: string, to: AuditEntry['to'], why: string): AuditEntry => ({
+    number: numberOrder(next),
+    time,
+    by: 'takeover',
+    what,
+    from,
+    to,
+    version,
+    effectVersion: version,
+    reason: why,
+  })
+  const entries = [entryOf('restart', `version ${version}`, reason)]
+  if (paused) {
+    const why = `${reason}, again and again: continue it when the cause is found`
+    pauseRun(next, why)
+    entries.push(entryOf('pause', next.phase, why))
+  }
+  return { state: next, entries }
+}
+
+/** Of the published version: the run starts them when its state is stored, so that the state may not know them. */
+function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
+  const { config, step, version } = state
+  const { every, suites } = config.evaluation
+  const known = [...state.evaluations, ...state.evaluating, ...state.failedEvaluations]
+  return isWarm(state) && isEvaluationDue(step, every)
+    ? suites
+        .map(({ name: suite }) => ({ suite, version }))
+        .filter((due) => !known.some((each) => each.suite === due.suite && each.version === version))
+    : []
+}
+
+function takeAgain(state: TrainingState, entry: AuditEntry): void {
+  const { number, what, to, version, effectVersion, reason } = entry
+  // A promotion changes a file and not the run.
+  if (what === 'promote') return
+  knowOrder(state, number)
+  if (what === 'restart') return
+  if (effectVersion === null) awaitEffect(state, entry)
+  if (what === 'pause') pauseRun(state, reason)
+  else if (what === 'continue') continueRun(state)
+  else if (what === 'stop') stopRun(state, to === 'now')
+  else if (what === 'rollback' && typeof to === 'number') askForRollBack(state, to)
+  else if (what === 'checkpoint' && typeof to === 'number') pin(state, to)
+  else if (what === 'evaluate' && typeof to === 'string') enterEvaluation(state, { suite: to, version })
+  else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
+}
+
+/** It is plain JSON [STATE-1], and workflows have no `structuredClone`. */
+function copyOf(state: TrainingState): TrainingState {
+  return JSON.parse(JSON.stringify(state))
+}

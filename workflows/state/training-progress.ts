@@ -1,0 +1,44 @@
+/**
+ * Progress of a training run: what it says of itself to those who ask.
+ *
+ * Invariants
+ * - It says only what the state says; a stored state of an earlier release is answered for too.
+ */
+
+import type { RunProgress } from '../../contract/messages.ts'
+import type { TrainingState } from '../../contract/training-state.ts'
+import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
+
+/** What the run says of itself. */
+export function progressOf(state: TrainingState): RunProgress {
+  return {
+    run: state.run,
+    phase: state.phase,
+    version: state.version,
+    step: state.step,
+    updates: state.config.training.updates,
+    ...(state.warmStart === null ? {} : { warmStart: state.warmStart }),
+    episodesInFlight: state.inFlight.length * state.config.rollout.groupSize,
+    groupsInFlight: state.inFlight.length,
+    groupsReady: state.ready.length,
+    staleness: state.staleness,
+    episodes: state.episodes,
+    tokens: state.tokens,
+    success: state.success,
+    reward: state.reward,
+    samples: state.samples ?? {},
+    evaluations: state.evaluations,
+    ...(state.failedEvaluations.length === 0 ? {} : { failedEvaluations: state.failedEvaluations }),
+    startedAt: state.startedAt,
+    emptyUpdates: state.emptyUpdates,
+    ...(state.nothingLearnt ? { nothingLearnt: state.nothingLearnt } : {}),
+    ...(state.message === undefined ? {} : { message: state.message }),
+    ...(state.leftOut === undefined || state.leftOut.count === 0
+      ? {}
+      : { leftOut: { count: state.leftOut.count, reason: state.leftOut.reason } }),
+    // A stored state of an earlier release has not counted them.
+    ...(state.fruitless > 0 && holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),
+    // A stored state of an earlier release has no reason.
+    ...(state.paused && typeof state.pauseReason === 'string' ? { pauseReason: state.pauseReason } : {}),
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Orders of a run: their numbers, and those that wait for the update in progress.
+ *
+ * Invariants
+ * - No two orders have one number; of each kind at most one waits.
+ */
+import type { AuditEntry } from '../../../activities/audit.ts'
+import { boundedOrder } from '../../../contract/training-state.ts'
+import type { Changing } from './changing.ts'
+
+/** @returns the number of a new order */
+export function numberOrder(state: Changing): number {
+  const number = state.orders
+  state.orders += 1
+  return number
+}
+
+/** An order that was taken by another execution: its number is used. */
+export function knowOrder(state: Changing, number: number): void {
+  state.orders = Math.max(state.orders, number + 1)
+}
+
+/** It has its effect after the update in progress. @returns the order that waited in its place, which has none */
+export function awaitEffect(state: Changing, order: AuditEntry): readonly AuditEntry[] {
+  const replaced = takeUnsettled(state, order.what)
+  state.unsettled = [...state.unsettled, boundedOrder(order)]
+  return replaced
+}
+
+/** @param what of one kind; of all by default @returns those that waited, which do so no more */
+export function takeUnsettled(state: Changing, what?: string): readonly AuditEntry[] {
+  const isTaken = (order: AuditEntry) => what === undefined || order.what === what
+  const taken = state.unsettled.filter(isTaken)
+  state.unsettled = state.unsettled.filter((order) => !isTaken(order))
+  return taken
+}

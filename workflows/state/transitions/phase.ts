@@ -1,0 +1,102 @@
+/**
+ * Phase of a run: what it does now, how far its warm start is, whether it is paused or stopping, and how it resumes.
+ *
+ * Invariants
+ * - A reason for a pause is carried while the run is paused, and no longer.
+ * - A chunk of the warm start is counted once it is done, and never taken back unless the warm start begins anew.
+ * - What an execution leaves to the next one loses nothing: a batch is ready again, and what was in flight is looked for.
+ */
+
+import type { Evaluating } from '../../../contract/training-state.ts'
+import type { RunPhase } from '../../../learning/run/run-phase.ts'
+import { clipped, textBytes } from '../../../learning/run/state-bounds.ts'
+import type { Changing } from './changing.ts'
+import { readmitInstances } from './left-out.ts'
+
+/** Phase while the policy is prepared: a run without demonstrations has no warm start to show. */
+export function preparingPhase({ warmStart }: Pick<Changing, 'config'>['config']): RunPhase {
+  return warmStart.demonstrations === 0 ? 'starting' : 'warm_start'
+}
+
+/** Phase once there is a policy. */
+export function trainingPhase({ paused }: Pick<Changing, 'paused'>): RunPhase {
+  return paused ? 'paused' : 'training'
+}
+
+/** What the run does from now on. */
+export function enterPhase(state: Changing, phase: RunPhase): void {
+  state.phase = phase
+}
+
+/** Starts no group and no update from now on; a run in its warm start pauses after it. */
+export function pauseRun(state: Changing, reason: string | null): void {
+  state.paused = true
+  state.pauseReason = reason === null ? null : clipped(reason, textBytes)
+  if (state.phase === 'training') state.phase = 'paused'
+}
+
+/** Trains again, and at once: the person who continues it has repaired what made groups fruitless. */
+export function continueRun(state: Changing): void {
+  state.paused = false
+  state.pauseReason = null
+  state.fruitless = 0
+  readmitInstances(state)
+  if (state.phase === 'paused') state.phase = 'training'
+}
+
+/** Ends the run after the update in progress, or without waiting for it; a later order does not soften that. */
+export function stopRun(state: Changing, now: boolean): void {
+  state.stopRequested = true
+  if (now) state.stopNow = true
+}
+
+/** The run was cancelled or failed, and says why. */
+export function endRun(state: Changing, phase: 'stopped' | 'failed', message: string): void {
+  state.phase = phase
+  state.message = clipped(message, textBytes)
+}
+
+/**
+ * The execution is over: its batch is taken again, what it had in flight is looked for, why it failed is past.
+ * @param unheard evaluations that it may have started after its state was stored
+ */
+export function interrupt(state: Changing, unheard: readonly Evaluating[]): void {
+  delete state.message
+  state.ready = [...state.training, ...state.ready]
+  state.training = []
+  state.evaluating = [...state.evaluating, ...unheard]
+  state.reattach = true
+}
+
+/** The next execution looks for what is in flight. */
+export function takeOver(state: Changing): void {
+  state.reattach = false
+}
+
+/** A resume is a request to continue: a run that was paused or stopped is neither any more. */
+export function resumeRun(state: Changing): void {
+  continueRun(state)
+  state.stopRequested = false
+  state.stopNow = false
+}
+
+/** The policy is prepared; without demonstrations there is no chunk to do. */
+export function beginWarmStart(state: Changing): void {
+  const { demonstrations, chunks } = state.config.warmStart
+  state.warmStart = { done: 0, total: demonstrations === 0 ? 0 : chunks }
+}
+
+/**
+ * One more chunk is done, or the whole warm start was found.
+ * @param imitation what the chunk's activity told; one of an earlier release tells nothing
+ */
+export function countChunk(state: Changing, imitation: { readonly found: boolean } | undefined): void {
+  if (state.warmStart === null) return
+  const { done, total } = state.warmStart
+  state.warmStart = imitation?.found ? { done: total, total, found: true } : { done: done + 1, total }
+}
+
+/** The policy is to be prepared again: it was asked for with other settings. */
+export function forgetWarmStart(state: Changing): void {
+  state.warmStart = null
+}

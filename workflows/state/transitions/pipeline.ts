@@ -1,0 +1,45 @@
+/**
+ * Pipeline of a run: how many groups may be admitted now, and whether an update can start.
+ *
+ * Invariants
+ * - Generation and training overlap, bounded by the staleness η: an update waits for groups that would grow older.
+ */
+
+import { rolloutSettings } from '../../../contract/rollout-settings.ts'
+import type { TrainingState } from '../../../contract/training-state.ts'
+import { admissible, nextBatch } from '../../../learning/rollout/admission.ts'
+import { evaluationsInFlight } from '../../../learning/run/state-bounds.ts'
+
+/** Groups that may be admitted now. */
+export function roomForGroups(state: TrainingState): number {
+  const outstanding = state.inFlight.length + state.ready.length + state.training.length
+  const updatesLeft = state.config.training.updates - state.step
+  return admissible(rolloutSettings(state), { outstanding, inFlight: state.inFlight.length, updatesLeft })
+}
+
+/** Which of the ready groups the next update takes, by their positions; undefined while none can start. */
+export function nextBatchOf(state: TrainingState): readonly number[] | undefined {
+  return nextBatch(rolloutSettings(state), {
+    version: state.version,
+    ready: state.ready.map((group) => group.version),
+    inFlight: state.inFlight.map((group) => group.version),
+  })
+}
+
+/** True when an update can start: enough groups wait, and none in flight would grow too old. */
+export function batchIsReady(state: TrainingState): boolean {
+  return nextBatchOf(state) !== undefined
+}
+
+/** True when an update can start and no order comes first. */
+export function mayUpdate(state: TrainingState): boolean {
+  const { paused, stopRequested, rollBackTo } = state
+  return batchIsReady(state) && !paused && !stopRequested && rollBackTo === null && !evaluationsLag(state)
+}
+
+/** True while so many evaluations are in flight that no more can be started for another version, or any where updates wait for them. */
+export function evaluationsLag({ evaluating, config: { evaluation } }: TrainingState): boolean {
+  // Runs of an earlier release have no such setting.
+  const most = evaluation.blocking === true ? 0 : evaluationsInFlight(evaluation.suites.length)
+  return evaluating.length > most
+}

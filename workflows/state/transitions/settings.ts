@@ -1,0 +1,58 @@
+/**
+ * Settings of a run: what was ordered of it holds over its configuration.
+ *
+ * Invariants
+ * - The newest word counts: an order over the configuration, a changed configuration over the orders before it.
+ */
+import type { RunConfig } from '../../../config/schema/schema.ts'
+import type { GateDrops } from '../../../contract/gate-settings.ts'
+import type { LearningChange, RolloutChange } from '../../../contract/messages.ts'
+import type { Changing } from './changing.ts'
+
+/** Holds from the next update on. */
+export function changeLearning(state: Changing, change: LearningChange): void {
+  state.learning = { ...state.learning, ...change }
+}
+
+/** Holds for the groups that are admitted next. */
+export function changeRollout(state: Changing, change: RolloutChange): void {
+  state.rollout = { ...state.rollout, ...change }
+}
+
+/** The task's share of the groups that are admitted next. */
+export function changeWeight(state: Changing, task: number, weight: number): void {
+  state.weights = state.weights.with(task, weight)
+}
+
+/** The largest loss that a gate allows, from the next evaluation of its suite on. */
+export function changeGateDrop(state: Changing, gate: number, drop: number): void {
+  state.gateDrops = { ...state.gateDrops, [gate]: drop }
+}
+
+/**
+ * Another configuration: a run that was done or failed is neither any more, and what was ordered of the keys that it
+ * changes no longer holds.
+ * @param keys those that it changes, e.g. `learning.clipLow`, `tasks.0.weight`
+ */
+export function changeConfiguration(state: Changing, config: RunConfig, keys: ReadonlySet<string>): void {
+  state.config = config
+  state.phase = 'starting'
+  state.weights = state.weights.map((weight, task) =>
+    keys.has(`tasks.${task}.weight`) ? (config.tasks[task]?.weight ?? weight) : weight,
+  )
+  state.learning = without(state.learning, 'learning', keys)
+  state.rollout = without(state.rollout, 'rollout', keys)
+  if (state.gateDrops !== undefined) state.gateDrops = keptDrops(state.gateDrops, keys)
+}
+
+/** Positions name the gates: where they are others, nothing that was ordered holds. */
+function keptDrops(ordered: GateDrops, keys: ReadonlySet<string>): GateDrops {
+  if ([...keys].some((key) => /^evaluation\.gates(\.\d+(\.suite)?)?$/.test(key))) return {}
+  const kept = Object.entries(ordered).filter(([gate]) => !keys.has(`evaluation.gates.${gate}.drop`))
+  return Object.fromEntries(kept)
+}
+
+function without<T extends object>(ordered: T, section: string, keys: ReadonlySet<string>): T {
+  const kept = Object.entries(ordered).filter(([name]) => !keys.has(`${section}.${name}`))
+  return Object.fromEntries(kept) as T
+}

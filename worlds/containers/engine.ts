@@ -1,0 +1,130 @@
+/**
+ * The connection to a container engine: Docker, or what speaks its language.
+ *
+ * Invariants
+ * - A missing engine is said at once, with its address and what to do.
+ * - Every call of every caller has a deadline for its answer, and every answer in pieces has one for its end; connections to a shell or a program last as long as that does.
+ * - Every error of the engine leaves as an EnvironmentFault: a container that is gone is `session_lost`,
+ *   everything else `backend`.
+ */
+import { Readable } from 'node:stream'
+import type Docker from 'dockerode'
+import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { reasonOf } from '../../faults/reason.ts'
+
+export interface Engine {
+  readonly docker: Docker
+  /** As people write it, e.g. `unix:///var/run/docker.sock`. */
+  readonly address: string
+}
+
+/** How long calls may take: the first pattern that fits the method and the path. */
+const deadlines: readonly { readonly call: RegExp; readonly ms: number }[] = [
+  // Milliseconds; an engine that is starting may take longer.
+  { call: /^GET \/_ping/, ms: 5_000 },
+  // An image is read from a disk and unpacked to another.
+  { call: /^POST \/(?:images\/create|build)/, ms: 30 * 60_000 },
+  // Beside a dozen of starting containers on a busy machine; a removal goes over all that was written.
+  { call: /^POST \/containers\/(?:create|[^/]+\/(?:start|wait))|^DELETE/, ms: 120_000 },
+  { call: /^/, ms: 30_000 },
+]
+const defaultAddress = 'unix:///var/run/docker.sock'
+
+/**
+ * Connects to the engine at an address (`unix://…`, the path of a socket, `tcp://host:port`), by default that
+ * of `DOCKER_HOST`, else Docker's socket.
+ * @throws EnvironmentFault `backend` where none answers, `bad_settings` for an address that is none
+ */
+export async function connectEngine(given?: string): Promise<Engine> {
+  const { default: Client } = await import('dockerode')
+  const address = given ?? process.env.DOCKER_HOST ?? defaultAddress
+  // The client itself reads the address, certificates and ssh settings of DOCKER_HOST.
+  const docker = given === undefined ? new Client() : new Client(optionsOf(given))
+  limitCalls(docker.modem)
+  try {
+    await docker.ping()
+  } catch (cause) {
+    throw new EnvironmentFault(
+      'backend',
+      `no container engine answers at ${address} (${reasonOf(cause)}): start Docker, or name its address in DOCKER_HOST`,
+      { cause },
+    )
+  }
+  return { docker, address }
+}
+
+/** The fields of the client's `dial` argument that are read. */
+interface Call {
+  readonly path: string
+  readonly method?: string
+  /** Whether the connection is kept as it is. */
+  readonly hijack?: boolean
+  readonly abortSignal?: AbortSignal
+}
+type Dial = (options: Call, callback: (error: Error | null, result: unknown) => void) => void
+
+/** Gives every call a deadline: all of them go through the client's `dial`. */
+function limitCalls(modem: { dial: Dial }): void {
+  const dial = modem.dial.bind(modem)
+  modem.dial = (options, callback) => {
+    const call = `${options.method ?? 'GET'} ${options.path}`
+    const ms = deadlines.find((each) => each.call.test(call))?.ms ?? 0
+    const late = new AbortController()
+    const overdue = () => new EngineLate(`no answer to ${call.replace(/\?.*/s, '')} in ${ms / 1000} s`)
+    let settled = false
+    const settle = (error: Error | null, result: unknown) => {
+      clearTimeout(timer)
+      if (settled) return
+      settled = true
+      // A hijacked connection is a shell's or a program's, which have deadlines of their own.
+      if (options.hijack !== true && result instanceof Readable) limitStream(result, ms, overdue)
+      callback(error, result)
+    }
+    const timer = setTimeout(() => {
+      settle(overdue(), null)
+      late.abort()
+    }, ms)
+    dial({ ...options, abortSignal: late.signal }, settle)
+  }
+}
+
+function limitStream(stream: Readable, ms: number, overdue: () => Error): void {
+  const timer = setTimeout(() => stream.destroy(overdue()), ms)
+  stream.once('close', () => clearTimeout(timer))
+}
+
+function optionsOf(address: string): Docker.DockerOptions {
+  const socketPath = address.startsWith('unix://') ? address.slice('unix://'.length) : address
+  if (socketPath.startsWith('/')) return { socketPath }
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url !== undefined && ['tcp:', 'http:'].includes(url.protocol) && url.hostname !== '')
+    return { protocol: 'http', host: url.hostname, port: url.port || 2375 }
+  throw new EnvironmentFault(
+    'bad_settings',
+    `"${address}" is no address of a container engine: use unix:///path/of/socket or tcp://host:port`,
+  )
+}
+
+/** A call that the engine did not answer in time. */
+export class EngineLate extends Error {
+  override readonly name = 'EngineLate'
+}
+
+/** The status that the engine answered with; undefined where it did not answer. */
+export function statusOf(error: unknown): number | undefined {
+  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : 0
+  return typeof status === 'number' && status > 0 ? status : undefined
+}
+
+/** Whether what was to be ended is gone, or on its way: 404, and 409 for a removal that is under way. */
+export function isGone(error: unknown): boolean {
+  const status = statusOf(error)
+  return status === 404 || (status === 409 && /is not running|removal of container/.test(reasonOf(error)))
+}
+
+/** @returns the fault of work on a container; an EnvironmentFault is returned as it is */
+export function engineFault(cause: unknown, what: string): EnvironmentFault {
+  if (cause instanceof EnvironmentFault) return cause
+  const kind = isGone(cause) ? 'session_lost' : 'backend'
+  return new EnvironmentFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
+}

@@ -1,0 +1,70 @@
+/**
+ * Images: what containers are made of.
+ *
+ * Invariants
+ * - An image that is there under its name is never made again: names carry the version of their recipe.
+ */
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { type Engine, engineFault, statusOf } from './engine.ts'
+import { linesOf } from './shell/lines.ts'
+
+const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
+
+/** Whether the engine has the image. @throws EnvironmentFault `backend` */
+export async function hasImage({ docker }: Engine, image: string): Promise<boolean> {
+  try {
+    await docker.getImage(image).inspect()
+    return true
+  } catch (error) {
+    if (statusOf(error) === 404) return false
+    throw engineFault(error, `looking for image ${image}`)
+  }
+}
+
+const imageVolumes = z.object({
+  Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+})
+
+/** Paths that an image declares as volumes; none for an image that the engine does not have. @throws EnvironmentFault `backend` */
+export async function volumesOf({ docker }: Engine, image: string): Promise<readonly string[]> {
+  try {
+    const { Config } = imageVolumes.parse(await docker.getImage(image).inspect())
+    return Object.keys(Config?.Volumes ?? {})
+  } catch (error) {
+    if (statusOf(error) === 404) return []
+    throw engineFault(error, `looking at image ${image}`)
+  }
+}
+
+/** Makes an image of a file system's tar stream. @throws EnvironmentFault `backend` */
+export async function importImage(
+  { docker }: Engine,
+  image: string,
+  tar: NodeJS.ReadableStream,
+): Promise<void> {
+  const { repo, tag } = nameOf(image)
+  try {
+    await finish(await docker.importImage(tar, { repo, tag }), `importing image ${image}`)
+  } catch (error) {
+    throw engineFault(error, `importing image ${image}`)
+  }
+}
+
+/** Reads the engine's progress to its end; it reports a failure, which the status does not. */
+async function finish(progress: NodeJS.ReadableStream, what: string): Promise<void> {
+  let said = ''
+  for await (const line of linesOf(progress as Readable)) {
+    const { error, stream = '' } = progressLine.parse(JSON.parse(line))
+    said = `${said}${stream}`.slice(-2000)
+    if (error !== undefined) throw new EnvironmentFault('backend', `${what}: ${error}\n${said}`)
+  }
+}
+
+function nameOf(image: string): { repo: string; tag: string } {
+  const at = image.lastIndexOf(':')
+  return at > image.lastIndexOf('/')
+    ? { repo: image.slice(0, at), tag: image.slice(at + 1) }
+    : { repo: image, tag: 'latest' }
+}

@@ -1,0 +1,151 @@
+/**
+ * The life of one container: whether it may be used, and whose doing it was that it ended.
+ *
+ * Invariants
+ * - It ends once: the first reason is kept.
+ * - [CONTAINER-LIFE-1] Its files are gone when it has ended, even if no one releases it: its removal is tried again where
+ *   the engine refuses, as it does while the container is stopped to be counted.
+ * - An end by the agent's doing is an answer; another's failure, a lost lease and a release are faults.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type Docker from 'dockerode'
+import { EnvironmentFault } from '../../../envs/contract/environment.ts'
+import { type Engine, engineFault, isGone, statusOf } from '../engine.ts'
+import type { ContainerEnded, ExecResult } from '../sandbox.ts'
+import type { ShellLink } from '../shell/shell-link.ts'
+import { endingOf } from './ending.ts'
+
+export interface LifeParts {
+  readonly engine: Engine
+  readonly id: string
+  /** When it was made, in milliseconds. */
+  readonly made: number
+  readonly docker: Docker.Container
+  readonly shell: ShellLink
+  /** Whether its lease expired. */
+  readonly isLost: () => boolean
+}
+
+export class ContainerLife {
+  readonly #parts: LifeParts
+  #ended: ContainerEnded | undefined
+  /** Why it was ended, where that was another's failure. */
+  #fault: unknown
+  #removal: Promise<boolean> | undefined
+  #released = false
+
+  constructor(parts: LifeParts) {
+    this.#parts = parts
+  }
+
+  get ended(): ContainerEnded | undefined {
+    return this.#ended
+  }
+
+  get alive(): boolean {
+    return this.#ended === undefined && !this.#released && !this.#parts.shell.closed && !this.#parts.isLost()
+  }
+
+  /** A command's result, with the end that it met. */
+  withEnding(result: ExecResult): ExecResult {
+    return this.#ended === undefined ? result : { ...result, ended: this.#ended }
+  }
+
+  /** Ends the container for what the agent did. */
+  end(why: ContainerEnded): void {
+    this.#ended ??= why
+    this.#close()
+  }
+
+  /** Ends the container for another's failure. */
+  fail(fault: unknown): void {
+    this.#fault ??= fault
+    this.#close()
+  }
+
+  /** From here on it is no one's to use. */
+  leave(): void {
+    this.#released = true
+  }
+
+  /** Removes it, also where that has begun and failed. */
+  async remove(): Promise<void> {
+    const { docker } = this.#parts
+    await (this.#removal?.catch(() => remove(docker)) ?? remove(docker))
+  }
+
+  /** @throws EnvironmentFault where it is not there to be used, by no doing of the agent's */
+  requireUsable(): void {
+    const { id, isLost } = this.#parts
+    if (this.#released) throw new EnvironmentFault('session_lost', `container ${id} was released`)
+    if (this.#fault !== undefined) throw engineFault(this.#fault, `watching the disk of container ${id}`)
+    if (isLost())
+      throw new EnvironmentFault('session_lost', `the lease of container ${id} expired before it was renewed`)
+  }
+
+  /** @throws EnvironmentFault where it was ended for another's failure */
+  requireUnfailed(): void {
+    if (this.#ended === undefined && this.#fault !== undefined) this.requireUsable()
+  }
+
+  /** After the connection has ended: whose doing it was. @throws EnvironmentFault */
+  async settleEnding(): Promise<void> {
+    const { engine, id, made, shell } = this.#parts
+    if (this.#ended !== undefined || !shell.closed) return
+    this.requireUsable()
+    this.#ended = await endingOf(engine, id, made)
+  }
+
+  /** Does work with the container. @throws EnvironmentFault, or the RangeError of a caller's argument */
+  async guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
+    this.requireUsable()
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof RangeError) throw error
+      throw engineFault(error, `${what} container ${this.#parts.id}`)
+    }
+  }
+
+  #close(): void {
+    // The engine waits with a removal for a reader that is slow.
+    this.#parts.shell.close()
+    this.#removal ??= removeAtLast(this.#parts.docker)
+    // The agent's own slowness is no fault of the command in progress; the release tries once more.
+    this.#removal.catch(() => undefined)
+  }
+}
+
+/** Milliseconds until each further attempt: a container that is stopped is resumed within seconds. */
+const removalPausesMs = [500, 1_000, 2_000, 4_000, 8_000]
+
+async function removeAtLast(docker: Docker.Container): Promise<boolean> {
+  for (const pauseMs of removalPausesMs) {
+    try {
+      return await remove(docker)
+    } catch {
+      // The last attempt tells why.
+      await delay(pauseMs, undefined, { ref: false })
+    }
+  }
+  return remove(docker)
+}
+
+/**
+ * Removes a container with what runs in it and returns when it is gone; one that is gone is no error.
+ * @returns whether it was there
+ */
+export async function remove(docker: Docker.Container): Promise<boolean> {
+  try {
+    await docker.remove({ force: true, v: true })
+    return true
+  } catch (error) {
+    if (!isGone(error)) throw error
+    if (statusOf(error) !== 409) return false
+    // Another process may be removing it, and a container that is half removed is still listed.
+    await docker.wait({ condition: 'removed' }).catch((late: unknown) => {
+      if (!isGone(late)) throw late
+    })
+    return true
+  }
+}
