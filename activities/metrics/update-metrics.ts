@@ -8,6 +8,14 @@
 import type { LearningSignal } from '../../learning/algorithms/learning-signal.ts'
 import type { RatioStatistics } from '../../learning/loss/ratio-statistics.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
+import {
+  type MetricName,
+  metricRows,
+  type NumberName,
+  type PlayedFigures,
+  storedNumber,
+  type TrainerFigures,
+} from '../../learning/run/metrics.ts'
 import type { UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
 
@@ -37,10 +45,7 @@ export interface SkippedFigures {
 }
 
 /** Figures of one update, as the trainer activity stores them. */
-export interface UpdateFigures {
-  readonly episodes: number
-  readonly tokens: number
-  readonly actionTokens: number
+export interface UpdateFigures extends PlayedFigures, TrainerFigures {
   /** What the environment paid, mean per task; in figures of older versions the shaped reward. */
   readonly reward: Readonly<Record<string, number>>
   /** What learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */
@@ -50,22 +55,11 @@ export interface UpdateFigures {
   /** Episodes behind them, per task; absent in figures of older versions. */
   readonly samples?: Readonly<Record<string, number>>
   readonly staleness: { readonly mean: number; readonly max: number }
-  readonly staleShare: number
-  /** Share of the turns that stand in a state in which another turn of their group stands; absent in figures of older versions. */
-  readonly comparedShare?: number
   /** Of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
   readonly freshRatios?: RatioStatistics
   readonly staleRatios?: RatioStatistics
   /** Absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
-  readonly kl: number
-  /** How much of that the update itself has made; absent where its trainer does not measure it, and in figures of older versions. */
-  readonly drift?: number
-  readonly referenceKl: number
-  readonly entropy: number
-  readonly clipFraction: number
-  readonly gradientNorm: number
-  readonly loss: number
   readonly groupsWithPreference: number
   /** Of all groups that were played for the update; absent in figures of older versions. */
   readonly signal?: LearningSignal
@@ -81,46 +75,40 @@ export interface UpdateFigures {
   readonly trainSeconds: number
 }
 
+/** The values of metrics that are more than a number. */
+const composed: { readonly [Name in Exclude<MetricName, NumberName>]: (figures: UpdateFigures) => unknown } =
+  {
+    reward: ({ reward }) => reward,
+    shaped_reward: ({ shapedReward }) => shapedReward,
+    success: ({ success }) => success,
+    samples: ({ samples = {} }) => samples,
+    fresh: ({ freshRatios }) => freshRatios && ratioKeys(freshRatios),
+    stale: ({ staleRatios }) => staleRatios && ratioKeys(staleRatios),
+    pool_weights: ({ memberWeights }) => memberWeights && weightKeys(memberWeights),
+    tasks: ({ tasks }) => tasks && taskKeys(tasks),
+    refused: ({ refused }) => refused,
+  }
+
 /** @param publishSeconds time from the finished checkpoint to its being served */
 export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateMetrics {
-  const figures = update.statistics as unknown as UpdateFigures
-  return {
+  const figures = { ...(update.statistics as unknown as UpdateFigures), publishSeconds }
+  const line: Record<string, unknown> = {
     step: update.step,
     version: update.version,
     time: new Date(update.created).toISOString(),
-    episodes: figures.episodes,
-    tokens: figures.tokens,
-    action_tokens: figures.actionTokens,
-    reward: { ...figures.reward },
-    ...(figures.shapedReward === undefined ? {} : { shaped_reward: { ...figures.shapedReward } }),
-    success: { ...figures.success },
-    samples: { ...figures.samples },
-    staleness: { ...figures.staleness },
-    stale_share: figures.staleShare,
-    ...(figures.comparedShare === undefined ? {} : { compared_share: figures.comparedShare }),
-    ...(figures.freshRatios === undefined ? {} : { fresh: ratioKeys(figures.freshRatios) }),
-    ...(figures.staleRatios === undefined ? {} : { stale: ratioKeys(figures.staleRatios) }),
-    ...(figures.memberWeights === undefined ? {} : { pool_weights: weightKeys(figures.memberWeights) }),
-    kl: figures.kl,
-    ...(figures.drift === undefined ? {} : { drift: figures.drift }),
-    reference_kl: figures.referenceKl,
-    entropy: figures.entropy,
-    clip_fraction: figures.clipFraction,
-    grad_norm: figures.gradientNorm,
-    loss: figures.loss,
-    groups_with_preference: figures.groupsWithPreference,
-    ...signalKeys(figures.signal, figures.skipped),
-    ...(figures.skipped === undefined ? {} : { skipped: skippedKeys(figures.skipped) }),
-    ...(figures.replayed === undefined ? {} : { replayed: figures.replayed }),
-    ...(figures.tasks === undefined ? {} : { tasks: taskKeys(figures.tasks) }),
-    ...(figures.refused === undefined ? {} : { refused: figures.refused }),
-    seconds: {
-      wait: figures.waitSeconds,
-      train: figures.trainSeconds,
-      publish: publishSeconds,
-      ...(figures.skipped === undefined ? {} : { skipped: figures.skipped.seconds }),
-    },
   }
+  for (const [name] of metricRows) {
+    const value = isComposed(name) ? composed[name](figures) : storedNumber(name, figures)
+    if (value === undefined) continue
+    const [key, part] = name.split('.') as [string, string?]
+    line[key] = part === undefined ? value : { ...(line[key] as object), [part]: value }
+  }
+  // The store checks each line that it is given.
+  return line as UpdateMetrics
+}
+
+function isComposed(name: MetricName): name is keyof typeof composed {
+  return name in composed
 }
 
 function taskKeys(tasks: Readonly<Record<string, TaskFigures>>) {
@@ -132,27 +120,10 @@ function taskKeys(tasks: Readonly<Record<string, TaskFigures>>) {
   )
 }
 
-function skippedKeys({ seconds: _, ...figures }: SkippedFigures) {
-  return figures
-}
-
 function ratioKeys({ tokens, kl, effectiveShare, histogram }: RatioStatistics) {
   return { tokens, kl, effective_share: effectiveShare, ratios: [...histogram] }
 }
 
 function weightKeys(weights: readonly MemberWeight[]): Record<string, number> {
   return Object.fromEntries(weights.map(({ version, weight }) => [`${version}`, weight]))
-}
-
-/** Groups are those that the update trains on, the shares those of all actions. */
-function signalKeys(signal: LearningSignal | undefined, skipped: SkippedFigures | undefined) {
-  if (signal === undefined) return {}
-  const { groups, won, lost, unusable, cutOff } = signal
-  return {
-    groups: groups - (skipped?.groups ?? 0),
-    groups_won: won - (skipped?.won ?? 0),
-    groups_lost: lost - (skipped?.lost ?? 0),
-    unusable_share: unusable,
-    cut_off_share: cutOff,
-  }
 }

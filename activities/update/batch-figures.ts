@@ -11,6 +11,7 @@ import type { LearningSignal } from '../../learning/algorithms/learning-signal.t
 import { isSuccess } from '../../learning/algorithms/reward.ts'
 import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
 import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
+import { type PlayedFigures, playedFigures } from '../../learning/run/metrics.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { rewardOf } from '../calls/failure.ts'
 import type { SkippedFigures, TaskFigures, UpdateFigures } from '../metrics/update-metrics.ts'
@@ -41,19 +42,15 @@ export interface OriginWorth extends TurnWorth {
 /** What is known of an update before the trainer has run. */
 export type CollectedFigures = Pick<
   UpdateFigures,
-  | 'episodes'
-  | 'tokens'
-  | 'actionTokens'
+  | keyof PlayedFigures
   | 'reward'
   | 'shapedReward'
   | 'success'
   | 'samples'
-  | 'staleShare'
   | 'groupsWithPreference'
   | 'signal'
   | 'tasks'
   | 'skipped'
-  | 'comparedShare'
   | 'replayed'
 > & { readonly worth: readonly OriginWorth[] }
 
@@ -79,21 +76,20 @@ export function figuresOf(
       append(success, task, isWon(one) ? 1 : 0)
     }
   return {
-    episodes,
-    tokens,
-    actionTokens,
+    ...playedFigures({
+      ...{ episodes, tokens, actionTokens, turns, staleTurns },
+      comparedTurns: comparedTurns(groups),
+    }),
     reward: meansOf(reward),
     shapedReward: meansOf(shapedReward),
     success: meansOf(success),
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
-    staleShare: turns === 0 ? 0 : staleTurns / turns,
     tasks: taskFigures(
       groups.filter(({ skipped }) => !skipped),
       tasks,
     ),
     skipped: skippedFigures(groups.filter(({ skipped }) => skipped)),
     worth: worthOf(groups),
-    comparedShare: comparedShare(groups),
     ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
     groupsWithPreference,
     signal: signalOf(groups, groupsWithPreference),
@@ -185,11 +181,10 @@ export function actionTokensOf({ turns }: Pick<Trajectory, 'turns'>): number {
   return turns.reduce((sum, { begin, end }) => sum + end - begin, 0)
 }
 
-/** Share of the turns that stand in a state in which another turn of their group stands. */
-function comparedShare(groups: readonly CollectedGroup[]): number {
+/** The turns that stand in a state in which another turn of their group stands. */
+function comparedTurns(groups: readonly CollectedGroup[]): number {
   const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
-  const turns = played.flat().reduce((sum, { steps }) => sum + steps.length, 0)
-  return turns === 0 ? 0 : played.reduce((sum, group) => sum + comparedSteps(group), 0) / turns
+  return played.reduce((sum, group) => sum + comparedSteps(group), 0)
 }
 
 /** The reward that learning uses. @throws UnrewardedEpisode */

@@ -20,6 +20,7 @@ import { drawnReplays, replayableSteps } from '../../learning/algorithms/replay.
 import { learningRateAt } from '../../learning/loss/learning-rate.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
 import { staleness, stalenessStatistics } from '../../learning/rollout/staleness.ts'
+import { noTrainerFigures, type TrainerFigures, trainerFigures } from '../../learning/run/metrics.ts'
 import { settingsInForce } from '../../learning/run/settings-in-force.ts'
 import { latestGoodCheckpoint } from '../../policy/checkpoints/versions.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
@@ -116,13 +117,7 @@ export async function updatePolicy(
     ...collected,
     ...ratiosByOrigin(trained.origins),
     staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
-    kl: trained.kl,
-    ...(trained.drift === undefined ? {} : { drift: trained.drift }),
-    referenceKl: trained.referenceKl,
-    entropy: trained.entropy,
-    clipFraction: trained.clipFraction,
-    gradientNorm: trained.gradientNorm,
-    loss: trained.loss,
+    ...trainerFigures(trained),
     ...(trained.refused === undefined ? {} : { refused: trained.refused }),
     ...(opened.config.crossPolicy.weighting === 'adaptive'
       ? { memberWeights: measuredWeights(worth, trained.origins) }
@@ -186,7 +181,7 @@ async function train(
   if (batch === null) {
     // A run that never has anything to learn from would otherwise end as done with a trainer that cannot be started.
     await checkOffer(losses, trainer)
-    return noUpdate
+    return noTrainerFigures
   }
   const batchFile = directory.batchFile(request.step)
   await writeUpdateBatch(batchFile, batch)
@@ -209,7 +204,7 @@ async function train(
     if (!(error instanceof TrainerFault && (error.kind === 'not_finite' || error.kind === 'exploded')))
       throw error
     log(`update ${request.step} is refused: ${error.message}`)
-    return { ...noUpdate, refused: error.message }
+    return { ...noTrainerFigures, refused: error.message }
   }
 }
 
@@ -273,11 +268,7 @@ async function goodCheckpoint(root: string, version: number, log: (line: string)
 }
 
 /** The trainer's figures, or none with the reason why the update was refused. */
-type Trained = Pick<UpdateStatistics, keyof typeof noUpdate | 'drift' | 'origins'> & {
-  readonly refused?: string
-}
-
-const noUpdate = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 } as const
+type Trained = TrainerFigures & Pick<UpdateStatistics, 'origins'> & { readonly refused?: string }
 
 /**
  * What the run learns of an update. One that ended after its run was stopped, which was

@@ -6,6 +6,7 @@
  */
 import { Command, Option } from 'commander'
 import { runId } from '../../identity/identity.ts'
+import { metricRows } from '../../learning/run/metrics.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { shownText } from '../../machine/files/shown-text.ts'
 import { homeAt } from '../../storage/disk/home.ts'
@@ -52,6 +53,7 @@ export function metricsCommand(): Command {
       'after',
       '\nExamples:\n  $ perdure metrics first\n  $ perdure metrics first --csv > updates.csv\n  $ perdure metrics first --csv --of evaluations > evaluations.csv',
     )
+    .addHelpText('after', `\nFigures of an update:\n${figureLines().join('\n')}`)
     .action(async (run: string, options: MetricsOptions) => {
       const terminal = openTerminal(options)
       await findRun(options.home, run)
@@ -59,6 +61,14 @@ export function metricsCommand(): Command {
       if (options.csv === true) writeCsv(asCsv(metricsTable(lines, options.of)))
       else terminal.report({ run, lines }, shown(run, lines.filter(isUpdateMetrics)))
     })
+}
+
+/** Each metric of the table: its key, its unit, the direction that is better, its words. */
+function figureLines(): readonly string[] {
+  return metricRows.map(([name, { unit, better, words }]) => {
+    const direction = better === null ? '' : ` (${better} is better)`
+    return `  ${name.padEnd(24)}${unit.padEnd(19)}${words}${direction}`
+  })
 }
 
 async function linesOf(home: string, run: string): Promise<readonly MetricsLine[]> {

@@ -6,6 +6,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { trainerRows } from '../../learning/run/metrics.ts'
 import { readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { readWithMoments } from '../../policy/checkpoints/restoring.ts'
 import type { Trainer, UpdateRequest, UpdateStatistics } from '../../policy/trainer/trainer.ts'
@@ -63,19 +64,12 @@ export async function agreement(
 
 /** @throws BrokenPromise naming the figure */
 function expectFigures(found: UpdateStatistics, expected: UpdateStatistics): void {
-  const names = [
-    'loss',
-    'kl',
-    'referenceKl',
-    'entropy',
-    'clipFraction',
-    'gradientNorm',
-    'actionTokens',
-    'tokens',
-  ] as const
-  for (const name of names)
-    expectNear(name, found[name], expected[name], name === 'loss' ? limits.loss : limits.figures)
-  if (found.drift !== undefined) expectNear('drift', found.drift, expected.drift ?? 0)
+  for (const [name] of trainerRows) {
+    const value = found[name]
+    const limit = name === 'loss' ? limits.loss : limits.figures
+    if (value !== undefined) expectNear(name, value, expected[name] ?? 0, limit)
+  }
+  for (const name of ['actionTokens', 'tokens'] as const) expectNear(name, found[name], expected[name])
   // Not every trainer measures origins.
   if ((found.origins ?? []).length === 0) return
   for (const { version, stale, tokens, divergence } of expected.origins ?? []) {

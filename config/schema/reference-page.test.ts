@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { liveSettings } from '../../learning/run/live-settings.ts'
+import { metrics } from '../../learning/run/metrics.ts'
 import { loadConfig } from '../files/loader.ts'
 import { configFields } from './fields.ts'
-import { pageWithLiveSettings, referencePage } from './reference-page.ts'
+import { pageWithLiveSettings, pageWithMetrics, referencePage } from './reference-page.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.yaml'))
@@ -18,6 +19,13 @@ test('docs/steer-a-run.md has the live settings of the table, and from when on e
   const page = readFileSync(join(root, 'docs/steer-a-run.md'), 'utf8')
   expect(page).toBe(pageWithLiveSettings(page))
   for (const key of Object.keys(liveSettings)) expect(page).toContain(`\`${key}\``)
+})
+
+// [METRICS-TABLE-1]
+test('docs/design.md has the metrics of the table', () => {
+  const page = readFileSync(join(root, 'docs/design.md'), 'utf8')
+  expect(page).toBe(pageWithMetrics(page))
+  for (const name of Object.keys(metrics)) expect(page).toContain(`\`${name}\``)
 })
 
 test('every field is on the page once', () => {

@@ -6,6 +6,7 @@
  * - Every field is on it once, with type, bounds, default and description.
  */
 import { type LiveSetting, liveSettings } from '../../learning/run/live-settings.ts'
+import { metricRows } from '../../learning/run/metrics.ts'
 import type { Field } from './fields.ts'
 
 function cell(text: string): string {
@@ -60,4 +61,14 @@ export function pageWithLiveSettings(page: string): string {
   })
   const head = '| key | applies from |\n| --- | --- |\n'
   return page.replace(/\| key \| applies from \|\n(\|.*\n)+/, () => `${head}${lines.join('\n')}\n`)
+}
+
+/** A page with the keys that `metrics.jsonl` has of an update, by unit. */
+export function pageWithMetrics(page: string): string {
+  const rows = Map.groupBy(metricRows, ([, { unit }]) => unit)
+  const lines = [...rows].map(([unit, metrics]) => {
+    return `| ${unit} | ${metrics.map(([name]) => `\`${name}\``).join(', ')} |`
+  })
+  const head = '| unit | keys |\n| --- | --- |\n'
+  return page.replace(/\| unit \| keys \|\n(\|.*\n)+/, () => `${head}${lines.join('\n')}\n`)
 }

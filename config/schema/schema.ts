@@ -145,7 +145,7 @@ const policySchema = z.strictObject({
     .union([text, z.array(text).min(1).max(64)])
     .default('embedded')
     .describe(
-      'Trainer: `embedded`, a [module](trainers.md#a-module) by path or package, or a command with its arguments, e.g. `[python3, -m, perdure_trainer]`. Words that begin with `../` or `../../` are paths.',
+      'Trainer: `embedded`, a [module](trainers.md#a-module) by path or package, or a command with its arguments, e.g. `[python3, -m, perdure_trainer]`. Words that begin with `./` or `../` are paths.',
     ),
   trainerStallSeconds: positive(86_400)
     .default(900)

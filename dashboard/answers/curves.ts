@@ -19,6 +19,7 @@ import {
   mostPoints,
   type RatioColumn,
   type RunCurves,
+  taskColumns,
 } from '../contract/curves.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
@@ -149,7 +150,7 @@ function curvesOf(run: ShownRun, { points, refused, rollbacks }: Read, after: nu
       tasks.map((task) => [
         task,
         columns(
-          [...taskColumns],
+          taskColumns,
           shown.map((point) => point.tasks[task]),
         ),
       ]),
@@ -185,21 +186,6 @@ function stalenessBounds({ state, trail }: ShownRun, points: readonly UpdatePoin
   const own = trail.filter(({ what }) => what === key)
   return points.map(({ version }) => settingAt(own, { key, version, now }))
 }
-
-const taskColumns = [
-  'success',
-  'success_low',
-  'success_high',
-  'reward',
-  'shaped_reward',
-  'shaped_reward_low',
-  'shaped_reward_high',
-  'episodes',
-  'groups_won',
-  'groups_lost',
-  'groups_mixed',
-  'gradient_share',
-] as const
 
 /** Rows as columns. */
 function columns<Name extends string>(

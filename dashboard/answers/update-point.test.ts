@@ -14,7 +14,7 @@ test('groups that were skipped to make room are not among those that are equal o
   // 16 − 9 mixed − 4 won − 2 lost leave 1; of the 7 skipped ones 5 were won and 1 was lost.
   expect(figuresOf(line({ ...played, skipped }), { seconds: 1, turns: 1 })).toMatchObject({
     groups_equal: 1,
-    groups_skipped: 7,
+    skipped_groups: 7,
     skipped_won: 5,
     skipped_lost: 1,
   })
@@ -23,7 +23,7 @@ test('groups that were skipped to make room are not among those that are equal o
 test('an update that skipped no group, or of an earlier release, has no figure of skipped ones', () => {
   expect(figuresOf(line(played), { seconds: 1, turns: 1 })).toMatchObject({
     groups_equal: 1,
-    groups_skipped: null,
+    skipped_groups: null,
   })
   expect(figuresOf(line({}), { seconds: 1, turns: 1 })).toMatchObject({ groups_equal: null })
 })

@@ -5,9 +5,10 @@
  * - Pure. A field that a line of an earlier release lacks is null.
  * - [UPDATE-POINT-1] Each group of an update is in one figure alone: won, lost, mixed, equal otherwise, or skipped.
  */
+import { numberAt, numberRows } from '../../learning/run/metrics.ts'
 import { groupedMean, groupedShare } from '../../learning/statistics/grouped-interval.ts'
 import type { UpdateMetrics } from '../../storage/metrics/metrics.ts'
-import type { FigureName, TaskCurves } from '../contract/curves.ts'
+import { type FigureName, figureName, type TaskCurves } from '../contract/curves.ts'
 
 export interface UpdatePoint {
   readonly step: number
@@ -36,44 +37,20 @@ export function figuresOf(
   line: UpdateMetrics,
   of: { readonly seconds: number; readonly turns: number },
 ): UpdatePoint['figures'] {
-  const extra = (name: string) => numberOf(line[name])
+  const figures = Object.fromEntries(
+    numberRows.map(([name]) => [figureName(name), numberAt(line, name) ?? null]),
+  ) as UpdatePoint['figures']
   const each = (amount: number | null) => (amount === null || !(of.seconds > 0) ? null : amount / of.seconds)
-  const [groups, mixed] = [extra('groups'), extra('groups_with_preference')]
-  const [won, lost] = [extra('groups_won'), extra('groups_lost')]
-  const { skipped } = line
+  const { groups, groups_with_preference: mixed, groups_won: won, groups_lost: lost } = figures
   return {
-    kl: line.kl,
-    drift: line.drift ?? null,
-    reference_kl: extra('reference_kl'),
-    entropy: line.entropy,
-    clip_fraction: line.clip_fraction,
-    grad_norm: line.grad_norm,
-    loss: extra('loss'),
-    staleness_mean: line.staleness.mean,
-    staleness_max: line.staleness.max,
-    stale_share: line.stale_share,
-    unusable_share: extra('unusable_share'),
-    cut_off_share: extra('cut_off_share'),
-    episodes: line.episodes,
-    tokens: line.tokens,
-    action_tokens: extra('action_tokens'),
-    tokens_per_second: each(extra('action_tokens')),
+    ...figures,
+    tokens_per_second: each(figures.action_tokens),
     episodes_per_second: each(line.episodes),
     turns_per_second: each(of.turns === 0 ? null : of.turns),
-    seconds_wait: line.seconds.wait,
-    seconds_train: line.seconds.train,
-    seconds_publish: line.seconds.publish,
-    groups,
-    groups_won: won,
-    groups_lost: lost,
-    groups_mixed: mixed,
     groups_equal:
       groups === null || mixed === null || won === null || lost === null
         ? null
         : Math.max(0, groups - mixed - won - lost),
-    groups_skipped: skipped?.groups ?? null,
-    skipped_won: skipped?.won ?? null,
-    skipped_lost: skipped?.lost ?? null,
   }
 }
 
@@ -111,10 +88,6 @@ export function taskPointsOf(
       return [task, point]
     }),
   )
-}
-
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
 
 function sum(values: readonly number[]): number {

@@ -5,6 +5,7 @@
  * - All columns are as long as `step`; what an update lacks is null.
  * - A run of more than `mostPoints` updates is thinned: each `every`-th is here, and the last.
  */
+import type { NumberName } from '../../learning/run/metrics.ts'
 
 /** Beyond what a screen can show. */
 export const mostPoints = 20_000
@@ -12,66 +13,40 @@ export const mostPoints = 20_000
 /** [updates] */
 export type Column = readonly (number | null)[]
 
-/** Figures of an update that are one number. */
+type Underscored<Name extends string> = Name extends `${infer First}.${infer Rest}`
+  ? `${First}_${Rest}`
+  : Name
+
+/** Figures of an update that are one number: the metrics of the table, and those that follow from others. */
 export type FigureName =
-  | 'kl'
-  /** How much of `kl` the update itself has made. */
-  | 'drift'
-  | 'reference_kl'
-  | 'entropy'
-  | 'clip_fraction'
-  | 'grad_norm'
-  | 'loss'
-  | 'staleness_mean'
-  | 'staleness_max'
-  | 'stale_share'
-  | 'unusable_share'
-  | 'cut_off_share'
-  | 'episodes'
-  /** The tokens of the update alone. */
-  | 'tokens'
-  | 'action_tokens'
+  | Underscored<NumberName>
   /** Sampled tokens of the update's episodes by the time since the update before. */
   | 'tokens_per_second'
   /** Episodes of the update by the time since the update before. */
   | 'episodes_per_second'
   /** Turns of the update's episodes by the time since the update before. */
   | 'turns_per_second'
-  | 'seconds_wait'
-  | 'seconds_train'
-  | 'seconds_publish'
-  | 'groups'
-  | 'groups_won'
-  | 'groups_lost'
-  /** With different rewards: what is learnt from. */
-  | 'groups_mixed'
   /** With equal rewards that are neither all won nor all lost. */
   | 'groups_equal'
-  /** With equal rewards, left out of the batch to make room for others: none of them is among those above. */
-  | 'groups_skipped'
-  /** Those of them that were won, and lost. */
-  | 'skipped_won'
-  | 'skipped_lost'
+
+/** The figure of a metric. @example figureName('staleness.mean') // 'staleness_mean' */
+export function figureName(name: NumberName): Underscored<NumberName> {
+  return name.replace('.', '_') as Underscored<NumberName>
+}
 
 /** Figures of one task. */
-export interface TaskCurves {
-  /** Share of the episodes that succeeded, with its 95 % interval: groups are what is drawn, not episodes. */
-  readonly success: Column
-  readonly success_low: Column
-  readonly success_high: Column
-  /** Mean reward of the environment. */
-  readonly reward: Column
-  /** Mean of the reward that learning uses, with its 95 % interval over groups. */
-  readonly shaped_reward: Column
-  readonly shaped_reward_low: Column
-  readonly shaped_reward_high: Column
-  readonly episodes: Column
-  readonly groups_won: Column
-  readonly groups_lost: Column
-  readonly groups_mixed: Column
-  /** The task's share of the gradient. */
-  readonly gradient_share: Column
-}
+export const taskColumns = [
+  // Share of the episodes that succeeded, with its 95 % interval: groups are what is drawn, not episodes.
+  ...(['success', 'success_low', 'success_high'] as const),
+  // Mean reward of the environment.
+  'reward',
+  // Mean of the reward that learning uses, with its 95 % interval over groups.
+  ...(['shaped_reward', 'shaped_reward_low', 'shaped_reward_high'] as const),
+  ...(['episodes', 'groups_won', 'groups_lost', 'groups_mixed'] as const),
+  // The task's share of the gradient.
+  'gradient_share',
+] as const
+export type TaskCurves = Readonly<Record<(typeof taskColumns)[number], Column>>
 
 /** Importance ratios of an update's tokens; null where it has none. */
 export interface RatioColumn {

@@ -7,6 +7,7 @@
  */
 import { Fault } from '../../faults/fault.ts'
 import type { PolicyLoss } from '../../learning/loss/objective.ts'
+import type { TrainerFigures } from '../../learning/run/metrics.ts'
 import type { Division } from './update/minibatches.ts'
 import type { OriginSums } from './update/origins.ts'
 
@@ -71,17 +72,8 @@ export interface UpdateRequest {
   readonly microBatchTokens: number
 }
 
-export interface UpdateStatistics {
-  readonly loss: number
-  /** Mean of `boundedK3` to the behaviour policy over action tokens, as each step found them. */
-  readonly kl: number
-  /** How much of that the update itself has made: the same to the policy that it started from; 0 of a single step. Absent where a trainer does not measure it. */
-  readonly drift?: number | undefined
-  /** Mean of `boundedK3` to the reference, 0 without one. */
-  readonly referenceKl: number
-  readonly entropy: number
-  readonly clipFraction: number
-  readonly gradientNorm: number
+/** The figures of the table of metrics, as each step found them: means over action tokens, norms over steps. */
+export interface UpdateStatistics extends TrainerFigures {
   readonly actionTokens: number
   readonly tokens: number
   /** Importance ratios of a policy objective before the first step, by origin of the tokens; absent in results of older versions. */

@@ -6,6 +6,7 @@
  * - A line stands, but for an evaluation's: the line of a repetition that played lost episodes replaces it.
  */
 import { z } from 'zod'
+import { type metrics, type NumberName, numberRows } from '../../learning/run/metrics.ts'
 
 const count = z.int().min(0)
 const perTask = z.record(z.string(), z.number())
@@ -22,6 +23,28 @@ const ratiosSchema = z.object({
   ratios: z.array(share),
 })
 
+/** The metrics under a prefix that are one number, by the rest of their names. */
+type NumberSchemas<Prefix extends string> = {
+  [Name in NumberName as Name extends `${Prefix}${infer Key}`
+    ? Key extends `${string}.${string}`
+      ? never
+      : Key
+    : never]: (typeof metrics)[Name] extends { isRequired: true } ? z.ZodNumber : z.ZodOptional<z.ZodNumber>
+}
+
+/** Their schemas, from the table. */
+function numberSchemas<Prefix extends string>(prefix: Prefix): NumberSchemas<Prefix> {
+  const found = numberRows.flatMap(([name, { isRequired }, { whole, atLeast, atMost }]) => {
+    const key = name.slice(prefix.length)
+    if (!name.startsWith(prefix) || key.includes('.')) return []
+    let field: z.ZodNumber = whole === true ? z.int() : z.number()
+    if (atLeast !== undefined) field = field.min(atLeast)
+    if (atMost !== undefined) field = field.max(atMost)
+    return [[key, isRequired === true ? field : field.optional()]]
+  })
+  return Object.fromEntries(found)
+}
+
 const updateSchema = z.looseObject({
   /** From 1. */
   step: count,
@@ -29,27 +52,16 @@ const updateSchema = z.looseObject({
   version: count,
   /** ISO 8601, UTC. */
   time: z.iso.datetime(),
-  episodes: count,
-  tokens: count,
-  /** What the environment paid, mean per task. */
+  ...numberSchemas(''),
   reward: perTask,
-  /** What learning uses, mean per task: paid, or the penalty; absent in files of older versions. */
   shaped_reward: perTask.optional(),
-  /** Rate per task. */
   success: perTask,
-  /** Episodes per task; absent in files of older versions. */
   samples: z.record(z.string(), count).optional(),
-  staleness: z.object({ mean: z.number().min(0), max: z.number().min(0) }),
-  /** Share of turns that were drawn from the pool of older versions. */
-  stale_share: share,
-  /** Share of turns in a state in which another turn of their group stands; absent in files of older versions. */
-  compared_share: share.optional(),
-  /** Of the other turns, and of those from the pool; absent without a token to learn from, and in files of older versions. */
+  staleness: z.object(numberSchemas('staleness.')),
   fresh: ratiosSchema.optional(),
   stale: ratiosSchema.optional(),
-  /** By version, where sampling adapts: how often its turns are taken, beside a member without a fault. */
   pool_weights: z.record(z.string(), z.number()).optional(),
-  /** By task: its groups by what came of them, its advantages before normalization, its share of the gradient. */
+  skipped: z.object(numberSchemas('skipped.')).optional(),
   tasks: z
     .record(
       z.string(),
@@ -63,31 +75,7 @@ const updateSchema = z.looseObject({
       }),
     )
     .optional(),
-  /** Played for the update and not trained on, because their rewards are equal; absent in files of older versions. */
-  skipped: z
-    .object({
-      groups: count,
-      won: count,
-      lost: count,
-      episodes: count,
-      tokens: count,
-    })
-    .optional(),
-  /** Groups of earlier updates that were learnt from once more; absent without any. */
-  replayed: count.optional(),
-  kl: z.number(),
-  /** How much of that the update itself has made, in nats per token; absent where it was not measured. */
-  drift: z.number().optional(),
-  entropy: z.number(),
-  clip_fraction: share,
-  grad_norm: z.number().min(0),
-  seconds: z.object({
-    wait: z.number().min(0),
-    train: z.number().min(0),
-    publish: z.number().min(0),
-    /** That the episodes of skipped groups took, each by itself; absent in files of older versions. */
-    skipped: z.number().min(0).optional(),
-  }),
+  seconds: z.object(numberSchemas('seconds.')),
 })
 
 const evaluationSchema = z.looseObject({

@@ -5,17 +5,23 @@
  * - All figures are finite, and no time is among them: work done again has the same.
  */
 import { z } from 'zod'
+import { type TrainerFigures, trainerRows } from '../../../learning/run/metrics.ts'
+
+/** The figures of the table of metrics that trainers report. */
+const figureSchemas = Object.fromEntries(
+  trainerRows.map(([figure, { trainer }]) => [
+    figure,
+    trainer === 'required' ? z.number() : z.number().optional(),
+  ]),
+) as {
+  readonly [Figure in keyof TrainerFigures]-?: undefined extends TrainerFigures[Figure]
+    ? z.ZodOptional<z.ZodNumber>
+    : z.ZodNumber
+}
 
 /** The statistics of an update. */
 export const statisticsSchema = z.strictObject({
-  loss: z.number(),
-  kl: z.number(),
-  // Results of older versions, and of trainers that do not measure it, have none.
-  drift: z.number().optional(),
-  referenceKl: z.number(),
-  entropy: z.number(),
-  clipFraction: z.number(),
-  gradientNorm: z.number(),
+  ...figureSchemas,
   actionTokens: z.int(),
   tokens: z.int(),
   origins: z

@@ -9,7 +9,14 @@
  *   update itself has moved by the time a step reads its tokens is `drift` alone.
  * - Everything but `seconds` is a function of batch, checkpoints and settings.
  */
-import { boundedK3, regularized, tokenLoss } from '../../../learning/loss/objective.ts'
+import { regularized, tokenLoss } from '../../../learning/loss/objective.ts'
+import {
+  noTokenFigures,
+  type TokenFigure,
+  type TrainedToken,
+  tokenRows,
+  trainerRows,
+} from '../../../learning/run/metrics.ts'
 import type { GraphKind } from '../../transformer/objective-graph.ts'
 import type { ProximalBatch, UpdateBatch } from '../batch.ts'
 import { finishedResult } from '../foreign/finished-result.ts'
@@ -139,13 +146,10 @@ function statisticsOf(steps: readonly Step[], ofPass: number): Step {
   const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
   const mean = (figureOf: (step: Step) => number) =>
     sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
+  const figures = trainerRows.map(([figure]) => [figure, mean((step) => step[figure] ?? 0)])
   return {
-    loss: mean(({ loss }) => loss),
-    kl: mean(({ kl }) => kl),
-    drift: mean(({ drift }) => drift),
-    referenceKl: mean(({ referenceKl }) => referenceKl),
-    entropy: mean(({ entropy }) => entropy),
-    clipFraction: mean(({ clipFraction }) => clipFraction),
+    ...only,
+    ...Object.fromEntries(figures),
     gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
     actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
     tokens: sum(pass.map(({ tokens }) => tokens)),
@@ -196,7 +200,7 @@ export async function batchGradient(
   const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
   if (micros.length === 0)
     throw new TrainerFault('bad_batch', 'the batch has no counted token, so there is nothing to learn from')
-  const totals = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0 }
+  const totals: Totals = { loss: 0, ...noTokenFigures }
   const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
@@ -220,11 +224,8 @@ export async function batchGradient(
   // A minibatch may hold only episodes that are imitated and were not sampled.
   const mean = (sum: number): number => (actionTokens === 0 ? 0 : sum / actionTokens)
   return {
-    loss: totals.loss,
-    kl: mean(totals.kl),
-    referenceKl: mean(totals.referenceKl),
-    entropy: mean(totals.entropy),
-    clipFraction: mean(totals.clipFraction),
+    ...totals,
+    ...Object.fromEntries(tokenRows.map(([figure]) => [figure, mean(totals[figure])])),
     actionTokens,
     tokens: batch.tokens.length,
   }
@@ -310,7 +311,7 @@ function objectiveFeeds(
 }
 
 function addStatistics(
-  totals: { loss: number; kl: number; referenceKl: number; entropy: number; clipFraction: number },
+  totals: Totals,
   objective: ObjectiveSettings,
   { batch, weightOf, referenceLogprobs }: TokenFacts,
   micro: MicroBatch,
@@ -322,9 +323,9 @@ function addStatistics(
       totals.loss -= (batch.imitation?.[source] ?? 0) * logprobs[row]!
   for (const [row, source] of sampledRows(batch, micro)) {
     const logprob = logprobs[row]!
-    totals.entropy += entropy[row]!
     if (objective.kind === 'supervised') {
       totals.loss -= weightOf(source) * logprob
+      addToken(totals, { logprob, entropy: entropy[row]!, isClipped: false })
       continue
     }
     const behaviourLogprob = batch.behaviourLogprobs[source]!
@@ -340,8 +341,13 @@ function addStatistics(
     const { loss, clipped } =
       part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
     totals.loss += weightOf(source) * loss
-    totals.clipFraction += clipped ? 1 : 0
-    totals.kl += boundedK3(logprob - behaviourLogprob).value
-    if (referenceLogprob !== undefined) totals.referenceKl += boundedK3(referenceLogprob - logprob).value
+    addToken(totals, { ...token, behaviourLogprob, isClipped: clipped })
   }
+}
+
+/** Sums over the tokens of a batch. */
+type Totals = Record<'loss' | TokenFigure, number>
+
+function addToken(totals: Totals, token: TrainedToken): void {
+  for (const [figure, ofToken] of tokenRows) totals[figure] += ofToken(token)
 }

@@ -49,12 +49,12 @@ export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, 
           kind="stack"
           series={[
             { label: 'won', values: figures.groups_won, colour: 'var(--won)' },
-            { label: 'mixed', values: figures.groups_mixed, colour: 'var(--mixed)' },
+            { label: 'mixed', values: figures.groups_with_preference, colour: 'var(--mixed)' },
             { label: 'lost', values: figures.groups_lost, colour: 'var(--lost)' },
             { label: 'equal otherwise', values: figures.groups_equal, colour: 'var(--line-strong)' },
           ]}
         />
-        {figures.groups_skipped.some((skipped) => skipped !== null && skipped > 0) ? (
+        {figures.skipped_groups.some((skipped) => skipped !== null && skipped > 0) ? (
           <Chart
             {...drawn}
             title="Groups skipped to make room"
@@ -78,11 +78,11 @@ export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, 
 
 /** The groups that were played and not trained on, because their rewards are equal. */
 function skippedSeries({
-  groups_skipped,
+  skipped_groups,
   skipped_won,
   skipped_lost,
 }: RunCurves['figures']): readonly Series[] {
-  const otherwise = groups_skipped.map((skipped, at) =>
+  const otherwise = skipped_groups.map((skipped, at) =>
     skipped === null ? null : skipped - (skipped_won[at] ?? 0) - (skipped_lost[at] ?? 0),
   )
   return [

@@ -5,27 +5,17 @@ import { seriesColour } from '../../charts/colours.ts'
 import { smoothed } from '../../charts/series.ts'
 import { Section } from '../../parts/section.tsx'
 import { shortCount } from './axis.ts'
+import { MetricCharts } from './metric-charts.tsx'
 import type { CurvesProps } from './section.ts'
 
-const seconds = (value: number) => `${Number(value.toPrecision(3))} s`
-
-export const SpeedSection: FunctionComponent<CurvesProps> = ({ curves, axis, marks, reach }) => {
+export const SpeedSection: FunctionComponent<CurvesProps> = (props) => {
+  const { curves, axis, marks, reach } = props
   const { figures } = curves
   const drawn = { axis, marks, group: curves.run }
   return (
     <Section id="speed" title="Speed">
       <div class="charts">
-        <Chart
-          {...drawn}
-          title="Seconds per update"
-          kind="stack"
-          write={seconds}
-          series={[
-            { label: 'waited', values: figures.seconds_wait, colour: 'var(--series-8)' },
-            { label: 'trained', values: figures.seconds_train, colour: 'var(--series-0)' },
-            { label: 'published', values: figures.seconds_publish, colour: 'var(--series-3)' },
-          ]}
-        />
+        <MetricCharts {...props} section="speed" />
         <Chart
           {...drawn}
           title="Tokens per second"

@@ -10,7 +10,7 @@ import { When } from '../../parts/when.tsx'
 
 const shown: readonly (readonly [FigureName, string, (value: number) => string])[] = [
   ['groups', 'Groups', count],
-  ['groups_mixed', 'Groups learnt from', count],
+  ['groups_with_preference', 'Groups learnt from', count],
   ['episodes', 'Episodes', count],
   ['action_tokens', 'Sampled tokens', count],
   ['kl', 'KL', plain],
