@@ -44,8 +44,8 @@ export interface SkippedFigures {
   readonly seconds: number
 }
 
-/** Figures of one update, as the trainer activity stores them. */
-export interface UpdateFigures extends PlayedFigures, TrainerFigures {
+/** Figures of one update, as the trainer activity stores them; earlier releases measured less. */
+export interface UpdateFigures extends Partial<PlayedFigures>, TrainerFigures {
   /** What the environment paid, mean per task; in figures of older versions the shaped reward. */
   readonly reward: Readonly<Record<string, number>>
   /** What learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */

@@ -42,7 +42,6 @@ export interface OriginWorth extends TurnWorth {
 /** What is known of an update before the trainer has run. */
 export type CollectedFigures = Pick<
   UpdateFigures,
-  | keyof PlayedFigures
   | 'reward'
   | 'shapedReward'
   | 'success'
@@ -52,7 +51,8 @@ export type CollectedFigures = Pick<
   | 'tasks'
   | 'skipped'
   | 'replayed'
-> & { readonly worth: readonly OriginWorth[] }
+> &
+  PlayedFigures & { readonly worth: readonly OriginWorth[] }
 
 /** The figures of groups and of what was planned of them. @param replayed groups that are learnt from once more */
 export function figuresOf(
