@@ -205,6 +205,21 @@ it('before the first update, when the pool is version 0 as the policy is, the dr
   expect((await collectBatch(store, ids, without)).figures.staleShare).toBe(0)
 })
 
+it('turns_per_episode is the mean over all episodes, those of skipped groups too', async () => {
+  const groupOf = (...lengths: readonly number[]) => ({
+    task: 'db',
+    version: 1,
+    episodes: lengths.map((length) => ({
+      ...{ reward: 1, paid: 1 },
+      turns: Array.from({ length }, () => [1, 2] as const),
+    })),
+  })
+  const { store, ids } = storeOf([groupOf(1, 4), groupOf(2, 3)])
+  const ofOne = { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 1 } }
+  // 1 + 4 + 2 + 3 = 10 turns of 4 episodes.
+  expect((await collectBatch(store, ids, ofOne)).figures.turnsPerEpisode).toBe(2.5)
+})
+
 it('an episode that ended before it began, as a clock that was set makes it, took no time', async () => {
   const won = { reward: 1, paid: 1, turns: [[1, 2]] as const }
   const group = { task: 'db', version: 1, episodes: [{ ...won, created: 9000 }, won] }

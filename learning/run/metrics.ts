@@ -49,6 +49,7 @@ export const charts = {
   pool: { section: 'health', title: 'Turns by older versions', from: 0 },
   useless: { section: 'health', title: 'Actions of no use', from: 0 },
   staleness: { section: 'health', title: 'Staleness, in updates', from: 0 },
+  length: { section: 'health', title: 'Turns of an episode', from: 0 },
   seconds: { section: 'speed', title: 'Seconds per update', kind: 'stack', colours: [8, 0, 3] },
 } as const satisfies Readonly<Record<string, MetricChart>>
 
@@ -144,6 +145,11 @@ export const metrics = {
     ...{ unit: 'share', better: 'higher', chart: null },
     ofPlayed: ({ comparedTurns, turns }) => ratio(comparedTurns, turns),
     words: 'turns in a state that another turn of their group is in too',
+  },
+  turns_per_episode: {
+    ...{ unit: 'turns', better: null, chart: ['length', 'mean'] },
+    ofPlayed: ({ turns, episodes }) => ratio(turns, episodes),
+    words: 'mean number of turns of an episode',
   },
   fresh: {
     ...{ unit: 'importance ratios', better: null, chart: null },
