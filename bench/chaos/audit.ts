@@ -11,6 +11,7 @@ import type { TrainingState } from '../../contract/training-state.ts'
 import {
   type EpisodeId,
   type EvaluationId,
+  type GroupId,
   groupId,
   parseEpisodeId,
   type RunId,
@@ -22,6 +23,7 @@ import { homeAt } from '../../storage/disk/home.ts'
 import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
 import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { Store } from '../../storage/store.ts'
+import { isSealed } from '../../storage/trajectories/episode.ts'
 import type { Again, Execution } from './history.ts'
 import type { Finished } from './observer.ts'
 
@@ -58,7 +60,7 @@ export async function auditRun(
   await auditUpdates(run, home, store, findings)
   await auditGroups(run, store, mine, isEnded, findings)
   await auditEvaluations(store, mine, findings)
-  await auditEpisodes(run, store, findings)
+  await auditEpisodes(run, store, mine, findings)
   await auditCheckpoints(run, home, findings)
   for (const { workflowId, status } of mine)
     if (status !== 'COMPLETED' && status !== 'CONTINUED_AS_NEW' && !isEnded(workflowId))
@@ -112,15 +114,17 @@ async function auditGroups(
     if (type === 'rolloutGroup') played.set(workflowId, (played.get(workflowId) ?? 0) + 1)
   const owner = new Map<EpisodeId, string>()
   const numbers = Math.max(state?.nextGroup ?? 0, ...[...groups.values()].map(({ number }) => number + 1))
+  const due = await dueGroups(run, store, played.keys())
   for (let number = 0; number < numbers; number++) {
     const id = groupId(run, number)
     const group = groups.get(id)
+    if (due.has(id)) continue
     const times = played.get(id) ?? 0
     // A group that was ended by hand while the run was away is begun again under its identity.
     if (times > 1 && !isEnded(id)) found.doubled.push(`group ${id} was played by ${times} executions`)
     if (group?.result === undefined || times === 0) {
       found.lost.push(
-        `group ${id} has ${times} executions and ${group === undefined ? 'no entry' : `status ${group.status}`}`,
+        `group ${id} has ${times} executions and ${group === undefined ? 'no entry' : `status ${group.status}`}; the next group is ${state?.nextGroup}`,
       )
       continue
     }
@@ -141,6 +145,23 @@ async function auditGroups(
   }
 }
 
+/**
+ * Groups that the run plays again when it is resumed. A run that is stopped while it continues from a store that lost its last second
+ * ends with the state of the store, which has not admitted these groups yet.
+ * @param played ids of groups that an execution has played
+ */
+async function dueGroups(run: RunId, store: Store, played: Iterable<string>): Promise<ReadonlySet<GroupId>> {
+  const state = (await store.runs.state(run)) as TrainingState | undefined
+  const entries = new Set<string>((await store.groups.list(run)).map(({ id }) => id))
+  const last = Math.max(-1, ...Array.from(played, (id) => Number(id.split('/g')[1])))
+  const due = new Set<GroupId>()
+  for (let number = state?.nextGroup ?? Infinity; number <= last; number++) {
+    const id = groupId(run, number)
+    if (!entries.has(id)) due.add(id)
+  }
+  return due
+}
+
 /** Every evaluation that was begun has a result. */
 async function auditEvaluations(
   store: Store,
@@ -156,8 +177,17 @@ async function auditEvaluations(
 }
 
 /** Every episode sealed, with all its turns, and no reward without an ending of its own. */
-async function auditEpisodes(run: RunId, store: Store, found: Findings): Promise<void> {
-  const { running = 0 } = await store.episodes.count(run)
+async function auditEpisodes(
+  run: RunId,
+  store: Store,
+  executions: readonly Execution[],
+  found: Findings,
+): Promise<void> {
+  const { running: open = 0 } = await store.episodes.count(run)
+  let running = open
+  const played = executions.filter(({ type }) => type === 'rolloutGroup').map(({ workflowId }) => workflowId)
+  for (const group of await dueGroups(run, store, played))
+    running -= (await store.episodes.list(group)).filter((each) => !isSealed(each)).length
   if (running > 0) found.left.push(`${running} episodes of run ${run} are not sealed`)
   let after: EpisodeId | '' = ''
   for (;;) {

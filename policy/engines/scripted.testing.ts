@@ -27,6 +27,20 @@ export function createScriptedEngine(script: Script, options: ScriptedEngineOpti
   return new ScriptedEngine(script, options)
 }
 
+/** Leaves work as soon as the signal is aborted, as real engines and trainers do. @throws the signal's reason */
+export async function unlessAborted<T>(work: T | Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return work
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 class ScriptedEngine implements Engine {
   readonly capabilities = { versions: 'many', scoring: false, exact: true } as const
   readonly #script: Script
@@ -67,8 +81,7 @@ class ScriptedEngine implements Engine {
       throw new EngineFault('context_too_long', `the context has ${context.length} tokens`)
     this.#running++
     try {
-      const scripted = await this.#script(request)
-      signal?.throwIfAborted()
+      const scripted = await unlessAborted(this.#script(request), signal)
       this.#refuseWhenClosed()
       const limited = scripted.slice(0, request.maxNewTokens)
       const stop = limited.findIndex((token) => request.stopTokens.includes(token))

@@ -327,6 +327,8 @@ it('a run that is stopped while it continues from an older store.db ends as stop
   const again = await open()
   await again.resume(run)
   await expectAllUpdates(again)
+  await using store = await openStore(home.storeFile)
+  expect((await store.episodes.count(run)).running).toBeUndefined()
 }, 240_000)
 
 it('a home whose parts are of one time says nothing of it', async () => {

@@ -10,7 +10,7 @@ import { parseEpisodeId } from '../../identity/identity.ts'
 import { type Chat, openChat } from '../../policy/chat/chat.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Engine, SamplingRequest } from '../../policy/engines/engine.ts'
-import { createScriptedEngine } from '../../policy/engines/scripted.testing.ts'
+import { createScriptedEngine, unlessAborted } from '../../policy/engines/scripted.testing.ts'
 import type { Trainer, UpdateRequest } from '../../policy/trainer/trainer.ts'
 
 type Section = Readonly<Record<string, unknown>>
@@ -83,9 +83,9 @@ export function createCopyingTrainer(
     await publishCheckpoint(to, { ...content, state: { ...content.state, version, step: step + 1 } })
   }
   return {
-    async update(request) {
+    async update(request, _progress, signal) {
       const { fromCheckpointDir, toCheckpointDir, version } = request
-      await beforeUpdate(request)
+      await unlessAborted(beforeUpdate(request), signal)
       await copy(fromCheckpointDir, toCheckpointDir, version)
       const none = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 }
       return { ...none, actionTokens: 0, tokens: 0, seconds: 0 }
