@@ -19,7 +19,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
     ['test/peers/transformers.nightly.test.ts', 'test/peers/smollm2.nightly.test.ts'],
   ],
   [
-    ['policy/dialects/', 'policy/served/'],
+    ['policy/dialects/', 'policy/engines/', 'policy/served/'],
     ['test/peers/llama-evaluation.nightly.test.ts', 'test/peers/foreign-run.nightly.test.ts'],
   ],
   [['learning/', 'examples/'], ['test/runs/learning.nightly.test.ts']],

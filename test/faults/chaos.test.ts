@@ -149,7 +149,7 @@ describe('the audit', () => {
     })
   })
 
-  it('finds a group and an episode that the store lost, but for groups that a stopped run has not admitted yet', async () => {
+  it('finds a group and an episode that the store lost, unless a stopped run has not admitted the group yet', async () => {
     const more = (number: number): Execution => ({
       workflowId: group(number),
       type: 'rolloutGroup',

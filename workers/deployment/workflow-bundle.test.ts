@@ -39,7 +39,7 @@ it('the same code is the same build wherever it lies', async () => {
 
 it('other code is another build', async () => {
   const folder = copyTo('other')
-  const file = join(folder, 'rollout-group.ts')
+  const file = join(folder, 'play', 'rollout-group.ts')
   writeFileSync(file, readFileSync(file, 'utf8').replace("'run not reached'", "'run was not reached'"))
   expect((await workflowBundle({ folder })).build).not.toBe(own.build)
 }, 300_000)

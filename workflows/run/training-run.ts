@@ -11,16 +11,16 @@
  * - [RUN-6] Where the workflow and the store are of different moments, as after a power cut, the store holds (`stored-restart.ts`).
  *
  * From the paper (arXiv 2510.04206) to the line
- * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `training-groups.ts`, `admissible` and `nextBatch` in
+ * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `workflows/run/training-groups.ts`, `admissible` and `nextBatch` in
  *   `learning/rollout/admission.ts`
  * - cross-policy sampling: `drawVersion`, `refreshPool` in `learning/rollout/cross-policy.ts`
  * - group advantage: `groupAdvantages` in `learning/algorithms/advantage.ts`
  * - task advantage normalization: `normalizeByTask` in `learning/algorithms/task-normalization.ts`
  * - objective: of one token `tokenLoss` in `learning/loss/objective.ts`, of one update `runUpdate` in `policy/trainer/update/update.ts`
- * - controller: `rolloutGroup` in `rollout-group.ts`, `episode` in `episode.ts`, `createSessions` in `activities/play/sessions.ts`
+ * - controller: `rolloutGroup` in `workflows/play/rollout-group.ts`, `episode` in `workflows/play/episode.ts`, `createSessions` in `activities/play/sessions.ts`
  * - function-call interface: `parseActionText` in `policy/calls/action-parsing.ts`, `Environment` in `envs/contract/environment.ts`
  * - containers: `openSandbox` in `worlds/containers/open.ts`
- * - evaluation: `evaluation` in `evaluation.ts`, `suiteStatistics` in `learning/evaluation/suite-statistics.ts`
+ * - evaluation: `evaluation` in `workflows/play/evaluation.ts`, `suiteStatistics` in `learning/evaluation/suite-statistics.ts`
  */
 import {
   ApplicationFailure,
