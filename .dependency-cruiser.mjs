@@ -152,6 +152,13 @@ export default {
       to: { path: '^dashboard/page/' },
     },
     {
+      name: 'one-page-without-temporal',
+      comment: 'The page shows what learning is without workflows.',
+      severity: 'error',
+      from: { path: '^examples/one-page\\.ts$' },
+      to: { path: '@temporalio', reachable: true },
+    },
+    {
       name: 'no-development-packages',
       comment:
         'Published code imports only packages that are installed with it, or asked for by name (npm-peer).',

@@ -33,6 +33,23 @@ export async function timed<Result>(
   return { result, took: { seconds: (performance.now() - since) / 1000, attempt } }
 }
 
+/** Waits for an environment until the caller is cancelled. @throws CancelledFailure */
+export async function unlessCancelled<T>(work: () => Promise<T>): Promise<T> {
+  const { cancellationSignal } = Context.current()
+  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  const onCancel = () => {
+    // A worker that shuts down lets the step end.
+    if (!isShutdown(cancellationSignal)) reject(cancellationSignal.reason)
+  }
+  if (cancellationSignal.aborted) onCancel()
+  cancellationSignal.addEventListener('abort', onCancel, { once: true })
+  try {
+    return await Promise.race([work(), givenUp])
+  } finally {
+    cancellationSignal.removeEventListener('abort', onCancel)
+  }
+}
+
 /** One for each call, however often a block of turns asks for it. */
 function wantedUntil(cancellation: AbortSignal): AbortSignal {
   const known = signals.get(cancellation)
@@ -48,6 +65,6 @@ function wantedUntil(cancellation: AbortSignal): AbortSignal {
 }
 
 /** True for a call that is cancelled because its worker stops. */
-export function isShutdown({ reason }: AbortSignal): boolean {
+function isShutdown({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.message === 'WORKER_SHUTDOWN'
 }

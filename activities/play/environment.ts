@@ -5,6 +5,7 @@
  * - A step is played once: its result is stored under (episode, turn), and a second attempt finds it.
  * - An episode that is sealed has no session: opening it says how it ended.
  */
+import { playAction } from '../../envs/contract/played-action.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
@@ -13,8 +14,7 @@ import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import type { StoredObservation } from '../../storage/trajectories/observations.ts'
 import { failing } from '../calls/failure.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
-import { timed } from './call-in-progress.ts'
-import { playAction } from './environment-answer.ts'
+import { timed, unlessCancelled } from './call-in-progress.ts'
 import { actionAt, type Opening, observationOf, orLost, sessionAt } from './session-replay.ts'
 import { createSessions } from './sessions.ts'
 
@@ -71,7 +71,7 @@ export function createEnvironmentActivities({ store, runs }: Dependencies) {
         if (before !== undefined) return resultOf(action, before)
         const session = await sessionAt(dependencies, request, turn)
         const { result: step, took } = await timed(() =>
-          orLost(sessions, episode, () => playAction(session, action)),
+          orLost(sessions, episode, () => unlessCancelled(() => playAction(session.environment, action))),
         )
         session.turn += 1
         const observation = observationOf(episode, session, step)

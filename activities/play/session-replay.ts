@@ -7,6 +7,7 @@
  * - A replay that differs from what was recorded ends the episode.
  */
 import { EnvironmentFault, type StepResult } from '../../envs/contract/environment.ts'
+import { playAction } from '../../envs/contract/played-action.ts'
 import type { EpisodeId, RunId } from '../../identity/identity.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
@@ -15,8 +16,7 @@ import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import { type StoredObservation, stateKey } from '../../storage/trajectories/observations.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
-import { timed } from './call-in-progress.ts'
-import { playAction, unlessCancelled } from './environment-answer.ts'
+import { timed, unlessCancelled } from './call-in-progress.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
 
 /** Which instance an episode plays. */
@@ -91,7 +91,9 @@ async function playRecorded(
   await keep(store, begin, { what: 'observation 0', took })
   while (session.turn < turn) {
     const action = await actionAt(store, episode, session.turn)
-    const { result: step, took } = await timed(() => playAction(session, action))
+    const { result: step, took } = await timed(() =>
+      unlessCancelled(() => playAction(session.environment, action)),
+    )
     session.turn += 1
     const observation = observationOf(episode, session, step)
     await keep(store, observation, { what: `observation ${session.turn}`, took })

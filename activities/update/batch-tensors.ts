@@ -7,35 +7,40 @@
  *   losses where all have one.
  */
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
-import type { CollectedEpisode } from './batch-figures.ts'
+import type { SampledTurn, Trajectory } from '../../storage/trajectories/trajectory.ts'
 
 /** An episode as it is learnt from. */
-export interface BatchEpisode extends CollectedEpisode {
-  /** [turns] of every action token of the turn. */
+export interface BatchEpisode {
+  readonly trajectory: Pick<Trajectory, 'tokens' | 'lossMask' | 'logprobs' | 'versions'> & {
+    readonly turns: readonly Pick<SampledTurn, 'begin' | 'end'>[]
+  }
+  /** [turns] whether each was drawn from the pool of older versions; absent: none. */
+  readonly stale?: readonly boolean[]
+  /** [turns] of every action token of the turn, or [1] of all of them. */
   readonly advantages: readonly number[]
-  /** What each of its action tokens counts in the policy loss. */
-  readonly weight: number
-  /** What the negative log-likelihood of each of its action tokens counts besides. */
-  readonly imitation: number
-  /** Which of the objective's losses it has. */
-  readonly loss: number
+  /** What each of its action tokens counts in the policy loss, where tokens are weighted. */
+  readonly weight?: number
+  /** What the negative log-likelihood of each of its action tokens counts besides; absent: 0. */
+  readonly imitation?: number
+  /** Which of the objective's losses it has; absent: the first. */
+  readonly loss?: number
 }
 
-/** Which of the tensors are needed that a batch may have. */
+/** Which of the tensors are needed that a batch may have; absent: none. */
 interface NeededTensors {
-  readonly isWeighted: boolean
+  readonly isWeighted?: boolean
   /** Only beside weights. */
-  readonly isImitating: boolean
+  readonly isImitating?: boolean
   /** What the likelihood of all that was read counts together; only where something is imitated. */
-  readonly observationWeight: number
+  readonly observationWeight?: number
   /** Tasks have losses of their own. */
-  readonly hasLosses: boolean
+  readonly hasLosses?: boolean
 }
 
 /** Joins episodes to a batch. */
 export function batchTensors(
   episodes: readonly BatchEpisode[],
-  { isWeighted, isImitating, observationWeight, hasLosses }: NeededTensors,
+  { isWeighted, isImitating, observationWeight = 0, hasLosses }: NeededTensors = {},
 ): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
   const batch: UpdateBatch & { readonly stale: Uint8Array } = {
@@ -53,13 +58,14 @@ export function batchTensors(
   const read = episodes.map(({ trajectory }) => (observationWeight > 0 ? readTokens(trajectory) : []))
   const readWeight = observationWeight / Math.max(1, read.flat().length)
   let at = 0
-  for (const [index, { trajectory, stale, advantages, weight, imitation, loss }] of episodes.entries()) {
+  for (const [index, episode] of episodes.entries()) {
+    const { trajectory, stale = [], advantages, weight = 0, imitation = 0, loss = 0 } = episode
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
-      batch.advantages.fill(advantages[turn] ?? 0, at + begin, at + end)
+      batch.advantages.fill(advantages[advantages.length === 1 ? 0 : turn] ?? 0, at + begin, at + end)
       batch.weights?.fill(weight, at + begin, at + end)
       batch.imitation?.fill(imitation, at + begin, at + end)
       batch.losses?.fill(loss, at + begin, at + end)
@@ -73,7 +79,7 @@ export function batchTensors(
 }
 
 /** Where the tokens stand that an agent read before its last action, but the first, which nothing conditions. */
-function readTokens({ lossMask }: Pick<CollectedEpisode['trajectory'], 'lossMask'>): number[] {
+function readTokens({ lossMask }: Pick<Trajectory, 'lossMask'>): number[] {
   const last = lossMask.lastIndexOf(1)
   return [...lossMask.keys()].filter((place) => place > 0 && place < last && lossMask[place] === 0)
 }

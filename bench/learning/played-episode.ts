@@ -4,16 +4,15 @@
  * Invariants
  * - Seeds, versions, limits and endings are those of the episode's workflow; nothing is kept but the trajectory.
  */
-import { answerToUnreadable } from '../../activities/play/environment-answer.ts'
 import type { Serving } from '../../activities/play/serving.ts'
 import type { OpenRun } from '../../activities/stored/open-runs.ts'
+import { playAction } from '../../envs/contract/played-action.ts'
 import { type EpisodeId, parseEpisodeId, seedOfWork, uniforms } from '../../identity/identity.ts'
 import { finalReward } from '../../learning/algorithms/reward.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { drawVersion } from '../../learning/rollout/cross-policy.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Message } from '../../messages/message.ts'
-import { spoken } from '../../messages/spoken-action.ts'
 import { grownContext } from '../../policy/chat/grown-context.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectories/trajectory.ts'
@@ -78,13 +77,13 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
       stopTokens: chat.stopTokens,
       seed: seedOfWork(config.seed, id, turns.length),
     })
-    const { message, problems } = chat.parseAction(sampled.tokens)
-    actions.push(message)
+    const action = chat.parseAction(sampled.tokens)
+    actions.push(action.message)
     borders.push(before.length)
     context = grownContext(before, sampled.tokens)
-    const step = answerToUnreadable(problems) ?? (await environment.step(spoken(message)))
+    const step = await playAction(environment, action)
     const invalid = step.invalid === true
-    turns.push({ prompt, sampled, invalid, problems: problems.length, paid: step.reward, state })
+    turns.push({ prompt, sampled, invalid, problems: action.problems.length, paid: step.reward, state })
     messages = step.messages
     state = step.state ?? state
     paid += step.reward

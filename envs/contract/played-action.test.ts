@@ -1,23 +1,19 @@
-import { asyncLocalStorage, type Context } from '@temporalio/activity'
+// [PLAYED-ACTION-1]
 import { expect, it } from 'vitest'
-import type { Environment } from '../../envs/contract/environment.ts'
 import { parseActionText } from '../../policy/calls/action-parsing.ts'
-import type { StoredAction } from '../../storage/trajectories/actions.ts'
-import { playAction } from './environment-answer.ts'
+import type { Environment } from './environment.ts'
+import { playAction } from './played-action.ts'
 
 /** Plays an action. @returns the actions that the environment heard, and the answer to the agent */
 async function heardOf(text: string) {
   const heard: unknown[] = []
-  const environment = {
+  const environment: Pick<Environment, 'step'> = {
     step: async (action) => {
       heard.push(action)
       return { messages: [], reward: 0, done: false, info: {} }
     },
-  } as Partial<Environment> as Environment
-  const session = { environment, turn: 0, toldTools: '' }
-  const action = parseActionText(text, '\n') as Partial<StoredAction> as StoredAction
-  const context = { cancellationSignal: new AbortController().signal } as Context
-  const { messages } = await asyncLocalStorage.run(context, () => playAction(session, action))
+  }
+  const { messages } = await playAction(environment, parseActionText(text, '\n'))
   return { heard, answer: messages[0]?.content }
 }
 
