@@ -17,7 +17,7 @@ const arrows = {
   config: ['learning', 'identity', 'faults', 'machine'],
   storage: ['learning', 'identity', 'faults', 'machine', 'messages'],
   envs: ['worlds', 'learning', 'identity', 'faults', 'machine', 'messages'],
-  worlds: ['envs', 'identity', 'faults', 'machine'],
+  worlds: ['identity', 'faults', 'machine'],
   policy: ['learning', 'storage', 'identity', 'faults', 'machine', 'messages'],
   contract: ['learning', 'config', 'storage', 'identity'],
   workflows: ['contract', 'learning', 'activities', 'config', 'identity'],

@@ -58,7 +58,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
   [['envs/os/'], ['envs/os/containers/official.nightly.test.ts']],
   [
     ['envs/db/', 'worlds/mysql/'],
-    ['worlds/mysql/differential/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
+    ['envs/db/server/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
   ],
   [['envs/alfworld/', 'worlds/text-adventure/'], ['envs/alfworld/rearranged-library.nightly.test.ts']],
 ]

@@ -12,6 +12,7 @@
 import { type GameSource, wordingsOf } from '../../worlds/text-adventure/game.ts'
 import type { TextSymbol } from '../../worlds/text-adventure/symbol.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
+import { inEngine } from './engine.ts'
 
 /** The commands that an expert gives or understands, by the action that they have in ALFWorld's grammars. */
 const actions = {
@@ -91,7 +92,7 @@ export class CommandWords {
 
 /** The words of the grammar that an official game comes with. */
 export function commandWordsOf(source: GameSource): CommandWords {
-  const wordings = wordingsOf(source)
+  const wordings = inEngine(() => wordingsOf(source))
   const templates = kinds.flatMap((kind) => {
     const template = templateOf(wordings.get(actions[kind].toLowerCase())?.template ?? [])
     return template === undefined ? [] : [[kind, template] as const]

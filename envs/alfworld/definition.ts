@@ -5,7 +5,7 @@
  * - Both kinds of games run in the same engine, behind the same tool, under the same rules.
  */
 
-import { type GameSource, openGame } from '../../worlds/text-adventure/game.ts'
+import type { GameSource } from '../../worlds/text-adventure/game.ts'
 import {
   type EnvironmentDefinition,
   EnvironmentFault,
@@ -18,6 +18,7 @@ import { adviserOf } from './adviser.ts'
 import { openDataset } from './dataset.ts'
 import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, dialectOf, householdDialect } from './dialect.ts'
+import { openGame } from './engine.ts'
 import { createSession } from './game-session.ts'
 import { openHousehold } from './household/library.ts'
 import { systemPrompt } from './prompt.ts'

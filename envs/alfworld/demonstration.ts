@@ -8,12 +8,13 @@
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { type Game, type GameSource, type GameState, openGame } from '../../worlds/text-adventure/game.ts'
+import type { Game, GameSource, GameState } from '../../worlds/text-adventure/game.ts'
 import { calling } from '../contract/agent-tool.ts'
 import type { Demonstration } from '../contract/environment.ts'
 import { drawnFrom } from '../generated/draw.ts'
 import type { CommandKind, CommandWords } from './command-words.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
+import { openGame } from './engine.ts'
 import { createExpert, type Expert } from './expert.ts'
 import { toolName } from './game-session.ts'
 

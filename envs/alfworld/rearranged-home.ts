@@ -31,7 +31,7 @@ const mostLeftOut = 0.5
 
 /**
  * The game in another home, without its walkthrough, which is of the old one.
- * @throws EnvironmentFault bad_data where its problem cannot be read
+ * @throws TextAdventureFault bad_data where its problem cannot be read
  */
 export function rearranged({ walkthrough: _, ...source }: GameSource, draw: Draw): GameSource {
   const problem = parseExpression(source.problem, 'PDDL problem')

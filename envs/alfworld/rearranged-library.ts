@@ -12,6 +12,7 @@ import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { GameSource } from '../../worlds/text-adventure/game.ts'
 import type { Library } from '../contract/library.ts'
 import { Draw } from '../generated/draw.ts'
+import { inEngine } from './engine.ts'
 import { rearranged } from './rearranged-home.ts'
 
 /** The split whose games are rearranged. */
@@ -42,7 +43,7 @@ export function withRearranged(library: Library<GameSource>, share: number): Lib
       if (game === undefined) return library.open(instance)
       const source = { ...library.open(`${original}${game}`), id: instance }
       const draw = new Draw(seedOf(0, instance))
-      return draw.chance(share) ? rearranged(source, draw) : source
+      return draw.chance(share) ? inEngine(() => rearranged(source, draw)) : source
     },
   }
 }

@@ -14,7 +14,7 @@
  * - The container also ends when its shell or its guard is killed. Signals to the container reach the shell.
  */
 import type Docker from 'dockerode'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { ContainerFault } from './fault.ts'
 import { type Capability, type ContainerSpec, capabilities } from './sandbox.ts'
 import { interruptSignal } from './shell/shell-script.ts'
 import { systemCalls } from './system-calls.ts'
@@ -53,7 +53,7 @@ export interface Ownership {
 
 /**
  * @param volumes paths that the image declares as volumes
- * @throws EnvironmentFault `bad_settings` for a capability that none is given
+ * @throws ContainerFault `bad_settings` for a capability that none is given
  */
 export function containerSettings(
   spec: ContainerSpec,
@@ -122,7 +122,7 @@ const harmless: ReadonlySet<string> = new Set(capabilities)
 
 function requireHarmless(name: Capability): Capability {
   if (harmless.has(name)) return name
-  throw new EnvironmentFault(
+  throw new ContainerFault(
     'bad_settings',
     `no container is given the capability ${name}: only ${capabilities.join(', ')} end at its own walls`,
   )

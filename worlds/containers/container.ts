@@ -8,7 +8,6 @@
  */
 import type { Duplex, Readable } from 'node:stream'
 import type Docker from 'dockerode'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import type { LeaseHolder } from '../../machine/processes/lease.ts'
 import { entriesOf, requireInside, tarOf } from './archive.ts'
@@ -17,6 +16,7 @@ import type { DiskWatch } from './disk/disk-watch.ts'
 import type { SizedLayers } from './disk/sized-layers.ts'
 import { watchedDisk } from './disk/watched-disk.ts'
 import { type Engine, engineFault, isGone, statusOf } from './engine.ts'
+import { ContainerFault } from './fault.ts'
 import { volumesOf } from './images.ts'
 import { ContainerLife, type LifeParts, remove } from './life/container-life.ts'
 import { endingOf } from './life/ending.ts'
@@ -47,7 +47,7 @@ const defaultCopyBytes = 2 ** 20
 /** The result of a command that finds the container ended: the status of a process that was killed. */
 const ofEnded: ExecResult = { exitCode: 137, stdout: '', stderr: '', timedOut: false, truncated: false }
 
-/** Makes and starts a container under a lease. @throws EnvironmentFault `bad_settings`, `backend` */
+/** Makes and starts a container under a lease. @throws ContainerFault `bad_settings`, `backend` */
 export function startContainer(maker: Maker, spec: ContainerSpec): Promise<Container> {
   return start(maker, spec, (lease, volumes) => containerSettings(spec, lease, volumes))
 }
@@ -96,7 +96,7 @@ async function start(
     await remove(docker).catch(() => undefined)
     await leases.drop(id)
     if (statusOf(error) === 404)
-      throw new EnvironmentFault('bad_settings', `the container engine has no image ${spec.image}`, {
+      throw new ContainerFault('bad_settings', `the container engine has no image ${spec.image}`, {
         cause: error,
       })
     throw engineFault(error, `starting a container of ${spec.image}`)
@@ -105,7 +105,7 @@ async function start(
 
 async function notStarted(engine: Engine, spec: ContainerSpec, id: string, made: number) {
   const ended = await endingOf(engine, id, made).catch(() => 'killed')
-  return new EnvironmentFault(
+  return new ContainerFault(
     'backend',
     `a container of ${spec.image} did not start its shell (${ended}): the image needs /bin/sh, and the memory for it`,
   )
@@ -222,7 +222,7 @@ function createContainer(parts: Parts): Container {
         if (looking !== undefined) return looking
         // A container that will not stop in time cannot be inspected; the agent is to blame.
         life.end('killed')
-        throw new EnvironmentFault('session_lost', `container ${id} could not be stopped to be looked at`)
+        throw new ContainerFault('session_lost', `container ${id} could not be stopped to be looked at`)
       }),
 
     release() {

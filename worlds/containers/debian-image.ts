@@ -14,11 +14,11 @@ import { createReadStream, existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { createProcessLeases, holdLeases, type LeaseStore } from '../../machine/processes/lease.ts'
 import { leaseFolder, reapFolders } from '../../machine/processes/leased-folder.ts'
 import { processScope } from '../../machine/processes/process.ts'
+import { ContainerFault } from './fault.ts'
 import type { Sandbox } from './sandbox.ts'
 
 const run = promisify(execFile)
@@ -41,7 +41,7 @@ export interface DebianImageOptions {
 /**
  * The image of these packages, made when the engine does not have it.
  * @returns its name
- * @throws EnvironmentFault `backend` with what to do where it cannot be made
+ * @throws ContainerFault `backend` with what to do where it cannot be made
  */
 export async function debianImage(
   sandbox: Pick<Sandbox, 'hasImage' | 'importImage'>,
@@ -68,7 +68,7 @@ async function makeTar(
   const { folder, leases = createProcessLeases(), log = () => undefined } = options
   const mirror = options.mirror ?? process.env.PERDURE_DEBIAN_MIRROR ?? defaultMirror
   if (process.getuid?.() !== 0)
-    throw new EnvironmentFault('backend', `only root can make a Debian image with debootstrap: ${elsewhere}`)
+    throw new ContainerFault('backend', `only root can make a Debian image with debootstrap: ${elsewhere}`)
   const trees = join(folder, 'trees')
   makeFolder(trees)
   await reapFolders(trees, leases)
@@ -124,7 +124,7 @@ async function runTool(program: string, words: readonly string[]): Promise<void>
       code === 'ENOENT'
         ? 'it is not installed (Debian: apt-get install debootstrap)'
         : `${stdout ?? ''}${stderr ?? ''}`
-    throw new EnvironmentFault('backend', `${program} failed: ${why.trim().slice(-1000)}; ${elsewhere}`, {
+    throw new ContainerFault('backend', `${program} failed: ${why.trim().slice(-1000)}; ${elsewhere}`, {
       cause,
     })
   }

@@ -26,7 +26,7 @@ const information = z.object({
   SecurityOptions: z.array(z.string()).nullish(),
 })
 
-/** @throws EnvironmentFault `backend` */
+/** @throws ContainerFault `backend` */
 export async function engineFacts({ docker }: Engine): Promise<EngineFacts> {
   try {
     const info = information.parse(await docker.info())

@@ -4,13 +4,13 @@
  * Invariants
  * - A missing engine is said at once, with its address and what to do.
  * - Every call of every caller has a deadline for its answer, and every answer in pieces has one for its end; connections to a shell or a program last as long as that does.
- * - Every error of the engine leaves as an EnvironmentFault: a container that is gone is `session_lost`,
+ * - Every error of the engine leaves as an ContainerFault: a container that is gone is `session_lost`,
  *   everything else `backend`.
  */
 import { Readable } from 'node:stream'
 import type Docker from 'dockerode'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { reasonOf } from '../../faults/reason.ts'
+import { ContainerFault } from './fault.ts'
 
 export interface Engine {
   readonly docker: Docker
@@ -33,7 +33,7 @@ const defaultAddress = 'unix:///var/run/docker.sock'
 /**
  * Connects to the engine at an address (`unix://…`, the path of a socket, `tcp://host:port`), by default that
  * of `DOCKER_HOST`, else Docker's socket.
- * @throws EnvironmentFault `backend` where none answers, `bad_settings` for an address that is none
+ * @throws ContainerFault `backend` where none answers, `bad_settings` for an address that is none
  */
 export async function connectEngine(given?: string): Promise<Engine> {
   const { default: Client } = await import('dockerode')
@@ -44,7 +44,7 @@ export async function connectEngine(given?: string): Promise<Engine> {
   try {
     await docker.ping()
   } catch (cause) {
-    throw new EnvironmentFault(
+    throw new ContainerFault(
       'backend',
       `no container engine answers at ${address} (${reasonOf(cause)}): start Docker, or name its address in DOCKER_HOST`,
       { cause },
@@ -99,7 +99,7 @@ function optionsOf(address: string): Docker.DockerOptions {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url !== undefined && ['tcp:', 'http:'].includes(url.protocol) && url.hostname !== '')
     return { protocol: 'http', host: url.hostname, port: url.port || 2375 }
-  throw new EnvironmentFault(
+  throw new ContainerFault(
     'bad_settings',
     `"${address}" is no address of a container engine: use unix:///path/of/socket or tcp://host:port`,
   )
@@ -122,9 +122,9 @@ export function isGone(error: unknown): boolean {
   return status === 404 || (status === 409 && /is not running|removal of container/.test(reasonOf(error)))
 }
 
-/** @returns the fault of work on a container; an EnvironmentFault is returned as it is */
-export function engineFault(cause: unknown, what: string): EnvironmentFault {
-  if (cause instanceof EnvironmentFault) return cause
+/** @returns the fault of work on a container; an ContainerFault is returned as it is */
+export function engineFault(cause: unknown, what: string): ContainerFault {
+  if (cause instanceof ContainerFault) return cause
   const kind = isGone(cause) ? 'session_lost' : 'backend'
-  return new EnvironmentFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
+  return new ContainerFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
 }

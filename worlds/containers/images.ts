@@ -6,13 +6,13 @@
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { type Engine, engineFault, statusOf } from './engine.ts'
+import { ContainerFault } from './fault.ts'
 import { linesOf } from './shell/lines.ts'
 
 const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
 
-/** Whether the engine has the image. @throws EnvironmentFault `backend` */
+/** Whether the engine has the image. @throws ContainerFault `backend` */
 export async function hasImage({ docker }: Engine, image: string): Promise<boolean> {
   try {
     await docker.getImage(image).inspect()
@@ -27,7 +27,7 @@ const imageVolumes = z.object({
   Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 })
 
-/** Paths that an image declares as volumes; none for an image that the engine does not have. @throws EnvironmentFault `backend` */
+/** Paths that an image declares as volumes; none for an image that the engine does not have. @throws ContainerFault `backend` */
 export async function volumesOf({ docker }: Engine, image: string): Promise<readonly string[]> {
   try {
     const { Config } = imageVolumes.parse(await docker.getImage(image).inspect())
@@ -38,7 +38,7 @@ export async function volumesOf({ docker }: Engine, image: string): Promise<read
   }
 }
 
-/** Makes an image of a file system's tar stream. @throws EnvironmentFault `backend` */
+/** Makes an image of a file system's tar stream. @throws ContainerFault `backend` */
 export async function importImage(
   { docker }: Engine,
   image: string,
@@ -58,7 +58,7 @@ async function finish(progress: NodeJS.ReadableStream, what: string): Promise<vo
   for await (const line of linesOf(progress as Readable)) {
     const { error, stream = '' } = progressLine.parse(JSON.parse(line))
     said = `${said}${stream}`.slice(-2000)
-    if (error !== undefined) throw new EnvironmentFault('backend', `${what}: ${error}\n${said}`)
+    if (error !== undefined) throw new ContainerFault('backend', `${what}: ${error}\n${said}`)
   }
 }
 

@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)('the reaper', () => {
     const sandbox = await openSandbox({ engine: engine.address, leases })
     const container = await sandbox.acquire(spec)
     const lost = expect(container.exec('sleep 100', { deadlineMs: 60_000 })).rejects.toMatchObject({
-      name: 'EnvironmentFault',
+      name: 'ContainerFault',
       permanent: false,
     })
     await engine.kill()

@@ -32,7 +32,7 @@ export interface SandboxOptions {
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** @throws EnvironmentFault `backend` where no engine answers, `bad_settings` for an address that is none */
+/** @throws ContainerFault `backend` where no engine answers, `bad_settings` for an address that is none */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { leases = createProcessLeases(), log = () => undefined } = options
   const engine = await connectEngine(options.engine)

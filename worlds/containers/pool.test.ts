@@ -74,7 +74,7 @@ describe('the warm pool', () => {
     pool.keepWarm(spec, 6)
     await pool.close()
     expect(made.every(({ released }) => released)).toBe(true)
-    await expect(pool.acquire(spec)).rejects.toMatchObject({ name: 'EnvironmentFault', kind: 'backend' })
+    await expect(pool.acquire(spec)).rejects.toMatchObject({ name: 'ContainerFault', kind: 'backend' })
   })
 
   test('a start that fails is reported, and what waits for a container hears it', async () => {

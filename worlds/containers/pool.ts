@@ -7,8 +7,8 @@
  * - [WARM-POOL-3] After `close` nothing is started, and nothing that was ready is left.
  */
 
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { reasonOf } from '../../faults/reason.ts'
+import { ContainerFault } from './fault.ts'
 import type { Container, ContainerSpec } from './sandbox.ts'
 
 /** Starting a container keeps a core busy; more at once only delay each other. */
@@ -58,7 +58,7 @@ export function createPool(
     if (running >= startsAtOnce) await new Promise<void>((resolve) => turns.push(resolve))
     else running += 1
     try {
-      if (closed) throw new EnvironmentFault('backend', 'the sandbox was closed')
+      if (closed) throw new ContainerFault('backend', 'the sandbox was closed')
       return await start(spec)
     } finally {
       // The turn goes to the next, or ends.

@@ -352,7 +352,7 @@ describe.skipIf(missing !== undefined)('a container', () => {
       withContainer(root, async (container) => {
         const { docker } = await connectEngine(engine.address)
         const lost = expect(container.exec('sleep 1000', { deadlineMs: 60_000 })).rejects.toMatchObject({
-          name: 'EnvironmentFault',
+          name: 'ContainerFault',
           kind: 'session_lost',
         })
         await docker.getContainer(container.id).remove({ force: true })

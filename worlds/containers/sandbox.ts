@@ -4,7 +4,7 @@
  * Invariants
  * - [SANDBOX-1] A container serves one session; it is removed after it, never handed on.
  * - [SANDBOX-2] The effect of an agent's action in its container is an answer (`ExecResult`, `ContainerEnded`), never a fault;
- *   a failure of the engine or the network is an EnvironmentFault, never an answer.
+ *   a failure of the engine or the network is an ContainerFault, never an answer.
  * - [SANDBOX-3] No container outlives its owner by more than a minute: it ends with the connection of the process
  *   that made it, which has a janitor for what was not running. Any container that remains is found by its labels and
  *   removed when its lease has expired.
@@ -128,10 +128,10 @@ export interface Container {
   /**
    * Runs a shell script (`bash -c` where the image has bash, else `sh -c`) as the agent does. The answer
    * comes from the agent's own container, so nothing is graded by it.
-   * @throws EnvironmentFault `session_lost`, `backend`
+   * @throws ContainerFault `session_lost`, `backend`
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>
-  /** Puts files into the container; missing folders are made. @throws EnvironmentFault, RangeError for a path that leaves it */
+  /** Puts files into the container; missing folders are made. @throws ContainerFault, RangeError for a path that leaves it */
   copyIn(files: readonly FileIn[]): Promise<void>
   /**
    * Reads a file or a folder, without running anything in the container. Undefined where there is nothing.

@@ -1,5 +1,5 @@
 /**
- * Databases in one thread: MySQL's statements in, results out.
+ * Databases in one thread: MySQL's statements in, results out. It is used alone by `createEngine`, and knows nothing of tasks.
  *
  * The engine reads MySQL's dialect and runs it over rows in memory, without another database beneath: each expression
  * has MySQL's type, so that values, conversions and errors are MySQL's.

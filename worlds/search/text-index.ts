@@ -1,6 +1,7 @@
 /**
  * A text index with BM25 ranking that gives Lucene's scores: k1 0.9 and b 0.4 as Pyserini sets them, document
- * lengths in one byte, single-precision arithmetic, a query's term counting as often as it is there.
+ * lengths in one byte, single-precision arithmetic, a query's term counting as often as it is there. It is used alone by
+ * `TextIndexBuilder`, and knows nothing of tasks.
  *
  * Invariants
  * - Scores fall along a ranking; equal ones are in the order of the documents' names.

@@ -6,8 +6,9 @@
  * - Each clause is a conjunction of literals; disjunctions are multiplied out, as the planner does it.
  * - Variables of different quantifiers have different numbers.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+
 import { type Expression, listOf, type Typed, typedNames, wordOf } from './expression.ts'
+import { TextAdventureFault } from './fault.ts'
 
 /** A variable by its number, or an object by its name. */
 export type Term = number | string
@@ -42,7 +43,7 @@ export class Variables {
   term(name: string, what: string): Term {
     if (!name.startsWith('?')) return name
     const number = this.#numbers.get(name)
-    if (number === undefined) throw new EnvironmentFault('bad_data', `${what}: ${name} is not declared`)
+    if (number === undefined) throw new TextAdventureFault('bad_data', `${what}: ${name} is not declared`)
     return number
   }
 }
@@ -55,13 +56,13 @@ export function literalOf(
   what: string,
 ): Literal {
   const [predicate, ...terms] = listOf(expression, what).map((word) => wordOf(word, what))
-  if (predicate === undefined) throw new EnvironmentFault('bad_data', `${what}: a condition is empty`)
+  if (predicate === undefined) throw new TextAdventureFault('bad_data', `${what}: a condition is empty`)
   if (predicate === 'not')
-    throw new EnvironmentFault('bad_data', `${what}: "not" must be before a predicate in brackets`)
+    throw new TextAdventureFault('bad_data', `${what}: "not" must be before a predicate in brackets`)
   return { predicate, terms: terms.map((term) => variables.term(term, what)), positive }
 }
 
-/** The clauses of a condition, `()` being true. @throws EnvironmentFault bad_data for a universal condition */
+/** The clauses of a condition, `()` being true. @throws TextAdventureFault bad_data for a universal condition */
 export function clausesOf(condition: Expression, variables: Variables, what: string): Clause[] {
   return listOf(condition, what).length === 0 ? [[]] : expand(condition, true, variables, what)
 }
@@ -87,7 +88,7 @@ function expand(condition: Expression, positive: boolean, variables: Variables, 
     case 'exists':
     case 'forall': {
       if ((tag === 'exists') !== positive)
-        throw new EnvironmentFault('bad_data', `${what}: universal conditions are not supported`)
+        throw new TextAdventureFault('bad_data', `${what}: universal conditions are not supported`)
       const inner = variables.within(typedNames(listOf(parts[0], what), what))
       return expand(parts[1] ?? [], positive, inner, what)
     }

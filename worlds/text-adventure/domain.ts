@@ -5,9 +5,10 @@
  * - A predicate is fluent exactly when some action's effect names it; all others stay as the problem says.
  * - Costs are left out: no text depends on them.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+
 import { type Clause, clausesOf, type Literal, literalOf, Variables } from './clause.ts'
 import { type Expression, listOf, parseExpression, type Typed, typedNames, wordOf } from './expression.ts'
+import { TextAdventureFault } from './fault.ts'
 
 /** A change that an action makes where `conditions` hold. */
 interface Effect {
@@ -34,11 +35,11 @@ export interface Domain {
   readonly schemas: readonly Schema[]
 }
 
-/** Reads a domain. @throws EnvironmentFault bad_data, naming the part it cannot read */
+/** Reads a domain. @throws TextAdventureFault bad_data, naming the part it cannot read */
 export function parseDomain(text: string): Domain {
   const [define, , ...sections] = parseExpression(text, 'PDDL domain')
   if (define !== 'define')
-    throw new EnvironmentFault('bad_data', 'PDDL domain: expected (define (domain …) …)')
+    throw new TextAdventureFault('bad_data', 'PDDL domain: expected (define (domain …) …)')
   const types = new Map<string, string | undefined>([['object', undefined]])
   const constants: Typed[] = []
   const schemas: Schema[] = []
@@ -49,7 +50,7 @@ export function parseDomain(text: string): Domain {
     } else if (tag === ':constants') constants.push(...typedNames(rest, 'PDDL constants'))
     else if (tag === ':action') schemas.push(parseAction(rest))
     else if (tag === ':derived')
-      throw new EnvironmentFault('bad_data', 'PDDL domain: derived predicates are not supported')
+      throw new TextAdventureFault('bad_data', 'PDDL domain: derived predicates are not supported')
   }
   const fluents = new Set(schemas.flatMap(({ effects }) => effects.map(({ literal }) => literal.predicate)))
   return { types, constants, fluents, schemas: schemas.filter(({ effects }) => effects.length > 0) }
@@ -92,12 +93,12 @@ function collectEffects(
     for (const clause of clausesOf(first, variables, what))
       collectEffects(second, [...conditions, ...clause], variables, what, effects)
     if (variables.types.length > declared)
-      throw new EnvironmentFault(
+      throw new TextAdventureFault(
         'bad_data',
         `${what}: quantifiers in conditions of effects are not supported`,
       )
   } else if (tag === 'forall') {
-    throw new EnvironmentFault('bad_data', `${what}: effects on all objects are not supported`)
+    throw new TextAdventureFault('bad_data', `${what}: effects on all objects are not supported`)
   } else {
     const literal =
       tag === 'not' ? literalOf(first, false, variables, what) : literalOf(expression, true, variables, what)

@@ -5,27 +5,27 @@
  * - Words come out in lower case, comments are left out.
  * - A text that ends too early or too late is refused with what is missing.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { TextAdventureFault } from './fault.ts'
 
 /** A word or a list of expressions. */
 export type Expression = string | readonly Expression[]
 
 const tokenPattern = /;[^\n]*|[()]|[^\s();]+/g
 
-/** Reads the one list that a PDDL text is. @throws EnvironmentFault bad_data, naming `what` */
+/** Reads the one list that a PDDL text is. @throws TextAdventureFault bad_data, naming `what` */
 export function parseExpression(text: string, what: string): readonly Expression[] {
   const open: Expression[][] = []
   let whole: readonly Expression[] | undefined
   for (const [token] of text.matchAll(tokenPattern)) {
     if (token.startsWith(';')) continue
     if (whole !== undefined)
-      throw new EnvironmentFault('bad_data', `${what}: nothing may follow the last ")"`)
+      throw new TextAdventureFault('bad_data', `${what}: nothing may follow the last ")"`)
     if (token === '(') {
       const list: Expression[] = []
       open.at(-1)?.push(list)
       open.push(list)
     } else if (open.length === 0) {
-      throw new EnvironmentFault('bad_data', `${what}: expected "(", got "${token}"`)
+      throw new TextAdventureFault('bad_data', `${what}: expected "(", got "${token}"`)
     } else if (token === ')') {
       const closed = open.pop()
       if (open.length === 0) whole = closed
@@ -33,7 +33,7 @@ export function parseExpression(text: string, what: string): readonly Expression
       open.at(-1)?.push(token.toLowerCase())
     }
   }
-  if (whole === undefined) throw new EnvironmentFault('bad_data', `${what}: ends before its last ")"`)
+  if (whole === undefined) throw new TextAdventureFault('bad_data', `${what}: ends before its last ")"`)
   return whole
 }
 
@@ -42,16 +42,16 @@ export function writeExpression(expression: Expression): string {
   return typeof expression === 'string' ? expression : `(${expression.map(writeExpression).join(' ')})`
 }
 
-/** The expression as a word. @throws EnvironmentFault bad_data where it is a list or missing */
+/** The expression as a word. @throws TextAdventureFault bad_data where it is a list or missing */
 export function wordOf(expression: Expression | undefined, what: string): string {
-  if (typeof expression !== 'string') throw new EnvironmentFault('bad_data', `${what}: expected a word`)
+  if (typeof expression !== 'string') throw new TextAdventureFault('bad_data', `${what}: expected a word`)
   return expression
 }
 
-/** The expression as a list. @throws EnvironmentFault bad_data where it is a word or missing */
+/** The expression as a list. @throws TextAdventureFault bad_data where it is a word or missing */
 export function listOf(expression: Expression | undefined, what: string): readonly Expression[] {
   if (expression === undefined || typeof expression === 'string')
-    throw new EnvironmentFault('bad_data', `${what}: expected a list, got ${expression ?? 'nothing'}`)
+    throw new TextAdventureFault('bad_data', `${what}: expected a list, got ${expression ?? 'nothing'}`)
   return expression
 }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { TextAdventureFault } from './fault.ts'
 import { openGame } from './game.ts'
 import { toy, toyDomain } from './toy.testing.ts'
 
@@ -138,7 +138,7 @@ test('a game that cannot be opened is named together with what is wrong', () => 
     { ...toy, grammar: toy.grammar.replace('"lift {h}"', '"lift [{h | up(h:holder)}]"') },
   ]
   for (const source of broken) {
-    expect(() => openGame(source)).toThrow(EnvironmentFault)
+    expect(() => openGame(source)).toThrow(TextAdventureFault)
     expect(() => openGame(source)).toThrow(/^game toy\/1 cannot be opened: (PDDL|text grammar)/)
   }
 })

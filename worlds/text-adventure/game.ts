@@ -7,10 +7,10 @@
  * - Blanks around a command do not matter; everything else, such as case, does.
  */
 
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { Commands } from './commands.ts'
 import { type Domain, parseDomain, type Schema } from './domain.ts'
+import { TextAdventureFault } from './fault.ts'
 import { type Grammar, parseGrammar, type Wording, withTask } from './grammar.ts'
 import { nameObjects } from './naming.ts'
 import { type Finding, Narrator } from './narrator.ts'
@@ -51,13 +51,13 @@ export interface Game {
   digest(): string
 }
 
-/** Opens a game; domain and grammar are compiled once per text. @throws EnvironmentFault bad_data, naming the game */
+/** Opens a game; domain and grammar are compiled once per text. @throws TextAdventureFault bad_data, naming the game */
 export function openGame(source: GameSource): Game {
   try {
     return new PddlGame(source)
   } catch (cause) {
     const reason = reasonOf(cause)
-    throw new EnvironmentFault('bad_data', `game ${source.id} cannot be opened: ${reason}`, { cause })
+    throw new TextAdventureFault('bad_data', `game ${source.id} cannot be opened: ${reason}`, { cause })
   }
 }
 
@@ -80,7 +80,7 @@ function compiled<Result>(
   return result
 }
 
-/** How a game's grammar has its actions called, by their names in lower case. @throws EnvironmentFault bad_data */
+/** How a game's grammar has its actions called, by their names in lower case. @throws TextAdventureFault bad_data */
 export function wordingsOf({ grammar }: GameSource): ReadonlyMap<string, Wording> {
   return compiled(grammars, grammar, parseGrammar).wordings
 }
@@ -177,7 +177,10 @@ class PddlGame implements Game {
 function wordedAction(schema: Schema, grammar: Grammar, domain: Domain): Action {
   const wording = grammar.wordings.get(schema.name)
   if (wording === undefined)
-    throw new EnvironmentFault('bad_data', `text grammar: action "${schema.name}" of the domain has no words`)
+    throw new TextAdventureFault(
+      'bad_data',
+      `text grammar: action "${schema.name}" of the domain has no words`,
+    )
   const asked = new Set<string>()
   let foreign = false
   for (const symbol of wording.template)
@@ -191,7 +194,7 @@ function wordedAction(schema: Schema, grammar: Grammar, domain: Domain): Action 
       if (known === false) foreign = true
       const changing = query?.find(({ predicate }) => domain.fluents.has(predicate.replace(/^not_/, '')))
       if (changing !== undefined)
-        throw new EnvironmentFault(
+        throw new TextAdventureFault(
           'bad_data',
           `text grammar: the command of "${schema.name}" depends on "${changing.predicate}", which changes during play`,
         )

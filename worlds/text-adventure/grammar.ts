@@ -6,7 +6,7 @@
  * - The placeholder of the task is all that may differ between games of one grammar.
  */
 import { z } from 'zod'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { TextAdventureFault } from './fault.ts'
 import { parseQuery, parseSymbols, type Query, type TextSymbol } from './symbol.ts'
 
 /** Marks the place of the task in a grammar. */
@@ -38,7 +38,7 @@ type ProductionText = z.infer<typeof productionText>
 
 const tokenPattern = /\s+|#[^\n]*|"""[\s\S]*?"""|"[^"]*"|::|[{};]|[\w/-]+/y
 
-/** Reads a grammar. @throws EnvironmentFault bad_data, saying what it cannot read */
+/** Reads a grammar. @throws TextAdventureFault bad_data, saying what it cannot read */
 export function parseGrammar(text: string): Grammar {
   const texts = new Map<string, ProductionText[]>()
   const wordings = new Map<string, Wording>()
@@ -47,7 +47,7 @@ export function parseGrammar(text: string): Grammar {
   const take = (expected?: string): string => {
     const token = tokens[at++]
     if (token === undefined || (expected !== undefined && token !== expected))
-      throw new EnvironmentFault(
+      throw new TextAdventureFault(
         'bad_data',
         `text grammar: expected ${expected ?? 'more'}, got ${token ?? 'its end'}`,
       )
@@ -77,7 +77,7 @@ export function parseGrammar(text: string): Grammar {
     const template = fields.get('template')
     const feedback = fields.get('feedback')
     if (template === undefined || feedback === undefined)
-      throw new EnvironmentFault('bad_data', `text grammar: action ${name} needs a template and a feedback`)
+      throw new TextAdventureFault('bad_data', `text grammar: action ${name} needs a template and a feedback`)
     wordings.set(name.toLowerCase(), {
       template: parseSymbols(template.slice(1, -1)),
       feedback: parseSymbols(feedback.slice(1, -1)),
@@ -116,7 +116,7 @@ function tokensOf(text: string): string[] {
   for (let at = 0; at < text.length; at = tokenPattern.lastIndex) {
     const token = tokenPattern.exec(text)?.[0]
     if (token === undefined)
-      throw new EnvironmentFault('bad_data', `text grammar: cannot read "${text.slice(at, at + 40)}"`)
+      throw new TextAdventureFault('bad_data', `text grammar: cannot read "${text.slice(at, at + 40)}"`)
     if (!/^[\s#]/.test(token)) tokens.push(token)
   }
   return tokens
@@ -132,7 +132,7 @@ function addRules(texts: Map<string, ProductionText[]>, block: string): void {
   try {
     read = ruleTexts.parse(JSON.parse(json))
   } catch (cause) {
-    throw new EnvironmentFault(
+    throw new TextAdventureFault(
       'bad_data',
       'text grammar: a block of rules is not the JSON that it should be',
       { cause },

@@ -6,8 +6,9 @@
  * - Different placeholders stand for different objects; those of the action played are taken from the start.
  * - Lists come in the order of the objects' ids; what a condition found is not known to the text under it.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+
 import type { FactTable } from './facts.ts'
+import { TextAdventureFault } from './fault.ts'
 import type { Grammar } from './grammar.ts'
 import type { Objects } from './objects.ts'
 import type { Pattern, Query, TextSymbol, Value } from './symbol.ts'
@@ -42,7 +43,7 @@ export class Narrator {
     this.#narrated = narrated
   }
 
-  /** @throws EnvironmentFault bad_data where the grammar lacks what the text asks for */
+  /** @throws TextAdventureFault bad_data where the grammar lacks what the text asks for */
   write(symbols: readonly TextSymbol[], findings: Finding | undefined, depth = 0): string {
     let text = ''
     for (const symbol of symbols) text += this.#symbol(symbol, findings, depth)
@@ -75,9 +76,9 @@ export class Narrator {
       .get(name)
       ?.find(({ condition }) => condition === undefined || this.#search(condition, 0, findings, () => true))
     if (production === undefined)
-      throw new EnvironmentFault('bad_data', `text grammar: no production of "${name}" can be used`)
+      throw new TextAdventureFault('bad_data', `text grammar: no production of "${name}" can be used`)
     if (depth > deepest)
-      throw new EnvironmentFault('bad_data', `text grammar: "${name}" calls itself forever`)
+      throw new TextAdventureFault('bad_data', `text grammar: "${name}" calls itself forever`)
     return this.write(production.symbols, findings, depth + 1)
   }
 
@@ -107,7 +108,7 @@ export class Narrator {
         let finding = findings
         while (finding !== undefined && finding.name !== value.name) finding = finding.earlier
         if (finding === undefined)
-          throw new EnvironmentFault('bad_data', `text grammar: "${value.name}" names no object`)
+          throw new TextAdventureFault('bad_data', `text grammar: "${value.name}" names no object`)
         return this.#attribute(finding.object, value.attribute)
       }
     }

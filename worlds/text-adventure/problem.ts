@@ -4,9 +4,10 @@
  * Invariants
  * - The goal is met exactly when each of its parts has a clause that holds.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+
 import { type Clause, clausesOf, Variables } from './clause.ts'
 import { type Expression, listOf, parseExpression, type Typed, typedNames, wordOf } from './expression.ts'
+import { TextAdventureFault } from './fault.ts'
 
 /** A predicate over objects, by name. */
 interface Fact {
@@ -28,11 +29,11 @@ export interface Problem {
   readonly goal: readonly GoalPart[]
 }
 
-/** Reads a problem. @throws EnvironmentFault bad_data, naming the part it cannot read */
+/** Reads a problem. @throws TextAdventureFault bad_data, naming the part it cannot read */
 export function parseProblem(text: string): Problem {
   const [define, , ...sections] = parseExpression(text, 'PDDL problem')
   if (define !== 'define')
-    throw new EnvironmentFault('bad_data', 'PDDL problem: expected (define (problem …) …)')
+    throw new TextAdventureFault('bad_data', 'PDDL problem: expected (define (problem …) …)')
   let objects: Typed[] = []
   const facts: Fact[] = []
   const measured: string[] = []
@@ -43,7 +44,7 @@ export function parseProblem(text: string): Problem {
     else if (tag === ':init') for (const fact of rest) collectFact(listOf(fact, 'PDDL init'), facts, measured)
     else if (tag === ':goal') goal = goalParts(rest[0] ?? [])
   }
-  if (goal === undefined) throw new EnvironmentFault('bad_data', 'PDDL problem: has no (:goal …)')
+  if (goal === undefined) throw new TextAdventureFault('bad_data', 'PDDL problem: has no (:goal …)')
   return { objects, facts, measured, goal }
 }
 

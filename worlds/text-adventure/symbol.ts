@@ -5,7 +5,7 @@
  * - Reading follows the official parser: it stops silently at the first character that fits no symbol,
  *   leaves out tabs before symbols, and at the start of a line also blanks and `//` comments.
  */
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { TextAdventureFault } from './fault.ts'
 
 /** A placeholder of a condition, `r:receptacle`. */
 interface Placeholder {
@@ -35,7 +35,7 @@ export type TextSymbol =
   | { readonly kind: 'each'; readonly symbol: TextSymbol; readonly given: Query | undefined }
   | { readonly kind: 'list'; readonly symbol: TextSymbol & { readonly kind: 'each' } }
 
-/** Reads the right side of a rule. @throws EnvironmentFault bad_data for an expression that is not supported */
+/** Reads the right side of a rule. @throws TextAdventureFault bad_data for an expression that is not supported */
 export function parseSymbols(text: string): TextSymbol[] {
   const symbols: TextSymbol[] = []
   let at = 0
@@ -103,12 +103,12 @@ function readText(text: string, start: number): Read {
   return { symbol: { kind: 'text', text: literal.replaceAll('\\n', '\n') }, end }
 }
 
-/** Reads `p(a:t, b:u) & q(a:t)`. @throws EnvironmentFault bad_data */
+/** Reads `p(a:t, b:u) & q(a:t)`. @throws TextAdventureFault bad_data */
 export function parseQuery(text: string): Query {
   return text.split('&').map((part) => {
     const match = /^\s*(!?[\w/]+)\s*\(([^()]*)\)\s*$/.exec(part)
     if (match?.[1] === undefined)
-      throw new EnvironmentFault('bad_data', `text grammar: cannot read condition "${text}"`)
+      throw new TextAdventureFault('bad_data', `text grammar: cannot read condition "${text}"`)
     const placeholders =
       (match[2] ?? '').trim() === '' ? [] : (match[2] ?? '').split(',').map(parsePlaceholder)
     return { predicate: match[1], placeholders }
@@ -118,13 +118,13 @@ export function parseQuery(text: string): Query {
 function parsePlaceholder(text: string): Placeholder {
   const match = /^\s*([\w']+)\s*(?::\s*([\w/-]+)\s*)?$/.exec(text)
   if (match?.[1] === undefined)
-    throw new EnvironmentFault('bad_data', `text grammar: cannot read placeholder "${text}"`)
+    throw new TextAdventureFault('bad_data', `text grammar: cannot read placeholder "${text}"`)
   return { name: match[1], type: match[2] ?? match[1].replace(/'+$/, '') }
 }
 
 const valueToken = /\s*(?:'([^']*)'|"([^"]*)"|([A-Za-z_]\w*)|([.+()]))/y
 
-/** Reads an expression of `+`, `or`, brackets, texts and attributes of objects. @throws EnvironmentFault bad_data */
+/** Reads an expression of `+`, `or`, brackets, texts and attributes of objects. @throws TextAdventureFault bad_data */
 function parseValue(statement: string): Value {
   const tokens: { text?: string; word?: string; sign?: string }[] = []
   const source = statement.trim()
@@ -174,6 +174,6 @@ function parseValue(statement: string): Value {
   return value
 }
 
-function unreadable(statement: string): EnvironmentFault {
-  return new EnvironmentFault('bad_data', `text grammar: cannot read expression "${statement}"`)
+function unreadable(statement: string): TextAdventureFault {
+  return new TextAdventureFault('bad_data', `text grammar: cannot read expression "${statement}"`)
 }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { parseExpression, typedNames } from './expression.ts'
 import { FactTable } from './facts.ts'
+import { TextAdventureFault } from './fault.ts'
 import { parseGrammar, withTask } from './grammar.ts'
 import { nameObjects } from './naming.ts'
 import { parseQuery, parseSymbols } from './symbol.ts'
@@ -19,7 +19,7 @@ test('PDDL words come out in lower case, comments are left out', () => {
 test('a PDDL text that ends too early or too late is refused with what is missing', () => {
   expect(() => parseExpression('(a (b)', 'the text')).toThrow('the text: ends before its last ")"')
   expect(() => parseExpression('(a) b', 'the text')).toThrow('the text: nothing may follow')
-  expect(() => parseExpression('a', 'the text')).toThrow(EnvironmentFault)
+  expect(() => parseExpression('a', 'the text')).toThrow(TextAdventureFault)
 })
 
 test('objects of a kind are numbered from 1, falling along the ids; basins are a kind of their own', () => {

@@ -13,10 +13,10 @@
  * the literals that are not met; a change of a fact touches only the instances that ask for it.
  */
 import { createHash } from 'node:crypto'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import type { Literal } from './clause.ts'
 import type { Domain, Schema } from './domain.ts'
 import { FactTable } from './facts.ts'
+import { TextAdventureFault } from './fault.ts'
 import {
   type BoundLiteral,
   type BoundPlan,
@@ -124,7 +124,7 @@ export class World {
   readonly #deciding: ReadonlySet<string>
 
   /** @param listener called with each instance of an action that becomes possible or impossible
-   *  @throws EnvironmentFault bad_data where a fact does not fit the objects */
+   *  @throws TextAdventureFault bad_data where a fact does not fit the objects */
   constructor(
     planned: PlannedDomain,
     problem: Problem,
@@ -139,7 +139,7 @@ export class World {
       for (const number of numbers) mentioned.add(number)
       const table = this.#fixedTable(predicate, numbers.length)
       if (table.arity !== numbers.length)
-        throw new EnvironmentFault(
+        throw new TextAdventureFault(
           'bad_data',
           `PDDL init: "${predicate}" has ${table.arity} and ${numbers.length} objects`,
         )
@@ -218,7 +218,7 @@ export class World {
   #declared(id: string, predicate: string): number {
     const number = this.objects.number(id)
     if (number < 0)
-      throw new EnvironmentFault('bad_data', `PDDL init: "${predicate}" names "${id}", which is no object`)
+      throw new TextAdventureFault('bad_data', `PDDL init: "${predicate}" names "${id}", which is no object`)
     return number
   }
 

@@ -9,6 +9,7 @@
 import { join } from 'node:path'
 import type { Sandbox } from '../../../worlds/containers/sandbox.ts'
 import { EnvironmentFault, type TaskOptions } from '../../contract/environment.ts'
+import { withContainers } from './sandbox.ts'
 
 /** The base; its name carries the version of the recipe. */
 export const baseImage = 'perdure/os-debian:3'
@@ -72,6 +73,8 @@ async function makeBase(
   } catch (fault) {
     if (!(fault instanceof EnvironmentFault) || folder === undefined) throw fault
     const { debianImage } = await import('../../../worlds/containers/debian-image.ts')
-    return debianImage(sandbox, { packages: wanted, folder: join(folder, 'os'), leases })
+    return withContainers(() =>
+      debianImage(sandbox, { packages: wanted, folder: join(folder, 'os'), leases }),
+    )
   }
 }

@@ -16,6 +16,7 @@ import { gradeItem } from './grader.ts'
 import { createImages } from './image.ts'
 import { continued } from './invocation.ts'
 import { type MachineRoom, preparedMachine } from './preparation.ts'
+import { openTaskSandbox } from './sandbox.ts'
 
 /** The assignment of an item. */
 export function containerAssignment(item: OsItem, room: () => Promise<MachineRoom>): Assignment {
@@ -69,8 +70,7 @@ export async function openMachineRoom(
   { image, scriptSeconds, needs }: Pick<OsSettings, 'image' | 'scriptSeconds' | 'needs'>,
   { folder, leases }: Pick<TaskOptions, 'folder' | 'leases'> = {},
 ): Promise<MachineRoom & { close(): Promise<void> }> {
-  const { openSandbox } = await import('../../../worlds/containers/open.ts')
-  const sandbox = await openSandbox({ leases })
+  const sandbox = await openTaskSandbox({ leases })
   return {
     sandbox,
     imageOf: createImages(sandbox, image, { folder, leases }),

@@ -3,13 +3,13 @@
  */
 import { startEngine, type TestEngine } from '../../../test/host/container-engine.ts'
 import { type ContainerWitness, witnessContainers } from '../../../test/host/container-witness.ts'
-import { openSandbox } from '../../../worlds/containers/open.ts'
 import type { Sandbox } from '../../../worlds/containers/sandbox.ts'
 import type { OsItem } from '../item.ts'
 import { readSettings } from '../settings.ts'
 import { createImages } from './image.ts'
 import { containerAssignment } from './machine.ts'
 import type { MachineRoom } from './preparation.ts'
+import { openTaskSandbox } from './sandbox.ts'
 
 export interface TestMachines {
   readonly engine: TestEngine
@@ -23,7 +23,7 @@ export interface TestMachines {
 export async function openTestMachines(): Promise<TestMachines> {
   const engine = await startEngine()
   const witness = await witnessContainers(engine.address)
-  const sandbox = await openSandbox({ engine: engine.address })
+  const sandbox = await openTaskSandbox({ engine: engine.address })
   const room = {
     sandbox,
     imageOf: createImages(sandbox, undefined),

@@ -9,7 +9,7 @@
  *   paths are too long, processes that hide their files, descriptors on their way through a socket.
  * - No program of the container takes part, and no link in it is followed.
  */
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
+import { ContainerFault } from '../fault.ts'
 import type { ExecResult } from '../sandbox.ts'
 
 /** The use of a disk. */
@@ -88,11 +88,11 @@ awk -v device="$device" -v shared=${sharesImage ? 1 : 0} '
 
 /**
  * Reads the count that the script printed; undefined where it could not count.
- * @throws EnvironmentFault `bad_settings` for an image that has no tools for it
+ * @throws ContainerFault `bad_settings` for an image that has no tools for it
  */
 export function readCount({ exitCode, stdout }: ExecResult, image: string): DiskUse | undefined {
   if (exitCode === toolsMissing)
-    throw new EnvironmentFault(
+    throw new ContainerFault(
       'bad_settings',
       `image ${image} cannot count what is written to its disk: it needs find, stat, awk, sed, ls and grep`,
     )

@@ -8,7 +8,7 @@
  */
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
+import { ContainerFault } from '../fault.ts'
 import type { Container, ContainerSpec } from '../sandbox.ts'
 import type { DiskRoom } from './disk-ledger.ts'
 
@@ -31,7 +31,7 @@ export class DiskGauge {
    * Reads the free space.
    * @param watched a container, and where the engine says that its files are: the gauge has its image and no more
    * rights than that
-   * @throws EnvironmentFault `bad_settings` for an image that cannot tell, `backend`, `session_lost`
+   * @throws ContainerFault `bad_settings` for an image that cannot tell, `backend`, `session_lost`
    */
   async read({
     spec,
@@ -60,7 +60,7 @@ export class DiskGauge {
       const { exitCode, stdout } = await container.exec("stat -f -c '%S %f %c %d' /", { deadlineMs })
       const [, size, free, names, freeNames] = /^(\d+) (\d+) (\d+) (\d+)\n$/.exec(stdout) ?? []
       if (exitCode !== 0 || size === undefined)
-        throw new EnvironmentFault(
+        throw new ContainerFault(
           'bad_settings',
           `image ${image} cannot tell what is free on a disk: it needs stat`,
         )

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
 import {
   busyboxTar,
   engineMissing,
   startEngine,
   type TestEngine,
 } from '../../../test/host/container-engine.ts'
+import { ContainerFault } from '../fault.ts'
 import { openSandbox } from '../open.ts'
 import type { ContainerSpec, Sandbox } from '../sandbox.ts'
 import type { DiskUse } from './disk-count.ts'
@@ -166,11 +166,11 @@ test('what a container takes before the first period is over is seen after its f
 })
 
 describe('a count that fails', () => {
-  const gone = new EnvironmentFault('session_lost', 'pausing container c: it is not running')
-  const stopped = new EnvironmentFault('backend', 'starting a container: cannot start a stopped process')
+  const gone = new ContainerFault('session_lost', 'pausing container c: it is not running')
+  const stopped = new ContainerFault('backend', 'starting a container: cannot start a stopped process')
 
   /** Reports what the watch did with a container whose counts fail with these faults, one after the other. */
-  async function watching(faults: readonly EnvironmentFault[]) {
+  async function watching(faults: readonly ContainerFault[]) {
     let room = size
     const watch = createDiskWatch({
       read: async () => {

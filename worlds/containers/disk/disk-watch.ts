@@ -37,7 +37,7 @@ export interface Watched {
   /**
    * Counts what it has, while it is stopped, and ends it where that is over.
    * @param isOver hears what there is; undefined where that cannot be counted
-   * @throws EnvironmentFault
+   * @throws ContainerFault
    */
   count(isOver: (use: DiskUse | undefined) => boolean): Promise<void>
   /** Bytes written to its files that are still in memory: the containers with the most are counted first. */

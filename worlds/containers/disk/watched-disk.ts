@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
 import { z } from 'zod'
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
+import { ContainerFault } from '../fault.ts'
 import type { Container, ContainerSpec, InspectorSpec } from '../sandbox.ts'
 import { countDeadlineMs, countScript, type DiskUse, readCount } from './disk-count.ts'
 import { diskLimit, type Watched } from './disk-watch.ts'
@@ -91,7 +91,7 @@ export function watchedDisk(owner: DiskOwner): Watched | undefined {
       return file ?? total_cache ?? 0
     },
     async unwatched(fault) {
-      const isGone = fault instanceof EnvironmentFault && fault.kind === 'session_lost'
+      const isGone = fault instanceof ContainerFault && fault.kind === 'session_lost'
       const closed = await Promise.race([
         owner.whenClosed.then(() => true),
         delay(isGone ? goneMs : closingMs, false, { ref: false }),

@@ -9,8 +9,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type Docker from 'dockerode'
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
 import { type Engine, engineFault, isGone, statusOf } from '../engine.ts'
+import { ContainerFault } from '../fault.ts'
 import type { ContainerEnded, ExecResult } from '../sandbox.ts'
 import type { ShellLink } from '../shell/shell-link.ts'
 import { endingOf } from './ending.ts'
@@ -74,21 +74,21 @@ export class ContainerLife {
     await (this.#removal?.catch(() => remove(docker)) ?? remove(docker))
   }
 
-  /** @throws EnvironmentFault where it is not there to be used, by no doing of the agent's */
+  /** @throws ContainerFault where it is not there to be used, by no doing of the agent's */
   requireUsable(): void {
     const { id, isLost } = this.#parts
-    if (this.#released) throw new EnvironmentFault('session_lost', `container ${id} was released`)
+    if (this.#released) throw new ContainerFault('session_lost', `container ${id} was released`)
     if (this.#fault !== undefined) throw engineFault(this.#fault, `watching the disk of container ${id}`)
     if (isLost())
-      throw new EnvironmentFault('session_lost', `the lease of container ${id} expired before it was renewed`)
+      throw new ContainerFault('session_lost', `the lease of container ${id} expired before it was renewed`)
   }
 
-  /** @throws EnvironmentFault where it was ended for another's failure */
+  /** @throws ContainerFault where it was ended for another's failure */
   requireUnfailed(): void {
     if (this.#ended === undefined && this.#fault !== undefined) this.requireUsable()
   }
 
-  /** After the connection has ended: whose doing it was. @throws EnvironmentFault */
+  /** After the connection has ended: whose doing it was. @throws ContainerFault */
   async settleEnding(): Promise<void> {
     const { engine, id, made, shell } = this.#parts
     if (this.#ended !== undefined || !shell.closed) return
@@ -96,7 +96,7 @@ export class ContainerLife {
     this.#ended = await endingOf(engine, id, made)
   }
 
-  /** Does work with the container. @throws EnvironmentFault, or the RangeError of a caller's argument */
+  /** Does work with the container. @throws ContainerFault, or the RangeError of a caller's argument */
   async guarded<T>(what: string, work: () => Promise<T>): Promise<T> {
     this.requireUsable()
     try {

@@ -7,8 +7,8 @@
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { EnvironmentFault } from '../../../envs/contract/environment.ts'
 import { type Engine, engineFault } from '../engine.ts'
+import { ContainerFault } from '../fault.ts'
 import type { ContainerEnded } from '../sandbox.ts'
 import { linesOf } from '../shell/lines.ts'
 import { interruptSignal } from '../shell/shell-script.ts'
@@ -31,7 +31,7 @@ const oomSeconds = 1
 /**
  * Asks the engine for the life of a container that has ended.
  * @param since milliseconds since the epoch, when it was made
- * @throws EnvironmentFault `session_lost` where it did not end by itself, `backend`
+ * @throws ContainerFault `session_lost` where it did not end by itself, `backend`
  */
 export async function endingOf(engine: Engine, id: string, since: number): Promise<ContainerEnded> {
   const events = await lifeOf(engine, id, since)
@@ -41,7 +41,7 @@ export async function endingOf(engine: Engine, id: string, since: number): Promi
   )
   const death = events.find(({ Action }) => Action === 'die')
   if (killedFromOutside || death === undefined)
-    throw new EnvironmentFault('session_lost', `container ${id} was ended from outside of its session`)
+    throw new ContainerFault('session_lost', `container ${id} was ended from outside of its session`)
   const outOfMemory = events.some(({ Action, time }) => Action === 'oom' && death.time - time <= oomSeconds)
   return outOfMemory ? 'out_of_memory' : 'killed'
 }

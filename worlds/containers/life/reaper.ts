@@ -17,7 +17,7 @@ import { remove } from './container-life.ts'
  * One pass over the containers of an engine.
  * @param now milliseconds since the epoch
  * @returns names of what was removed
- * @throws EnvironmentFault `backend`
+ * @throws ContainerFault `backend`
  */
 export async function reapContainers(
   { docker }: Engine,
@@ -44,7 +44,7 @@ export async function reapContainers(
 /**
  * Removes the containers of one owner, whatever state they are in.
  * @returns how many that were
- * @throws EnvironmentFault `backend`
+ * @throws ContainerFault `backend`
  */
 export async function removeContainersOf({ docker }: Engine, owner: string): Promise<number> {
   try {

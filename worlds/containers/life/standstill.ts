@@ -30,7 +30,7 @@ export class Standstill {
    * Stops the container.
    * @param withinMs after which one that does not stop is given up
    * @returns what resumes it, and may be called twice; undefined for one that cannot be stopped
-   * @throws EnvironmentFault
+   * @throws ContainerFault
    */
   async hold(withinMs: number): Promise<(() => Promise<void>) | undefined> {
     while (this.#held !== undefined) await this.#held.promise

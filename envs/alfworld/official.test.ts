@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { openDataset } from '../../envs/alfworld/dataset.ts'
-import type { Library } from '../../envs/contract/library.ts'
 import { sharedData } from '../../test/support/shared-data.ts'
-import { type GameSource, openGame } from './game.ts'
+import { type GameSource, openGame } from '../../worlds/text-adventure/game.ts'
+import type { Library } from '../contract/library.ts'
+import { openDataset } from './dataset.ts'
 
 const dir = sharedData('alfworld')
 

@@ -2,19 +2,19 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { InstanceId } from '../../../envs/contract/environment.ts'
-import { openDataset } from '../../../envs/db/dataset.ts'
-import { openServer } from '../../../envs/db/server/backend.ts'
 import {
   databaseServerMissing,
   startDatabaseServer,
   type TestDatabaseServer,
 } from '../../../test/host/database-server.ts'
 import { sharedData } from '../../../test/support/shared-data.ts'
-import type { Cell, DatabaseBackend, StatementResult, TableData } from '../database.ts'
-import { createEngine } from '../engine.ts'
-import { type Comparison, differences } from './differences.testing.ts'
-import { grammarScripts, type Script } from './statements.testing.ts'
+import type { Cell, DatabaseBackend, StatementResult, TableData } from '../../../worlds/mysql/database.ts'
+import { type Comparison, differences } from '../../../worlds/mysql/differential/differences.testing.ts'
+import { grammarScripts, type Script } from '../../../worlds/mysql/differential/statements.testing.ts'
+import { createEngine } from '../../../worlds/mysql/engine.ts'
+import type { InstanceId } from '../../contract/environment.ts'
+import { openDataset } from '../dataset.ts'
+import { openServer } from './backend.ts'
 
 const limits = { deadlineMs: 30_000, rows: 1000, bytes: 1_000_000 }
 const officialSessions = 4
