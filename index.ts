@@ -33,11 +33,11 @@ export type {
   DefinedTool,
   EpisodeStart,
   FirstWords,
+  InstanceRandom,
   SplitSource,
   ToolAnswer,
   ToolMaker,
 } from './envs/external/definition.ts'
-export type { InstanceRandom } from './envs/external/instance-random.ts'
 export type {
   AdvantageEpisode,
   AdvantageGroup,

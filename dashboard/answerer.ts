@@ -6,20 +6,18 @@
  */
 
 import { createLearntGroups } from '../client/learnt-groups.ts'
-import { branchesAnswer } from './answers/branches.ts'
 import { comparisonAnswer } from './answers/comparison.ts'
 import { createCurves } from './answers/curves.ts'
 import { episodesAnswer } from './answers/episodes.ts'
-import { evaluationsAnswer } from './answers/evaluations.ts'
 import { experimentAnswer, experimentsAnswer } from './answers/experiment.ts'
 import { groupAnswer } from './answers/group.ts'
-import { runAnswer } from './answers/run.ts'
+import { evaluationsAnswer, runAnswer } from './answers/run.ts'
 import { createRunTokenizers } from './answers/run-tokenizers.ts'
 import { createRunRows } from './answers/runs.ts'
-import { trajectoryAnswer } from './answers/trajectory.ts'
+import { branchesAnswer, trajectoryAnswer } from './answers/trajectory.ts'
 import { policiesOf } from './contract/addresses.ts'
-import type { BranchesAnswer } from './contract/branch.ts'
 import type { Answers } from './contract/routes.ts'
+import type { BranchesAnswer } from './contract/trajectory.ts'
 import type { EpisodeStretch } from './episode-index/episode-index.ts'
 import type { ShownHome } from './home/shown-home.ts'
 

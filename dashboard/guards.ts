@@ -17,7 +17,7 @@ import {
   type Objection,
   objectionTo,
 } from '../machine/network/listening.ts'
-import type { Refusal } from './contract/refusal.ts'
+import type { Refusal } from './contract/routes.ts'
 
 const cookieName = 'perdure_ui'
 

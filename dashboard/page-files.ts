@@ -3,10 +3,12 @@
  *
  * Invariants
  * - [PAGE-FILES-1] Only what lies in the folder is served, under its own name: no path of a request reaches the disk.
+ * - The package brings them along; in a checkout they are built from the sources as they are, at the first use.
  */
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 export interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -40,4 +42,13 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
   if (start === undefined)
     throw new Error(`${folder} has no index.html: the page was not built (npm run build)`)
   return files.set('/', start)
+}
+
+/** The folder with `index.html`, `page.js`, `page.css` and `icon.svg`. */
+export async function pageFolder(): Promise<string> {
+  const builder = join(import.meta.dirname, '..', 'scripts', 'build-page.ts')
+  if (!existsSync(builder)) return join(import.meta.dirname, 'page', 'dist')
+  // Named at run time: what builds the page is no part of the package.
+  const { builtPage }: { builtPage: () => Promise<string> } = await import(pathToFileURL(builder).href)
+  return builtPage()
 }

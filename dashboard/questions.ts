@@ -5,8 +5,8 @@
  * - [QUESTIONS-1] Each parameter and body has bounds; one that breaks them is refused by its name.
  */
 import { z } from 'zod'
+import { Refused } from './answers/known-run.ts'
 import { episodeSorts, mostEpisodeRows } from './contract/episodes.ts'
-import { Refused } from './home/refused.ts'
 
 const number = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 

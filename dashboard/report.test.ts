@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Report, reportElement } from './contract/report.ts'
-import { curvesRoute, runRoute, trajectoryRoute } from './contract/routes.ts'
+import { curvesRoute, type Report, reportElement, runRoute, trajectoryRoute } from './contract/routes.ts'
 import { addConsumedGroup, addRun, openFilledHome } from './filled-home.testing.ts'
 import { withoutFolders, withReport, writeReport } from './report.ts'
 

@@ -15,13 +15,14 @@ import { StorageFault, storageFaultOf } from '../storage/disk/fault.ts'
 import { asCsv, metricsKinds, metricsTable } from '../storage/metrics/metrics-table.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
 import type { HomeFacts } from './contract/home.ts'
-import { type Report, reportElement } from './contract/report.ts'
 import {
   branchesRoute,
   curvesRoute,
   evaluationsRoute,
   groupRoute,
   homeRoute,
+  type Report,
+  reportElement,
   runRoute,
   runsRoute,
   trajectoryRoute,

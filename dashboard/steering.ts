@@ -16,9 +16,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { SessionFault } from '../client/run/session-fault.ts'
 import type { TrainingSession } from '../client/session/training-session.ts'
 import { packageRoot } from '../machine/files/package-root.ts'
-import type { BranchesAnswer, BranchStarted, BranchWish } from './contract/branch.ts'
-import type { Order, OrderTaken } from './contract/order.ts'
-import { Refused } from './home/refused.ts'
+import { Refused } from './answers/known-run.ts'
+import type { Order, OrderTaken } from './contract/run.ts'
+import type { BranchesAnswer, BranchStarted, BranchWish } from './contract/trajectory.ts'
 
 const idleMs = 60_000
 const mostBranches = 4

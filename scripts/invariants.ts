@@ -5,7 +5,7 @@
  *
  * Invariants
  * - [INVARIANTS-1] Each is cited by a test, and what a test cites is an invariant.
- * - [INVARIANTS-2] A word belongs to one module, whose numbers count from 1 without a gap.
+ * - [INVARIANTS-2] A word belongs to one module, and its numbers count from 1 without a gap.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -33,14 +33,15 @@ export function invariantFaults(sources: Sources): readonly string[] {
       for (const [id] of text.matchAll(mark)) cited.set(id, path)
       continue
     }
-    let last = 0
+    const counts = new Map<string, number>()
     for (const { id, word, number } of declarations(text)) {
       declared.set(id, path)
+      const last = counts.get(word) ?? 0
       const owner = owners.get(word) ?? path
       owners.set(word, owner)
       if (owner !== path) faults.push(`${path}: ${word} belongs to ${owner}`)
       else if (number !== last + 1) faults.push(`${path}: ${id} follows ${last}`)
-      last = number
+      counts.set(word, number)
     }
   }
   for (const [id, path] of declared) if (!cited.has(id)) faults.push(`${path}: no test cites ${id}`)
@@ -57,7 +58,7 @@ function declarations(text: string): readonly Declaration[] {
 }
 
 function readSources(folder: string): Sources {
-  const paths = globSync('**/*.ts', { cwd: folder, exclude: ['node_modules', 'dist', '.perdure'] })
+  const paths = globSync('**/*.{ts,tsx}', { cwd: folder, exclude: ['node_modules', 'dist', '.perdure'] })
   return new Map(paths.sort().map((path) => [path, readFileSync(`${folder}/${path}`, 'utf8')]))
 }
 

@@ -60,7 +60,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
     ['envs/db/', 'worlds/mysql/'],
     ['envs/db/server/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
   ],
-  [['envs/alfworld/', 'worlds/text-adventure/'], ['envs/alfworld/rearranged-library.nightly.test.ts']],
+  [['envs/alfworld/', 'worlds/text-adventure/'], ['envs/alfworld/rearranged-home.nightly.test.ts']],
 ]
 
 /** Everything that the table names. */

@@ -6,7 +6,7 @@
  */
 
 import { reasonOf } from '../../faults/reason.ts'
-import type { EngineFacts } from '../../worlds/containers/engine-facts.ts'
+import type { EngineFacts } from '../../worlds/containers/engine.ts'
 import { type Check, check } from './check.ts'
 
 const name = 'containers'
@@ -14,7 +14,7 @@ const name = 'containers'
 /** @param address of the engine; that of `DOCKER_HOST` by default, else Docker's socket */
 export async function examineContainers(address?: string): Promise<readonly Check[]> {
   const { connectEngine } = await import('../../worlds/containers/engine.ts')
-  const { engineFacts } = await import('../../worlds/containers/engine-facts.ts')
+  const { engineFacts } = await import('../../worlds/containers/engine.ts')
   const isNamed = (address ?? process.env.DOCKER_HOST) !== undefined
   try {
     const engine = await connectEngine(address)

@@ -89,7 +89,7 @@ async function startDashboard(
   temporal: () => TemporalPlace | undefined,
 ): Promise<Dashboard> {
   const { serveDashboard } = await import('../../dashboard/server.ts')
-  const { pageFolder } = await import('../../dashboard/page-folder.ts')
+  const { pageFolder } = await import('../../dashboard/page-files.ts')
   const token = process.env.PERDURE_UI_TOKEN
   const options: Omit<DashboardOptions, 'port'> = {
     home,

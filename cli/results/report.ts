@@ -41,7 +41,7 @@ export function reportCommand(): Command {
   ).action(async (run: string, options: ReportFlags) => {
     const terminal = openTerminal(options)
     const { writeReport } = await import('../../dashboard/report.ts')
-    const { pageFolder } = await import('../../dashboard/page-folder.ts')
+    const { pageFolder } = await import('../../dashboard/page-files.ts')
     const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
       version: string
     }

@@ -16,11 +16,10 @@ import {
   type PolicyName,
   type SuiteBeside,
 } from '../contract/comparison.ts'
-import type { SettingValue } from '../contract/configuration.ts'
-import { estimateOf } from '../home/estimate.ts'
-import { Refused } from '../home/refused.ts'
+import type { SettingValue } from '../contract/run.ts'
 import type { ShownHome } from '../home/shown-home.ts'
-import { knownRun, type ShownRun } from './known-run.ts'
+import { knownRun, Refused, type ShownRun } from './known-run.ts'
+import { estimateOf } from './runs.ts'
 
 /** @throws Refused `unknown`, `bad_request` */
 export async function comparisonAnswer(

@@ -16,8 +16,8 @@ import type {
   ExperimentRow,
   ExperimentsAnswer,
 } from '../contract/experiment.ts'
-import { Refused } from '../home/refused.ts'
 import type { ShownHome } from '../home/shown-home.ts'
+import { Refused } from './known-run.ts'
 
 export async function experimentsAnswer({ store }: ShownHome): Promise<ExperimentsAnswer> {
   const stored = await store.experiments.list()

@@ -1,23 +1,30 @@
-/** The samples of a group, an evaluation or a branch, beside one another. */
-
+/**
+ * The samples of a group, an evaluation or a branch, beside one another.
+ *
+ * Invariants
+ * - [SHOWN-ACTIONS-1] At a turn two actions have the same words exactly if the samples did the same; thoughts do not count.
+ */
 import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
 import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { actionSummary } from '../../messages/action-summary.ts'
+import type { AssistantMessage } from '../../messages/message.ts'
+import { spoken } from '../../messages/spoken-action.ts'
 import type { GroupResult } from '../../storage/records/groups.ts'
 import { isSealed, type StoredEpisode } from '../../storage/trajectories/episode.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
 import type { GroupAnswer, GroupSample } from '../contract/group.ts'
 import { kindOf } from '../episode-index/filling.ts'
-import { Refused } from '../home/refused.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { episodeRow } from './episodes.ts'
-import { knownRun, type ShownRun } from './known-run.ts'
-import { shownActions } from './shown-actions.ts'
+import { knownRun, Refused, type ShownRun } from './known-run.ts'
 
 const mostSamples = 500
+
 /** Samples whose actions are shown beside one another. */
 const mostWithActions = 64
+
 const mostActions = 100
 
 /** The facts of a parent, by its kind. */
@@ -201,4 +208,37 @@ export function partingTurn(samples: readonly (readonly string[])[]): number | n
   for (let turn = 0; turn < longest; turn++)
     if (others.some((actions) => actions[turn] !== first[turn])) return turn
   return null
+}
+
+/**
+ * Different actions with the same summary, because what differs was cut off, are numbered.
+ * @param samples [samples][turns] the stored actions
+ * @returns [samples][turns]
+ */
+export function shownActions(samples: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  /** By turn and summary, the different actions. */
+  const known = new Map<string, string[]>()
+  return samples.map((actions) =>
+    actions.map((json, turn) => {
+      const { summary, done } = readAction(json)
+      const key = `${turn} ${summary}`
+      const same = known.get(key) ?? []
+      known.set(key, same)
+      if (!same.includes(done)) same.push(done)
+      const number = same.indexOf(done) + 1
+      return number === 1 ? summary : `${summary} (${number})`
+    }),
+  )
+}
+
+function readAction(json: string): { readonly summary: string; readonly done: string } {
+  try {
+    const message = JSON.parse(json) as AssistantMessage
+    const { content, tool_calls: calls = [] } = spoken(message)
+    const done = JSON.stringify(calls.length === 0 ? content : calls)
+    return { summary: actionSummary(message), done }
+  } catch {
+    // A damaged action has no words; the trajectory's page says what is wrong with it.
+    return { summary: '', done: json }
+  }
 }

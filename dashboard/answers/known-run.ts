@@ -2,11 +2,12 @@
 import { createStoredRuns } from '../../client/run/stored-runs.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
+import { Fault } from '../../faults/fault.ts'
 import { isRunName, type RunId, runId } from '../../identity/identity.ts'
 import type { RunPhase } from '../../learning/run/run-phase.ts'
 import type { AuditEntry } from '../../storage/records/audit.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
-import { Refused } from '../home/refused.ts'
+import type { RefusalKind } from '../contract/routes.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 
 export interface ShownRun {
@@ -43,4 +44,9 @@ export function phaseOf({
 export function detailOf(run: ShownRun): string | undefined {
   if (phaseOf(run) !== 'paused') return run.record.detail
   return run.trail.findLast(({ what }) => what === 'pause')?.reason ?? undefined
+}
+
+/** A question that has no answer: it becomes a refusal of its kind, with its message. */
+export class Refused extends Fault<RefusalKind> {
+  override readonly name = 'Refused'
 }

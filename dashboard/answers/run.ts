@@ -5,20 +5,24 @@ import { inHome } from '../../config/files/home-paths.ts'
 import { redact } from '../../config/files/secrets.ts'
 import { configFields } from '../../config/schema/fields.ts'
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
+import { inSuiteOrder } from '../../config/suite-order.ts'
+import { gatesInForce } from '../../contract/gate-settings.ts'
 import { standstillWords } from '../../learning/algorithms/learning-signal.ts'
+import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
 import { failingWords, leftOutWords } from '../../learning/run/failing-words.ts'
+import { stepOfVersion } from '../../learning/run/version-step.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import { publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { bytesAt } from '../../storage/disk/disk-use.ts'
 import type { AuditEntry } from '../../storage/records/audit.ts'
+import type { StoredEvaluation, SuiteFigures } from '../../storage/records/evaluations.ts'
 import { settingsNow } from '../../workflows/state/live-settings.ts'
-import type { AuditMark } from '../contract/audit.ts'
-import type { Difference } from '../contract/configuration.ts'
-import type { RunAnswer, RunConfiguration, VersionRow } from '../contract/run.ts'
+import type { EvaluationRow, EvaluationsAnswer, GateRow } from '../contract/evaluation.ts'
+import type { AuditMark, Difference, RunAnswer, RunConfiguration, VersionRow } from '../contract/run.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
-import type { RunRows } from './runs.ts'
+import { estimateOf, type RunRows } from './runs.ts'
 
 /** @throws Refused `unknown` */
 export async function runAnswer(shown: ShownHome, rows: RunRows, name: string): Promise<RunAnswer> {
@@ -105,5 +109,57 @@ async function auditOf({ store }: ShownHome, { id, trail }: ShownRun): Promise<r
   return trail.map((entry: AuditEntry) => ({
     ...entry,
     step: times.filter((time) => time <= entry.time).length,
+  }))
+}
+
+/** @throws Refused `unknown` */
+export async function evaluationsAnswer(shown: ShownHome, name: string): Promise<EvaluationsAnswer> {
+  const { store } = shown
+  const run = await knownRun(shown, name)
+  const updates = await store.updates.list(run.id)
+  const listed = inSuiteOrder(run.config, await store.evaluations.list(run.id))
+  const evaluations = listed.map((stored) => rowOf(stored, stepOfVersion(updates, stored.version)))
+  const experts = (await store.experts.list(run.id)).map(({ suite, success, n }) => ({
+    suite,
+    success: estimateOf({ success, n }),
+    n,
+  }))
+  return { evaluations, experts, gates: gatesOf(run) }
+}
+
+function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
+  const { id, suite, version, seed, created, result, failure } = stored
+  const row = { id, suite, version, step, seed, created, ...(failure === undefined ? {} : { failure }) }
+  if (result === undefined) return row
+  const { success, n, planned, lost, ended, statistics } = result
+  const figures: SuiteFigures & { readonly meanReward?: unknown } = statistics
+  return {
+    ...row,
+    ended,
+    found: {
+      // Wilson's interval follows from n; it is stored too where instances have several samples.
+      success: estimateOf({ success, n, interval: figures.passAt && figures.interval }),
+      n,
+      planned,
+      lost,
+      instances: figures.instances ?? n,
+      meanReward: typeof figures.meanReward === 'number' ? figures.meanReward : null,
+      passAt: passAtOf(figures),
+    },
+  }
+}
+
+function passAtOf({ passAt = {}, passAtIntervals = {} }: SuiteFigures): Readonly<Record<string, Estimate>> {
+  return Object.fromEntries(
+    Object.entries(passAt).map(([k, value]) => [k, passAtIntervals[k] ?? { value, low: value, high: value }]),
+  )
+}
+
+function gatesOf({ state, trail }: ShownRun): readonly GateRow[] {
+  return gatesInForce(state).map((gate) => ({
+    ...gate,
+    closed: trail
+      .filter(({ by, what }) => by === `gate ${gate.suite}` && what === gate.action)
+      .map(({ time, version, what, reason }) => ({ time, version, what, reason: reason ?? '' })),
   }))
 }

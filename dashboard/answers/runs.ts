@@ -7,12 +7,13 @@
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
+import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import { type Interval, wilsonInterval } from '../../learning/statistics/interval.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import type { EvaluationFindings } from '../../storage/records/evaluations.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
 import { type RunDisk, runDisk } from '../../storage/run-disk.ts'
 import type { RunRow, RunsAnswer, SuiteFinding, SuiteRow } from '../contract/run.ts'
-import { estimateOf } from '../home/estimate.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { detailOf, knownRun, phaseOf, type ShownRun } from './known-run.ts'
 
@@ -121,4 +122,16 @@ export function thinned(values: readonly number[], points: number): readonly num
     )
     return stretch.reduce((sum, value) => sum + value, 0) / stretch.length
   })
+}
+
+/** @param found.interval where instances have several samples; else Wilson's of n trials */
+export function estimateOf(found: {
+  readonly success: number
+  readonly n: number
+  readonly interval?: Interval | undefined
+}): Estimate {
+  const { success, n, interval } = found
+  // Without an episode that ended with a reward nothing is known.
+  const { low, high } = interval ?? (n === 0 ? { low: 0, high: 1 } : wilsonInterval(success * n, n))
+  return { value: success, low, high }
 }

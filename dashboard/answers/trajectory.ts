@@ -11,7 +11,7 @@
 import { staleTurns } from '../../activities/update/update-batch.ts'
 import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
-import { type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
+import { branchPlace, type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/algorithms/reward.ts'
 import { commandName, homeFlag, typedWords } from '../../machine/processes/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
@@ -23,6 +23,8 @@ import { isSealed, type StoredEpisode } from '../../storage/trajectories/episode
 import { observationOf, type StoredObservation } from '../../storage/trajectories/observations.ts'
 import { type TurnTime, turnTimeOf } from '../../storage/trajectories/turn-time.ts'
 import type {
+  BranchesAnswer,
+  BranchRow,
   FoundTokens,
   Observation,
   Tokens,
@@ -30,10 +32,9 @@ import type {
   TrajectoryAnswer,
   TrajectoryLearnt,
 } from '../contract/trajectory.ts'
-import { Refused } from '../home/refused.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { episodeRow } from './episodes.ts'
-import { knownRun, type ShownRun } from './known-run.ts'
+import { knownRun, Refused, type ShownRun } from './known-run.ts'
 import type { RunTokenizers } from './run-tokenizers.ts'
 
 export interface TrajectoryParts {
@@ -267,4 +268,24 @@ async function damageOf({ store }: ShownHome, episode: StoredEpisode): Promise<s
     if (error instanceof StorageFault && error.kind === 'corrupt') return error.message
     throw error
   }
+}
+
+/** @param asked what was asked for from the page, and is not over @throws Refused `unknown` */
+export async function branchesAnswer(
+  shown: ShownHome,
+  id: string,
+  asked: BranchesAnswer['asked'],
+): Promise<BranchesAnswer> {
+  await knownEpisode(shown, id)
+  await shown.index.refresh()
+  const rows = shown.index.branchesOf(id)
+  const branches = [...Map.groupBy(rows, ({ parent }) => parent)].flatMap(([branch, own]): BranchRow[] => {
+    const place = branchPlace(branch, id)
+    if (place === undefined) return []
+    const samples = own
+      .toSorted((a, b) => a.sample - b.sample || a.attempt - b.attempt)
+      .map(({ number: _, ...row }) => ({ ...row, update: null }))
+    return [{ branch, ...place, samples }]
+  })
+  return { branches: branches.sort((a, b) => a.turn - b.turn || a.version - b.version), asked }
 }

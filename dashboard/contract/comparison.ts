@@ -2,7 +2,7 @@
 
 import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
 import type { SuccessDifference } from '../../learning/statistics/paired-difference.ts'
-import type { SettingValue } from './configuration.ts'
+import type { SettingValue } from './run.ts'
 
 /** A run, or one version of it. */
 export interface PolicyName {

@@ -10,7 +10,7 @@
  *   code, in a checkout and in the package (`dist/dashboard/page/dist/`) alike. `index.html` names them by relative paths.
  * - The page's own addresses are fragments (`addresses.ts`), so that links work in the folder of a report too.
  * - A report is the same page: a `<script type="application/json" id="perdure-report">` holds a `Report`
- *   (`report.ts`), whose answers are filed under the very routes below. Where the element is there, nothing is fetched.
+ *   (`Report`), whose answers are filed under the very routes below. Where the element is there, nothing is fetched.
  *
  * Invariants
  * - [ROUTES-1] Every route is a function here, and its answer a line of `Answers`; a route with parameters has them
@@ -18,9 +18,9 @@
  * - Answers are plain JSON. Times are milliseconds since the epoch, shares are in [0, 1], bytes are bytes.
  * - An unknown value is null where it is part of a row, and absent where it is a field of its own.
  * - Text of environments and policies is text: it is never markup, and arrives as it is stored.
- * - An answer that is not 2xx is a `Refusal` (`refusal.ts`).
+ * - An answer that is not 2xx is a `Refusal`.
  */
-import type { BranchesAnswer, BranchStarted } from './branch.ts'
+
 import type { ComparisonAnswer, PolicyName } from './comparison.ts'
 import type { RunCurves } from './curves.ts'
 import type { EpisodeQuery, EpisodesAnswer } from './episodes.ts'
@@ -28,9 +28,8 @@ import type { EvaluationsAnswer } from './evaluation.ts'
 import type { ExperimentAnswer, ExperimentsAnswer } from './experiment.ts'
 import type { GroupAnswer } from './group.ts'
 import type { HomeFacts } from './home.ts'
-import type { OrderTaken } from './order.ts'
-import type { RunAnswer, RunsAnswer } from './run.ts'
-import type { TrajectoryAnswer } from './trajectory.ts'
+import type { OrderTaken, RunAnswer, RunsAnswer } from './run.ts'
+import type { BranchesAnswer, BranchStarted, TrajectoryAnswer } from './trajectory.ts'
 
 /** The answer of each kind of route. */
 export interface Answers {
@@ -56,6 +55,39 @@ export interface Answers {
 export type Route<Kind extends keyof Answers> = string & { readonly answers?: Answers[Kind] }
 
 const root = 'api'
+
+/** A report: answers of the routes in one document, for the page without a server. */
+
+export interface Report {
+  readonly made: number
+  /** The run that it is about. */
+  readonly run: string
+  /** By route, as `routes.ts` writes them; what is not here is not part of the report. */
+  readonly answers: Readonly<Record<string, unknown>>
+}
+
+/** Why a route did not answer. */
+
+export interface Refusal {
+  readonly error: {
+    readonly kind: RefusalKind
+    /** The error and the remedy, for a person. */
+    readonly message: string
+  }
+}
+
+export type RefusalKind =
+  | 'unknown'
+  /** The question is wrong: a parameter, a body. */
+  | 'bad_request'
+  /** The body is larger than any order. */
+  | 'too_large'
+  /** Another host, another site, no token; or orders where the page may not steer. */
+  | 'forbidden'
+  /** The run heard an order that it cannot follow; the message has its words. */
+  | 'refused'
+  /** The server fails: the store cannot be read, or no Temporal server answers. */
+  | 'unavailable'
 
 /** The facts of the home, and the page's permissions. */
 export function homeRoute(): Route<'home'> {
@@ -144,3 +176,6 @@ function queryOf(parameters: Readonly<Record<string, string | number | undefined
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
+
+/** Id of the element that holds it, as `application/json`. */
+export const reportElement = 'perdure-report'

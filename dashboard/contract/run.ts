@@ -1,10 +1,7 @@
 /** Runs: the list, and all that is said of one beside its curves. */
-
 import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
 import type { RunPhase, RunStatus } from '../../learning/run/run-phase.ts'
 import type { JsonValue } from '../../messages/message.ts'
-import type { AuditMark } from './audit.ts'
-import type { Difference } from './configuration.ts'
 
 /** A run in one row. */
 export interface RunRow {
@@ -107,4 +104,56 @@ export interface VersionRow {
   /** When it was written. */
   readonly time: number
   readonly promoted: boolean
+}
+
+/** The audit trail: who ordered what of a run, and when it held. */
+export interface AuditMark {
+  readonly number: number
+  readonly time: number
+  /** A person, a gate or a program. */
+  readonly by: string
+  /** `pause`, `continue`, `stop`, `evaluate`, `checkpoint`, `rollback`, `promote`, or the key of a setting. */
+  readonly what: string
+  readonly from: SettingValue
+  readonly to: SettingValue
+  /** The version that was current. */
+  readonly version: number
+  /** The version from which on it held; null while it waits. */
+  readonly effectVersion: number | null
+  readonly reason: string | null
+  /** Updates that were done then: its place on the curves. */
+  readonly step: number
+}
+
+/** A key of a configuration whose values differ. */
+
+export type SettingValue = string | number | boolean | null
+
+export interface Difference {
+  /** e.g. `rollout.groupSize`. */
+  readonly key: string
+  /** The default; null where there is none. A list or an object is JSON text. */
+  readonly default: SettingValue
+  readonly value: SettingValue
+}
+
+/** Orders: what the page may ask of a run that is in progress, where it may steer at all. */
+
+/** The body of an order; the run's own validator refuses in words an order that it cannot follow. */
+export type Order =
+  | { readonly order: 'pause'; readonly reason?: string }
+  | { readonly order: 'continue' }
+  | { readonly order: 'stop'; readonly now?: boolean }
+  /** New values of live settings by their keys, all or none; null takes one away. */
+  | { readonly order: 'set'; readonly settings: Readonly<Record<string, number | null>> }
+  /** The first suite by default. */
+  | { readonly order: 'evaluate'; readonly suite?: string }
+  | { readonly order: 'checkpoint' }
+  | { readonly order: 'rollback'; readonly version: number }
+  /** The version that users take; the best one of the first suite by default. Needs no run in progress. */
+  | { readonly order: 'promote'; readonly version?: number }
+
+export interface OrderTaken {
+  /** In words, e.g. `evaluation held_out-v12 started`. */
+  readonly taken: string
 }

@@ -4,6 +4,7 @@
  * Invariants
  * - The tokens of all turns in their order are those that the policy read and sampled, and the
  *   texts of all tokens joined are what it read and wrote.
+ * - [SHOWN-ADVANTAGE-1] Where turns have advantages of their own, each turn's tokens have their turn's, and no token has the mean.
  */
 import type { VersionSpan } from '../../learning/run/version-spans.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
@@ -120,4 +121,53 @@ export interface Tokens {
   readonly ids: readonly number[]
   /** Empty where `hasTexts` is false. */
   readonly texts: readonly string[]
+}
+
+/** The body of a request for a branch. */
+export interface BranchWish {
+  /** The first turn that is played again, from 0. */
+  readonly turn: number
+  /** 1 by default, at most 64. */
+  readonly samples?: number
+  /** The version that plays on; the run's newest by default. */
+  readonly version?: number
+}
+
+/** It has begun; what it plays appears in `BranchesAnswer`. */
+export interface BranchStarted {
+  readonly episode: string
+  readonly turn: number
+}
+
+export interface BranchRow {
+  /** e.g. `first/g3/s0/a0/b2-v5`. */
+  readonly branch: string
+  readonly turn: number
+  readonly version: number
+  readonly samples: readonly EpisodeRow[]
+}
+
+export interface BranchesAnswer {
+  readonly branches: readonly BranchRow[]
+  /** Asked for from this page, and not yet over or ended with a fault. */
+  readonly asked: readonly {
+    readonly turn: number
+    readonly samples: number
+    readonly state: 'playing' | 'failed'
+    /** Why it failed. */
+    readonly reason?: string
+  }[]
+}
+
+/** The advantage of the tokens sampled in a turn. */
+export function advantageAt({ advantage, turns }: TrajectoryLearnt, turn: number): number {
+  return turns === undefined ? advantage : (turns[turn] ?? Number.NaN)
+}
+
+/** The least and the largest of an episode; equal where all its tokens have one. */
+export function advantageSpan({
+  advantage,
+  turns = [advantage],
+}: TrajectoryLearnt): readonly [number, number] {
+  return [Math.min(...turns), Math.max(...turns)]
 }

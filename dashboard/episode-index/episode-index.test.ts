@@ -9,7 +9,7 @@ import { openStore, type Store } from '../../storage/store.ts'
 import { parseFilter } from '../contract/episode-filter.ts'
 import { addEpisode, addRun, type FilledHome, openFilledHome } from '../filled-home.testing.ts'
 import { type EpisodeIndex, openEpisodeIndex } from './episode-index.ts'
-import { wordsOf } from './words.ts'
+import { wordsOf } from './filling.ts'
 
 let home: FilledHome
 let looked: Store

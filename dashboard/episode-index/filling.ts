@@ -8,21 +8,26 @@
  *   so that they take half of a core at most, and that only while there is something new.
  * - A store whose numbers went back, as after a repair, is indexed again.
  * - Words of an episode are bounded: of a longer one the beginning is found.
+ * - System prompts and lists of tools are left out: all episodes of a task have the same.
+ * - Pure, bounded, and never throws: what cannot be read has no words.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as rest } from 'node:timers/promises'
 import { isBranchId } from '../../identity/identity.ts'
 import { isSuccess } from '../../learning/algorithms/reward.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
+import type { AssistantMessage, Message } from '../../messages/message.ts'
 import type { EpisodeFeed, FeedRow } from '../../storage/trajectories/episode-feed.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
-import { wordsOf } from './words.ts'
 
 /** Short beside what a page notices. */
 const sliceMs = 12
+
 const rowsAtOnce = 500
+
 /** Episodes that are played now; more were left behind by processes that are gone, and are looked at now and then. */
 const mostPlayed = 2000
+
 /** How often it is looked for turns that retention has removed. */
 const releasedEveryMs = 60_000
 
@@ -201,4 +206,57 @@ function valuesOf(row: FeedRow) {
 export function kindOf(parent: string): EpisodeKind {
   if (isBranchId(parent)) return 'branch'
   return /^[^/]+\/e-/.test(parent) ? 'evaluation' : 'group'
+}
+
+/** Characters of an episode; of a longer one the beginning counts. */
+const longest = 64 * 1024
+
+/** @param said JSON of the messages of each observation, and of each action's message */
+export function wordsOf(said: {
+  readonly observations: readonly string[]
+  readonly actions: readonly string[]
+}): string {
+  const parts: string[] = []
+  let length = 0
+  const turns = Math.max(said.observations.length, said.actions.length)
+  for (let turn = 0; turn < turns && length < longest; turn++)
+    for (const text of [observed(said.observations[turn]), acted(said.actions[turn])]) {
+      const part = text.slice(0, longest - length)
+      length += part.length
+      if (part !== '') parts.push(part)
+    }
+  return parts.join('\n')
+}
+
+function observed(json: string | undefined): string {
+  const messages = read(json)
+  if (!Array.isArray(messages)) return ''
+  return messages.flatMap((message: Partial<Message> | null) => textOf(message)).join('\n')
+}
+
+function textOf(message: Partial<Message> | null): readonly string[] {
+  const { role, content } = message ?? {}
+  return role === 'system' || typeof content !== 'string' ? [] : [content]
+}
+
+function acted(json: string | undefined): string {
+  const message = read(json) as Partial<AssistantMessage> | null | undefined
+  const { content, tool_calls: calls } = message ?? {}
+  const called = Array.isArray(calls) ? calls.map((call) => textsIn(call).join(' ')) : []
+  return [typeof content === 'string' ? content : '', ...called].join('\n')
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+function read(json: string | undefined): unknown {
+  if (json === undefined) return undefined
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
 }

@@ -6,8 +6,7 @@
  * - Whatever goes wrong is a `PageFault` with the server's own words, where it had any.
  */
 import { Fault } from '../../faults/fault.ts'
-import type { Refusal, RefusalKind } from '../contract/refusal.ts'
-import { type Report, reportElement } from '../contract/report.ts'
+import { type Refusal, type RefusalKind, type Report, reportElement } from '../contract/routes.ts'
 
 /** A route, with the type of its answer. */
 export type AnswerRoute<Answer> = string & { readonly answers?: Answer }

@@ -3,8 +3,8 @@
  *
  * Invariants
  * - Both kinds of games run in the same engine, behind the same tool, under the same rules.
+ * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
  */
-
 import type { GameSource } from '../../worlds/text-adventure/game.ts'
 import {
   type EnvironmentDefinition,
@@ -14,15 +14,13 @@ import {
   type TaskOptions,
 } from '../contract/environment.ts'
 import type { Library } from '../contract/library.ts'
-import { adviserOf } from './adviser.ts'
 import { openDataset } from './dataset.ts'
-import { demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
+import { adviserOf, demonstrateByExpert, demonstrateByWalkthrough } from './demonstration.ts'
 import { type Dialect, dialectOf, householdDialect } from './dialect.ts'
 import { openGame } from './engine.ts'
 import { createSession } from './game-session.ts'
-import { openHousehold } from './household/library.ts'
-import { systemPrompt } from './prompt.ts'
-import { withRearranged } from './rearranged-library.ts'
+import { openHousehold } from './household/generator.ts'
+import { withRearranged } from './rearranged-home.ts'
 import { type HouseholdSettings, readSettings } from './settings.ts'
 
 export const alfworld: EnvironmentDefinition = {
@@ -84,4 +82,18 @@ function openTask(
       : {}),
     close: async () => {},
   }
+}
+
+const short = 'Do the household task with take_action.'
+
+const full = `You are in a household and do one task there, step by step, through text commands.
+In every turn call the tool take_action once, with one command as its "action".
+At first you see the places of the home and the task. Things are at those places, some of them inside closed furniture; go from place to place, open what is closed, and look for what you need.
+You carry one thing at a time. Use names with their numbers, as you have read them.
+Commands: {commands}.
+A command that cannot be done is answered "Nothing happens."; then do something else.`
+
+/** The system message. @param commands that the game knows, as it words them */
+export function systemPrompt(form: 'short' | 'full', commands: readonly string[]): string {
+  return form === 'short' ? short : full.replace('{commands}', () => commands.join(', '))
 }

@@ -5,18 +5,19 @@
  * - A demonstration wins its game; where none does, there is none.
  * - A slip changes nothing in the game, and what the expert does next is what it would have done without.
  * - Only the expert's own turns are imitated: slips and strays are marked as mistakes.
+ * - It reads the agent's observations, never the game's state.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import type { Game, GameSource, GameState } from '../../worlds/text-adventure/game.ts'
 import { calling } from '../contract/agent-tool.ts'
-import type { Demonstration } from '../contract/environment.ts'
+import type { Adviser, Demonstration } from '../contract/environment.ts'
 import { drawnFrom } from '../generated/draw.ts'
 import type { CommandKind, CommandWords } from './command-words.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import { openGame } from './engine.ts'
 import { createExpert, type Expert } from './expert.ts'
-import { toolName } from './game-session.ts'
+import { commandOf, observationIn, toolName } from './game-session.ts'
 
 /** The agent's message that plays a command. @param thought what it says before */
 export function actionOf(command: string, thought = ''): AssistantMessage {
@@ -170,4 +171,27 @@ export function demonstrateByWalkthrough(source: GameSource): Demonstration | un
     if (game.play(command).won) return { instance: source.id, actions }
   }
   return undefined
+}
+
+/** @param settings.thoughts whether it says before each command what is asked for and how far it is */
+export function adviserOf(dialect: Dialect, { thoughts }: { readonly thoughts: boolean }): Adviser {
+  const expert = createExpert(dialect)
+  return {
+    see({ messages }, action) {
+      if (action === undefined) {
+        expert.see(observationIn(messages.at(-1)?.content ?? ''))
+        return
+      }
+      for (const [position, call] of (action.tool_calls ?? []).entries()) {
+        const command = commandOf(call)
+        const answer = messages[position]
+        if (command !== undefined && answer !== undefined) expert.see(observationIn(answer.content), command)
+      }
+    },
+
+    advise() {
+      const intent = expert.next()
+      return intent && actionOf(intent.command, thoughts ? intent.thought : '')
+    },
+  }
 }

@@ -20,8 +20,7 @@ import type {
 } from '../contract/environment.ts'
 import { categories, openDataset, packagedDataset } from './dataset.ts'
 import { bfclVersion, type Installation, install } from './installation.ts'
-import { systemPrompt } from './prompt.ts'
-import { type BfclSettings, readSettings } from './settings.ts'
+import { type BfclSettings, readSettings, systemPrompt } from './prompt.ts'
 
 export const bfcl: EnvironmentDefinition = {
   name: 'bfcl',

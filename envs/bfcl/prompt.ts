@@ -4,10 +4,15 @@
  * Invariants
  * - The texts of a version never change: results with one are compared with results with the same.
  * - `none` is the official function-calling mode, which has no system message.
+ * - Every setting has a default; empty settings are valid ones.
  */
+import { z } from 'zod'
+import type { JsonObject } from '../../messages/message.ts'
+import { settingsOf } from '../contract/task-settings.ts'
 
 /** Forms of the system message. */
-export const promptForms = ['none', 'short', 'full'] as const
+const promptForms = ['none', 'short', 'full'] as const
+
 export type PromptForm = (typeof promptForms)[number]
 
 const texts: Record<PromptForm, string> = {
@@ -19,7 +24,27 @@ Take the values of arguments from the conversation and from results. Where a val
 When everything that was asked is done, answer without a call: that ends the turn, and the user may ask for more.`,
 }
 
+/** Settings of the BFCL suite. */
+export type BfclSettings = z.output<typeof settingsSchema>
+
 /** The system message; empty where there is none. */
 export function systemPrompt(form: PromptForm): string {
   return texts[form]
+}
+
+const settingsSchema = z.strictObject({
+  prompt: z
+    .enum(promptForms)
+    .default('short')
+    .describe('System message; `none` is the official function-calling mode.'),
+  tools: z
+    .enum(['official', 'short'])
+    .default('official')
+    .describe('Descriptions of tools: as published, or without the preface that all tools of a class share.'),
+  python: z.string().min(1).optional().describe('Python 3.10 or newer; `python3` by default.'),
+})
+
+/** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
+export function readSettings(settings: JsonObject | undefined): BfclSettings {
+  return settingsOf('bfcl', settingsSchema, settings)
 }

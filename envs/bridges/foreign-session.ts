@@ -8,13 +8,13 @@
 import { z } from 'zod'
 import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'
 import {
+  checkReward,
   type Environment,
   EnvironmentFault,
   type InstanceId,
   type Observation,
   type StepResult,
 } from '../contract/environment.ts'
-import { checkReward } from '../contract/reward-bounds.ts'
 import type { LineProcess } from './line-process.ts'
 import type { ProcessPool } from './process-pool.ts'
 import { observationSchema, stepSchema, wireAction } from './protocol.ts'

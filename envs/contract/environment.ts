@@ -5,6 +5,8 @@
  * - [ENVIRONMENT-1] The same instance and the same actions give the same messages, rewards, endings and states.
  * - [ENVIRONMENT-2] A tool call that names no tool or lacks arguments is answered as a message, never thrown.
  * - [ENVIRONMENT-3] A failure of the environment (lost container, missing data) is thrown as an EnvironmentFault.
+ * - [REWARD-BOUNDS-1] A reward that is no finite number from −1e6 to 1e6 is refused by name before anything uses it: larger ones
+ *   overflow what learning computes from them, and no task means them.
  */
 import { Fault } from '../../faults/fault.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
@@ -163,4 +165,15 @@ export class EnvironmentFault extends Fault<
     'not_replayable',
     'none_playable',
   ]
+}
+
+const largestReward = 1e6
+
+/** @param payer names the code that paid it @throws EnvironmentFault `bad_data`: trying again would pay the same */
+export function checkReward(payer: string, reward: unknown): void {
+  if (typeof reward === 'number' && Math.abs(reward) <= largestReward) return
+  throw new EnvironmentFault(
+    'bad_data',
+    `${payer} paid the reward ${String(reward)}: a reward is a number from -${largestReward} to ${largestReward}`,
+  )
 }

@@ -6,6 +6,8 @@
  * - The n-th id of a split is that of n modulo its size, also below 0.
  * - An id that a split gives can be opened, also with its split before it.
  * - A split or an instance that is not there is a fault that names what is.
+ * - A folder gives a bounded number of warnings, and the last one counts those left out.
+ * - A file of which no entry can be used is another kind of file, and gives one.
  */
 import { EnvironmentFault, type InstanceId, type Split } from './environment.ts'
 
@@ -98,4 +100,41 @@ interface EmptyFolder {
   /** The files that such a folder has. */
   readonly expected: string
   readonly warnings: readonly string[]
+}
+
+const mostWarnings = 20
+const longestWarning = 500
+
+/** Warnings about a data folder. */
+export class Warnings {
+  readonly #task: string
+  readonly #texts: string[] = []
+  #more = 0
+
+  /** @param task its name, which every warning begins with */
+  constructor(task: string) {
+    this.#task = task
+  }
+
+  add(text: string): void {
+    if (this.#texts.length < mostWarnings)
+      this.#texts.push(`${this.#task} data: ${text.slice(0, longestWarning)}`)
+    else this.#more++
+  }
+
+  /**
+   * Adds those of a file.
+   * @param texts one for each entry that is left out, in their order
+   * @param used number of the other entries
+   */
+  addOf(file: string, texts: readonly string[], used: number): void {
+    const [first] = texts
+    if (used === 0 && texts.length > 1)
+      this.add(`${file} is left out: none of its ${texts.length} entries can be used; the first: ${first}`)
+    else for (const text of texts) this.add(text)
+  }
+
+  all(): readonly string[] {
+    return this.#more === 0 ? this.#texts : [...this.#texts, `${this.#task} data: and ${this.#more} more`]
+  }
 }

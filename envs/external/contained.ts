@@ -18,6 +18,7 @@ import {
 import type { AssistantMessage } from '../../messages/message.ts'
 import {
   type Adviser,
+  checkReward,
   type Environment,
   type EnvironmentDefinition,
   EnvironmentFault,
@@ -27,7 +28,6 @@ import {
   type Task,
   type TaskOptions,
 } from '../contract/environment.ts'
-import { checkReward } from '../contract/reward-bounds.ts'
 
 /** The same environment, contained. */
 export function contained(definition: EnvironmentDefinition): EnvironmentDefinition {

@@ -8,8 +8,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, calledName, refused } from '../contract/agent-tool.ts'
-import { EnvironmentFault, type InstanceId } from '../contract/environment.ts'
-import { checkReward } from '../contract/reward-bounds.ts'
+import { checkReward, EnvironmentFault, type InstanceId } from '../contract/environment.ts'
 import type { SessionRules } from '../contract/tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 

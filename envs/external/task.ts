@@ -20,15 +20,15 @@ import {
 import { settingsOf } from '../contract/task-settings.ts'
 import { ToolSession } from '../contract/tool-session.ts'
 import { type RuleParts, rulesOf } from './defined-rules.ts'
-import type {
-  DefinedEnvironment,
-  DefinedSplits,
-  DefinedTool,
-  FirstWords,
-  ParametersByTool,
-  ToolsOf,
+import {
+  type DefinedEnvironment,
+  type DefinedSplits,
+  type DefinedTool,
+  type FirstWords,
+  instanceRandom,
+  type ParametersByTool,
+  type ToolsOf,
 } from './definition.ts'
-import { instanceRandom } from './instance-random.ts'
 
 const endless: DefinedSplits<never> = { train: Number.POSITIVE_INFINITY, test: Number.POSITIVE_INFINITY }
 

@@ -3,7 +3,7 @@ import type { AssistantMessage, JsonObject } from '../../messages/message.ts'
 import { type Environment, EnvironmentFault, type StepResult } from '../contract/environment.ts'
 import { openEmbeddedGraph } from './graph/embedded.ts'
 import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
-import { createSession } from './question-session.ts'
+import { createSession, grade } from './question-session.ts'
 import { officialWording, shortWording, type Wording } from './wording.ts'
 
 const types = new Map([
@@ -220,4 +220,26 @@ test('a session without a question is lost', async () => {
   const session = await open()
   await session.close()
   await expect(session.step(say('x'))).rejects.toMatchObject({ kind: 'session_lost' })
+})
+
+const set = (...values: string[]) => new Set(values)
+
+test('the reward is 1 exactly when both sets have the same members', () => {
+  expect(grade({ values: set('a', 'b'), complete: true }, set('b', 'a'))).toEqual({ reward: 1, f1: 1 })
+  for (const values of [set(), set('a'), set('a', 'c'), set('a', 'b', 'c'), set('A', 'B')])
+    expect(grade({ values, complete: true }, set('a', 'b')).reward).toBe(0)
+})
+
+test('F1 is that of precision and recall', () => {
+  // 2 of 4 are right of 3: P = 1/2, R = 2/3, F1 = 2·(1/3)/(7/6) = 4/7.
+  expect(grade({ values: set('a', 'b', 'x', 'y'), complete: true }, set('a', 'b', 'c')).f1).toBeCloseTo(
+    4 / 7,
+    12,
+  )
+  expect(grade({ values: set('x'), complete: true }, set('a')).f1).toBe(0)
+  expect(grade({ values: set(), complete: true }, set('a')).f1).toBe(0)
+})
+
+test('a set whose members are not all known is never right', () => {
+  expect(grade({ values: set('a'), complete: false }, set('a')).reward).toBe(0)
 })

@@ -6,12 +6,13 @@
  * - A call that could not be carried out makes no variable; where no call of a message was, it is invalid.
  * - Only an answer pays, once: reward 1 where its set equals the gold answers, 0 on every other step.
  * - A call that fails for lack of a server ends in a fault, never in an answer or a reward.
+ * - The reward is 1 exactly when both sets have the same members, else 0.
+ * - A set whose members are not all known is never right.
  */
 import { type Answer, refused } from '../contract/agent-tool.ts'
 import type { Environment, InstanceId } from '../contract/environment.ts'
 import { ToolSession } from '../contract/tool-session.ts'
-import { grade } from './grader.ts'
-import { CostlyQuestion, type KnowledgeGraph } from './graph/graph.ts'
+import { CostlyQuestion, type KnowledgeGraph, type Members } from './graph/graph.ts'
 import type { Question } from './library.ts'
 import { kgTools, quote, quoteLimit, toolNames } from './tools.ts'
 import { Variables } from './variables.ts'
@@ -35,8 +36,16 @@ interface Play {
 
 // AgentBench's own pattern, and its text for a message without call or answer.
 const finalAnswer = /(?:Find|Final) Answer: #(\d+)/
+
 const noCall = 'No valid function calls found! Need to recheck the function calls.'
 const over = 'The question has been answered.'
+
+/** How good an answer is: equal sets pay, and F1 says how near it came. */
+interface Grade {
+  readonly reward: 0 | 1
+  /** F1 = 2PR/(P + R) of precision P and recall R; 0 where nothing is common. */
+  readonly f1: number
+}
 
 /** A session that answers one question after another. */
 export function createSession(options: SessionOptions): Environment {
@@ -85,4 +94,12 @@ async function answerOf(
     if (cause instanceof CostlyQuestion) return refused(cause.message)
     throw cause
   }
+}
+
+/** Grades members against the right answers. @example 2 of 4 right of 3: P 1/2, R 2/3, F1 4/7 */
+export function grade({ values, complete }: Members, answers: ReadonlySet<string>): Grade {
+  const common = [...values].filter((value) => answers.has(value)).length
+  const equal = complete && common === values.size && common === answers.size
+  // 2PR/(P + R) with P = c/v and R = c/a is 2c/(v + a).
+  return { reward: equal ? 1 : 0, f1: common === 0 ? 0 : (2 * common) / (values.size + answers.size) }
 }

@@ -5,7 +5,7 @@
  * - All arguments are texts, and all are required.
  */
 import { type AgentTool, type Answer, quoted, textTool } from '../contract/agent-tool.ts'
-import { descriptions } from './prompt.ts'
+import { descriptions } from './wording.ts'
 
 /** Arguments by tool, in the order of AgentBench's action texts. */
 export const toolArguments = {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { codeFromOutput } from './code-from-output.ts'
 import { onlyCompares } from './containers/grader.ts'
 import { correctedCheck } from './corrected-checks.ts'
+import { codeFromOutput } from './dataset.ts'
 import { readItem } from './item.ts'
 
 const bash = (code: string) => ({ language: 'bash', code }) as const

@@ -6,6 +6,8 @@
  * - An id is `<json path relative to the folder>#<position>`, positions as they are in the file.
  * - An item or file that cannot be used is named in `warnings` and left out; the rest is offered.
  * - Nothing outside of `scripts/` is read as a script.
+ * - It reads the text of a script and claims too much rather than too little: what it finds is a warning for the item's
+ *   author, and no item is left out.
  */
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,10 +21,10 @@ import {
   type Library,
   listedLibrary,
   unreadableFolder,
+  Warnings,
 } from '../contract/library.ts'
-import { Warnings } from '../contract/warnings.ts'
-import { codeFromOutput } from './code-from-output.ts'
 import { itemSchema, type OsItem, readItem } from './item.ts'
+import type { Script } from './script.ts'
 
 /** Folders that hold no items. */
 const otherFolders = new Set(['scripts', 'res'])
@@ -132,4 +134,44 @@ function scriptFor(scripts: ReadonlyMap<string, string>, file: string, name: str
     if (text !== undefined) return text
   }
   return undefined
+}
+
+/** An expansion of a shell; in arithmetic the content of a variable is an expression itself, and may hold commands. */
+const expansion = String.raw`(?:\$[({A-Za-z_0-9@*]|\x60)`
+
+const quoted = String.raw`"(?:[^"\\]|\\.)*?${expansion}`
+
+const inShell: Readonly<Record<string, RegExp>> = {
+  'the text of another program': new RegExp(
+    String.raw`(?:\b(?:python3?|perl|ruby|node|php|bash|sh|su|runuser)\b[^\n;|&"']*\s-\w*[ce]|\b[gm]?awk(?:\s+-\S+)*|\b(?:bc|dc)\s*<<<)\s*${quoted}`,
+  ),
+  'the input of an interpreter': new RegExp(
+    String.raw`${expansion}[^\n;&]*\|\s*(?:bc|dc|sh|bash|python3?|perl)\s*(?:$|[;&|)\x60-])`,
+    'm',
+  ),
+  '`eval`': /(?:^|[\s;&|(])eval\s/m,
+  'a file that it sources': /(?:^|[;&|({]\s*)(?:source|\.)\s+\S/m,
+  arithmetic: new RegExp(
+    String.raw`\(\([^\n]*?(?:\$\((?!\()|\x60|\$\d)|\[\[[^\n\]]*${expansion}[^\n\]]*\s-(?:eq|ne|lt|le|gt|ge)\s|\[\[[^\n\]]*\s-(?:eq|ne|lt|le|gt|ge)\s[^\n\]]*${expansion}`,
+  ),
+  'a condition, unquoted': new RegExp(
+    String.raw`(?:^|[;&|(!]\s*|\b(?:if|while|until|elif)\s+)(?:\[|test)\s(?:"[^"\n]*"|'[^'\n]*'|[^"'\n\]])*?${expansion}`,
+    'm',
+  ),
+}
+
+const inPython: Readonly<Record<string, RegExp>> = {
+  '`eval`': /(?<![.\w])(?:eval|exec)\s*\(/,
+  "a shell's text": /\bos\.(?:system|popen)\s*\(|shell\s*=\s*True/,
+}
+
+/** Describes how the script turns its input into code; undefined when it does not. */
+export function codeFromOutput({ language, code }: Script): string | undefined {
+  const rules = language === 'bash' ? inShell : language === 'python' ? inPython : {}
+  const read = language === 'bash' ? withoutComments(code) : code
+  return Object.keys(rules).find((what) => rules[what]?.test(read))
+}
+
+function withoutComments(code: string): string {
+  return code.replaceAll(/^\s*#.*$/gm, '')
 }

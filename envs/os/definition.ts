@@ -4,17 +4,26 @@
  *
  * Invariants
  * - Both are worked on through the same three tools, and shown and paid by the same rules.
+ * - The submitted answer is the output of the last script; nothing else of the grader's knowledge is in it.
  */
-import type { EnvironmentDefinition, Task, TaskOptions } from '../contract/environment.ts'
+
+import type { AssistantMessage } from '../../messages/message.ts'
+import { calling } from '../contract/agent-tool.ts'
+import type {
+  Demonstration,
+  EnvironmentDefinition,
+  InstanceId,
+  Task,
+  TaskOptions,
+} from '../contract/environment.ts'
 import { needPackages } from '../contract/optional-package.ts'
 import { containerAssignment, openMachineRoom } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import { openDataset } from './dataset.ts'
-import { answers, demonstrateByExample, finishes, runs } from './demonstration.ts'
+import type { OsItem } from './item.ts'
 import { createSession } from './machine-session.ts'
 import { type OsSettings, readSettings } from './settings.ts'
-import { openLibrary } from './shell/library.ts'
-import { shellAssignment } from './shell/machine.ts'
+import { openLibrary, shellAssignment } from './shell/library.ts'
 import type { ShellThreads } from './shell/threads.ts'
 
 export const os: EnvironmentDefinition = {
@@ -95,5 +104,45 @@ function openGenerated(settings: OsSettings): Task {
       await (await opened)?.close()
       opened = undefined
     },
+  }
+}
+
+/** The agent's message that runs a script. */
+export function runs(script: string): AssistantMessage {
+  return calling('bash_action', { script })
+}
+
+/** The agent's message that answers. */
+export function answers(answer: string): AssistantMessage {
+  return calling('answer_action', { answer })
+}
+
+/** The agent's message that says the work is done. */
+export function finishes(thought: string): AssistantMessage {
+  return calling('finish_action', { thought })
+}
+
+/**
+ * The example solution of an official item, played on a machine; undefined where there is none in bash or
+ * where it does not fulfil the item.
+ */
+async function demonstrateByExample(
+  instance: InstanceId,
+  item: OsItem,
+  room: () => Promise<MachineRoom>,
+): Promise<Demonstration | undefined> {
+  const { example } = item
+  if (example?.language !== 'bash') return undefined
+  const machine = await containerAssignment(item, room).open()
+  try {
+    const answer = (await machine.run(example.code)).output.trim()
+    const isQuestion = item.evaluation.kind !== 'check' || item.evaluation.chain.includes('example')
+    const submission = isQuestion
+      ? ({ kind: 'answer', answer } as const)
+      : ({ kind: 'finish', thought: 'done' } as const)
+    if (!(await machine.grade(submission))) return undefined
+    return { instance, actions: [runs(example.code), isQuestion ? answers(answer) : finishes('done')] }
+  } finally {
+    await machine.close()
   }
 }

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { answers, finishes, runs } from './demonstration.ts'
+import { answers, finishes, runs } from './definition.ts'
 import type { Assignment, Submission } from './machine.ts'
-import { createSession, scriptLimit, shown } from './machine-session.ts'
+import { createSession, promptOf, scriptLimit, shown } from './machine-session.ts'
 
 /** An assignment that wants the answer 42, on a machine that echoes its scripts. */
 function recorded(): { assignment: Assignment; log: string[] } {
@@ -105,4 +106,10 @@ test('output is shown as AgentBench shows it: whole up to 800 characters, else i
   )
   // Two UTF-16 units each, one character.
   expect(shown('🫖'.repeat(800))).toBe(`The output of the OS:\n\n${'🫖'.repeat(800)}`)
+})
+
+test('the texts of a version never change: a change is a new version', () => {
+  const texts = JSON.stringify([promptOf('short'), promptOf('full')])
+  const digest = createHash('sha256').update(texts).digest('hex').slice(0, 16)
+  expect({ version: 1, digest }).toEqual({ version: 1, digest: '86497dd75f550375' })
 })

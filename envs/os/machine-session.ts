@@ -6,12 +6,12 @@
  * - A script that fails is not invalid; one that bash could not read is.
  * - Only a submission is graded and paid, once: reward 1 where it fulfils the assignment, else 0.
  * - A machine lives as long as its episode: a submission, a reset and a close end it.
+ * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
  */
 import { type Answer, quoted, refused, textExpected, textTool } from '../contract/agent-tool.ts'
 import type { Environment, InstanceId } from '../contract/environment.ts'
 import { ToolSession } from '../contract/tool-session.ts'
 import type { Assignment, Machine, Submission } from './machine.ts'
-import { type OsTool, promptOf } from './prompt.ts'
 
 /** The parts of a session. */
 export interface SessionOptions {
@@ -30,7 +30,11 @@ export const scriptLimit = 100_000
 
 // AgentBench's figures.
 const shownWhole = 800
+
 const shownCut = 780
+
+/** The tools, named as AgentBench has them. */
+type OsTool = 'bash_action' | 'answer_action' | 'finish_action'
 
 /** The text that the agent reads for an output. */
 export function shown(output: string): string {
@@ -94,4 +98,34 @@ async function submit(submission: Submission, { machine }: Play): Promise<Answer
   const reward = (await machine.grade(submission)) ? 1 : 0
   await machine.close()
   return { reply: 'Submitted.', reward, done: true }
+}
+
+const short = 'Do the task on this Linux machine, then call answer_action or finish_action.'
+
+const full = `You work on a Linux machine and do one task there: you change something, or you find something out.
+In every turn call exactly one tool.
+- bash_action runs a bash script and returns what it prints. Folder and variables carry over to the next script. Nothing can be typed in, so a script must not ask for input. Long output is cut off: print less, or count instead.
+- answer_action gives the answer to a question and ends the task. Answer exactly and briefly, a number or a name, no sentence.
+- finish_action ends a task that asked for no answer, once it is done.
+Look first where you are not sure, and check what you did. There is nobody to ask.`
+
+const descriptions: Readonly<Record<'short' | 'full', Readonly<Record<OsTool, string>>>> = {
+  short: {
+    bash_action: 'Runs a bash script.',
+    answer_action: 'Answers the question.',
+    finish_action: 'Says that the work is done.',
+  },
+  full: {
+    bash_action: 'Runs a bash script on the machine and returns what it prints.',
+    answer_action: 'Answers the question and ends the task. Exactly the answer, no sentence.',
+    finish_action: 'Ends the task, when it is done and asked for no answer.',
+  },
+}
+
+/** The system message and the descriptions of the tools. */
+export function promptOf(form: 'short' | 'full'): {
+  readonly system: string
+  readonly tools: Readonly<Record<OsTool, string>>
+} {
+  return { system: form === 'short' ? short : full, tools: descriptions[form] }
 }

@@ -3,7 +3,11 @@
  *
  * Invariants
  * - Both kinds are sold by the same engine, behind the same tools, under the same rules.
+ * - The texts of a version never change: a policy that was trained on one is evaluated on the same.
  */
+
+import { z } from 'zod'
+import type { JsonObject } from '../../messages/message.ts'
 import type {
   EnvironmentDefinition,
   InstanceId,
@@ -11,12 +15,19 @@ import type {
   Task,
   TaskOptions,
 } from '../contract/environment.ts'
+import { difficultySetting, promptSetting, settingsOf } from '../contract/task-settings.ts'
 import { demonstrateByExpert } from './expert.ts'
-import { openBuiltInShop } from './generator/library.ts'
+import { openBuiltInShop } from './generator/generator.ts'
 import { openOfficialShop } from './official.ts'
-import { systemPrompt } from './prompt.ts'
-import { readSettings, type WebshopSettings } from './settings.ts'
 import { createSession, type GoalLibrary, type SessionOptions } from './shop-session.ts'
+
+const short = 'Buy what is asked for with search_action and click_action.'
+
+const full = `You are in an online shop and buy one product for the user, step by step.
+In every turn call one tool: search_action with "keywords", or click_action with "value", a text of the page that can be clicked: a button, the id of a product, or the value of an option.
+Search in words of the instruction. A page of results lists products by id, title and price; click on an id to see a product. "Next >" and "< Prev" turn pages, "Back to Search" starts again.
+On a product's page click on the values of options that are asked for; "Description", "Features" and "Reviews" tell more, "< Prev" leads back.
+When the product has what is asked for, its price is not too high and its options are chosen, click on "Buy Now". That ends the task, and you are paid by how well the product fits. A click on what is not there changes nothing.`
 
 export const webshop: EnvironmentDefinition = {
   name: 'webshop',
@@ -29,6 +40,9 @@ export const webshop: EnvironmentDefinition = {
   turnLimit: 20,
   open: openWebshop,
 }
+
+/** Settings of the shop, complete. */
+type WebshopSettings = z.infer<typeof settingsSchema>
 
 async function openWebshop({ dataDir, settings: given }: TaskOptions): Promise<Task> {
   const settings = readSettings(given)
@@ -64,4 +78,34 @@ function openTask(library: GoalLibrary, settings: WebshopSettings, pages: Sessio
     serve: (instances, port) => servePageOf(options, instances, port),
     close: async () => library.close(),
   }
+}
+
+/** The system message. */
+export function systemPrompt(form: 'short' | 'full'): string {
+  return form === 'short' ? short : full
+}
+
+const settingsSchema = z.strictObject({
+  difficulty: difficultySetting.describe(
+    'How many products there are, how much a goal asks for and where that is shown, for generated goals.',
+  ),
+  pages: z
+    .enum(['official', 'brief'])
+    .optional()
+    .describe("Texts of pages: the original's, or few words. By default brief for generated goals only."),
+  prompt: promptSetting,
+  showAttributes: z
+    .boolean()
+    .default(false)
+    .describe("Whether product pages lead to a list of the product's attributes; the original hides it."),
+  products: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('How many products of official data are offered, from the first; all by default.'),
+})
+
+/** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
+export function readSettings(settings: JsonObject | undefined): WebshopSettings {
+  return settingsOf('webshop', settingsSchema, settings)
 }

@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
-import { pageFolder } from '../../dashboard/page-folder.ts'
+import { pageFolder } from '../../dashboard/page-files.ts'
 import { type Dashboard, serveDashboard } from '../../dashboard/server.ts'
 import { findEnvironment } from '../../envs/registry.ts'
 import {

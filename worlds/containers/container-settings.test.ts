@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { containerSettings } from './container-settings.ts'
-import { inspectorSettings } from './life/inspector.ts'
+import { containerSettings, inspectorSettings } from './container-settings.ts'
 import type { Capability } from './sandbox.ts'
 import { systemCalls } from './system-calls.ts'
 

@@ -5,13 +5,19 @@
  * - An end from inside the container is an answer with `ended`, and so is every later request to it.
  * - `release` leaves no container and no lease; it may be called twice, and at any moment. A container that the
  *   engine does not remove in time is left to the reaper, and to the next call.
+ * - A path that goes in is absolute and has no `..`; links in the container may lead it astray, but never out
+ *   of the container.
+ * - Bytes that come out are counted before they are kept; links are listed, never followed.
  */
-import type { Duplex, Readable } from 'node:stream'
+
+import { posix } from 'node:path'
+import { type Duplex, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type Docker from 'dockerode'
+import { extract, pack } from 'tar-stream'
 import { reasonOf } from '../../faults/reason.ts'
 import type { LeaseHolder } from '../../machine/processes/lease.ts'
-import { entriesOf, requireInside, tarOf } from './archive.ts'
-import { containerSettings, type Ownership } from './container-settings.ts'
+import { containerSettings, inspectorSettings, inspectorSpec, type Ownership } from './container-settings.ts'
 import type { DiskWatch } from './disk/disk-watch.ts'
 import type { SizedLayers } from './disk/sized-layers.ts'
 import { watchedDisk } from './disk/watched-disk.ts'
@@ -20,9 +26,8 @@ import { ContainerFault } from './fault.ts'
 import { volumesOf } from './images.ts'
 import { ContainerLife, type LifeParts, remove } from './life/container-life.ts'
 import { endingOf } from './life/ending.ts'
-import { inspectorSettings, inspectorSpec } from './life/inspector.ts'
 import { Standstill } from './life/standstill.ts'
-import type { Container, ContainerSpec, ExecResult, InspectorSpec } from './sandbox.ts'
+import type { Container, ContainerSpec, EntryOut, ExecResult, FileIn, InspectorSpec } from './sandbox.ts'
 import { linkShell } from './shell/shell-link.ts'
 import { interruptSignal } from './shell/shell-script.ts'
 
@@ -41,9 +46,12 @@ export interface Maker {
 
 /** A shell starts in milliseconds; beside a dozen of starting containers on a busy machine in seconds. */
 const startDeadlineMs = 30_000
+
 /** Processes stop in milliseconds, and on a busy machine when each has had its turn. */
 const standstillMs = 30_000
+
 const defaultCopyBytes = 2 ** 20
+
 /** The result of a command that finds the container ended: the status of a process that was killed. */
 const ofEnded: ExecResult = { exitCode: 137, stdout: '', stderr: '', timedOut: false, truncated: false }
 
@@ -257,4 +265,65 @@ function releasing(container: Container, andThen: () => Promise<void>): Containe
       },
     },
   }) as Container
+}
+
+/** Entries read of one answer: a name takes memory too. */
+const entryLimit = 10_000
+
+/** The tar of files; folders on the way to them are left as they are, or made. @throws RangeError */
+function tarOf(files: readonly FileIn[]): Readable {
+  for (const { path } of files) requireInside(path)
+  const tar = pack()
+  for (const { path, content, mode = 0o644, uid = 0, gid = 0 } of files)
+    tar.entry({ name: path.slice(1), mode, uid, gid, mtime: new Date(0) }, Buffer.from(content))
+  tar.finalize()
+  return Readable.from(tar)
+}
+
+/** @throws RangeError a path that is not absolute, or leaves what it names */
+function requireInside(path: string): void {
+  if (!path.startsWith('/') || path.includes('\0') || posix.normalize(path) !== path || path.endsWith('/'))
+    throw new RangeError(`"${path}" is no absolute path of a file in a container`)
+}
+
+/**
+ * Reads a tar.
+ * @param root first part of its paths, the name of what was asked for
+ * @param limit bytes kept of all files together
+ */
+async function entriesOf(
+  tar: Readable,
+  root: string,
+  limit: number,
+): Promise<{ entries: EntryOut[]; truncated: boolean }> {
+  const entries: EntryOut[] = []
+  let left = limit
+  const parser = extract()
+  tar.on('error', (error) => parser.destroy(error))
+  tar.pipe(parser)
+  try {
+    for await (const entry of parser) {
+      const { name, type, uid = 0, gid = 0, size = 0, linkname } = entry.header
+      if (entries.length >= entryLimit || size > left) return { entries, truncated: true }
+      const path = name.replace(/\/$/, '')
+      const inside = path === root ? root : path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path
+      // The engine adds the bits of the file's type, which the entry tells already.
+      const facts = { path: inside, mode: (entry.header.mode ?? 0) & 0o7777, uid, gid }
+      if (type === 'file' || type === 'contiguous-file') {
+        const content = await buffer(entry)
+        left -= content.length
+        entries.push({ ...facts, kind: 'file', content })
+        continue
+      }
+      entry.resume()
+      if (type === 'directory') entries.push({ ...facts, kind: 'folder' })
+      else if (type === 'symlink' || type === 'link')
+        entries.push({ ...facts, kind: 'link', target: linkname ?? '' })
+      else entries.push({ ...facts, kind: 'other' })
+    }
+    return { entries, truncated: false }
+  } finally {
+    tar.destroy()
+    parser.destroy()
+  }
 }

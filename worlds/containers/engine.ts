@@ -6,10 +6,13 @@
  * - Every call of every caller has a deadline for its answer, and every answer in pieces has one for its end; connections to a shell or a program last as long as that does.
  * - Every error of the engine leaves as an ContainerFault: a container that is gone is `session_lost`,
  *   everything else `backend`.
+ * - Nothing that is looked at stays: the container that is made to ask for a size is never started, and removed.
  */
 import { Readable } from 'node:stream'
 import type Docker from 'dockerode'
+import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
+import { sizeRefusal } from './disk/sized-layers.ts'
 import { ContainerFault } from './fault.ts'
 
 export interface Engine {
@@ -28,7 +31,20 @@ const deadlines: readonly { readonly call: RegExp; readonly ms: number }[] = [
   { call: /^POST \/containers\/(?:create|[^/]+\/(?:start|wait))|^DELETE/, ms: 120_000 },
   { call: /^/, ms: 30_000 },
 ]
+
 const defaultAddress = 'unix:///var/run/docker.sock'
+
+/** Abilities of an engine that isolate its containers from each other and from its machine, as `doctor` reports them. */
+export interface EngineFacts {
+  readonly version: string
+  /** The driver, and the file system that it is on where the engine says so. */
+  readonly storage: string
+  /** Whether layers get a size; unknown where there is no image to try it with. */
+  readonly sizes: 'given' | 'unknown' | { readonly refusal: string }
+  /** Whose users the kernel counts a container's users as. */
+  readonly users: 'those of the machine' | 'mapped' | 'those of a user'
+  readonly hasSeccomp: boolean
+}
 
 /**
  * Connects to the engine at an address (`unix://…`, the path of a socket, `tcp://host:port`), by default that
@@ -61,6 +77,7 @@ interface Call {
   readonly hijack?: boolean
   readonly abortSignal?: AbortSignal
 }
+
 type Dial = (options: Call, callback: (error: Error | null, result: unknown) => void) => void
 
 /** Gives every call a deadline: all of them go through the client's `dial`. */
@@ -127,4 +144,39 @@ export function engineFault(cause: unknown, what: string): ContainerFault {
   if (cause instanceof ContainerFault) return cause
   const kind = isGone(cause) ? 'session_lost' : 'backend'
   return new ContainerFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
+}
+
+const information = z.object({
+  ServerVersion: z.string().default(''),
+  Driver: z.string().default(''),
+  DriverStatus: z.array(z.array(z.string())).nullish(),
+  SecurityOptions: z.array(z.string()).nullish(),
+})
+
+/** @throws ContainerFault `backend` */
+export async function engineFacts({ docker }: Engine): Promise<EngineFacts> {
+  try {
+    const info = information.parse(await docker.info())
+    const fileSystem = info.DriverStatus?.find(([name]) => name === 'Backing Filesystem')?.[1]
+    const options = new Set((info.SecurityOptions ?? []).map((option) => /name=(\w+)/.exec(option)?.[1]))
+    const [image] = await docker.listImages()
+    return {
+      version: info.ServerVersion,
+      storage: fileSystem === undefined ? info.Driver : `${info.Driver} on ${fileSystem}`,
+      sizes: image === undefined ? 'unknown' : await sizesOf(docker, image.Id),
+      users: options.has('userns')
+        ? 'mapped'
+        : options.has('rootless')
+          ? 'those of a user'
+          : 'those of the machine',
+      hasSeccomp: options.has('seccomp'),
+    }
+  } catch (cause) {
+    throw engineFault(cause, 'asking the container engine what it can do')
+  }
+}
+
+async function sizesOf(docker: Engine['docker'], image: string): Promise<EngineFacts['sizes']> {
+  const refusal = await sizeRefusal(docker, image)
+  return refusal === undefined ? 'given' : { refusal }
 }

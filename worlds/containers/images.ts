@@ -3,12 +3,13 @@
  *
  * Invariants
  * - An image that is there under its name is never made again: names carry the version of their recipe.
+ * - A line that is longer than the limit ends the reading: the engine's own are short.
+ * - Leaving the loop, or an error, ends the stream.
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { type Engine, engineFault, statusOf } from './engine.ts'
 import { ContainerFault } from './fault.ts'
-import { linesOf } from './shell/lines.ts'
 
 const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
 
@@ -67,4 +68,20 @@ function nameOf(image: string): { repo: string; tag: string } {
   return at > image.lastIndexOf('/')
     ? { repo: image.slice(0, at), tag: image.slice(at + 1) }
     : { repo: image, tag: 'latest' }
+}
+
+/** A progress line holds what a step of a build said. */
+const longestLine = 2 ** 20
+
+/** @throws Error what the stream ended with, or that a line is too long */
+export async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = ''
+  stream.setEncoding('utf8')
+  for await (const chunk of stream as AsyncIterable<string>) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > longestLine) throw new Error('the engine sent a line without an end')
+    for (const line of lines) if (line.trim() !== '') yield line
+  }
+  if (rest.trim() !== '') yield rest
 }

@@ -3,9 +3,10 @@
  *
  * Invariants
  * - A loop over rows counts its steps here, so that it ends at the deadline.
+ * - A value has at most `valueBytes`, a database `databaseBytes`, all databases of a thread `threadBytes`, and the rows
+ *   of a running statement `statementBytes`.
  */
 import { refuse, StatementOverdue, tableFull } from './failure.ts'
-import { statementBytes } from './limits.ts'
 import { bytesOfRow, type Value } from './values/value.ts'
 
 // How many steps pass between two looks at the clock.
@@ -35,3 +36,21 @@ export class Budget {
     return row
   }
 }
+
+/** Bytes of the longest text, that functions make included. */
+export const valueBytes = 1 << 20
+
+export const databaseBytes = 16 << 20
+export const threadBytes = 192 << 20
+
+/** Rows that a statement holds while it runs, its result included. */
+const statementBytes = 48 << 20
+
+/** Characters of the longest statement. */
+export const statementLength = 100_000
+
+/** Nested expressions and queries: deeper than anything sensible, and far from the end of the stack. */
+export const deepestNesting = 100
+
+/** MySQL's `cte_max_recursion_depth`. */
+export const recursionRounds = 1000

@@ -10,12 +10,16 @@
  * - The same tables, identity and statements give the same results.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import { Budget } from './budget.ts'
-import type { StateHash, TableData } from './database.ts'
-import { type StatementLimits, type StatementResult, tooLong } from './database.ts'
+import { Budget, statementLength, threadBytes } from './budget.ts'
+import {
+  type StateHash,
+  type StatementLimits,
+  type StatementResult,
+  type TableData,
+  tooLong,
+} from './database.ts'
 import { SearchOverdue } from './expressions/match-limit.ts'
 import { outOfMemory, refuse, StatementOverdue, StatementRefused } from './failure.ts'
-import { statementLength, threadBytes } from './limits.ts'
 import { Session } from './session.ts'
 import { hashOfRows, hashOfTables } from './state-hash.ts'
 import { parsed } from './syntax/statement-parser.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GrowingList } from './growing.ts'
-import { TextIndexBuilder } from './text-index.ts'
+import { byteToLength, lengthToByte, TextIndexBuilder } from './text-index.ts'
 
 function indexOf(...texts: string[]): ReturnType<TextIndexBuilder['finish']> {
   const builder = new TextIndexBuilder()
@@ -47,4 +47,20 @@ test('what was added to a growing list is read back in order', () => {
   const list = new GrowingList((length) => new Uint32Array(length))
   for (let value = 0; value < 5000; value++) list.push(value)
   expect([...list.view()]).toEqual(Array.from({ length: 5000 }, (_, value) => value))
+})
+
+test('up to 40 a length comes back exactly; beyond, four leading bits are kept, rounded down', () => {
+  for (let length = 0; length <= 40; length++) expect(byteToLength(lengthToByte(length))).toBe(length)
+  // 24 stay as they are; of the rest, 24 + 1000 = 0b1111101000 keeps 0b1111 and six zeros: 960.
+  expect(byteToLength(lengthToByte(24 + 1000))).toBe(24 + 960)
+})
+
+test('a greater length never has a smaller byte, and every length has one', () => {
+  let before = 0
+  for (let length = 0; length < 5000; length++) {
+    const byte = lengthToByte(length)
+    expect(byte).toBeGreaterThanOrEqual(before)
+    before = byte
+  }
+  expect(lengthToByte(2 ** 31 - 1)).toBe(255)
 })

@@ -4,7 +4,7 @@ import { parseExpression, typedNames } from './expression.ts'
 import { FactTable } from './facts.ts'
 import { TextAdventureFault } from './fault.ts'
 import { parseGrammar, withTask } from './grammar.ts'
-import { nameObjects } from './naming.ts'
+import { nameObjects } from './objects.ts'
 import { parseQuery, parseSymbols } from './symbol.ts'
 
 test('PDDL words come out in lower case, comments are left out', () => {

@@ -7,7 +7,7 @@
  * - [SERIES-3] Each mark belongs to one value of the axis, the nearest, and all marks of one value are listed together.
  */
 
-export type Column = readonly (number | null)[]
+import type { Column } from '../../contract/curves.ts'
 
 /** One thing that a chart shows. */
 export interface Series {

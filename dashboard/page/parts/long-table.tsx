@@ -4,10 +4,11 @@
  * Invariants
  * - Only the rows that are seen, and some on either side, are in the document: what it costs does not grow with its length.
  * - It scrolls as if all were there, and says to those who hear it how many there are.
+ * - [STRETCHES-1] Every row that is seen is in a stretch, and no more stretches are needed than cover what is seen and a
+ *   screen on either side.
  */
 import type { ComponentChildren, FunctionComponent, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { drawnRows, type Seen } from './stretches.ts'
 
 interface LongTableProps {
   /** Its name for those who hear the page. */
@@ -25,6 +26,12 @@ interface LongTableProps {
   readonly onDrawn?: (rows: Seen) => void
   /** The table is shown from its top again when it differs. */
   readonly of?: string
+}
+
+/** Rows from `first` to before `end`. */
+interface Seen {
+  readonly first: number
+  readonly end: number
 }
 
 export const LongTable: FunctionComponent<LongTableProps> = (props) => {
@@ -73,3 +80,23 @@ const Filler: FunctionComponent<{ columns: number; height: number }> = ({ column
       <td colSpan={columns} style={{ height: `${height}px` }} />
     </tr>
   )
+
+/** Rows that are asked for at once. */
+export const stretchRows = 100
+
+/** The rows that are drawn: what is seen and some on either side, so that scrolling shows no gap. */
+export function drawnRows(
+  { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },
+  total: number,
+): Seen {
+  const margin = Math.ceil(height / rowHeight / 2)
+  const first = Math.max(0, Math.floor(top / rowHeight) - margin)
+  const end = Math.min(total, Math.ceil((top + height) / rowHeight) + margin)
+  return { first: Math.min(first, end), end }
+}
+
+/** Numbers of the stretches that hold these rows. @example stretchesOf({ first: 90, end: 201 }) // [0, 1, 2] */
+export function stretchesOf({ first, end }: Seen): readonly number[] {
+  const [from, to] = [Math.floor(first / stretchRows), Math.ceil(end / stretchRows)]
+  return Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at)
+}

@@ -1,6 +1,5 @@
 /** A table under the names of its columns, which scrolls where it is wider than what holds it. */
 import type { ComponentChildren, FunctionComponent } from 'preact'
-import { Scrolls } from './scrolls.tsx'
 
 /** A column: its name, and how its cells stand. */
 export interface Column {
@@ -53,3 +52,17 @@ export const TableHead: FunctionComponent<Pick<TableProps, 'columns'>> = ({ colu
 function plain(name: string): Column {
   return { name }
 }
+
+interface ScrollsProps {
+  /** Its contents, for those who do not see it. */
+  readonly label: string
+  readonly class?: string
+}
+
+/** A box for what is wider or longer than the page: it scrolls by itself, by keyboard too. */
+export const Scrolls: FunctionComponent<ScrollsProps> = ({ label, class: kind = '', children }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+  <section class={`scrolls ${kind}`} aria-label={label} tabIndex={0}>
+    {children}
+  </section>
+)

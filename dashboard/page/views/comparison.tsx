@@ -10,11 +10,10 @@ import { comparisonRoute } from '../../contract/routes.ts'
 import { useAnswer } from '../answer.ts'
 import { seriesColour } from '../charts/colours.ts'
 import { Span } from '../charts/span.tsx'
-import { Command } from '../parts/command.tsx'
+import { Command } from '../parts/facts.tsx'
 import { Empty, whenAnswered } from '../parts/notice.tsx'
-import { Scrolls } from '../parts/scrolls.tsx'
 import { Section } from '../parts/section.tsx'
-import { Table } from '../parts/table.tsx'
+import { Scrolls, Table } from '../parts/table.tsx'
 import { ComparedCurves } from './comparison/curves.tsx'
 
 export const ComparisonView: FunctionComponent<{ policies: readonly PolicyName[] }> = ({ policies }) => {

@@ -1,29 +1,36 @@
-/** A trajectory: turn by turn as a person reads it, and token by token with what the update made of each. */
+/**
+ * A trajectory: turn by turn as a person reads it, and token by token with what the update made of each.
+ *
+ * Invariants
+ * - A key acts on the place at the moment when it is pressed, which may not be drawn yet.
+ * - Keys work from the moment when the trajectory is on the screen.
+ */
 import type { FunctionComponent } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { count, plain } from '../../../learning/statistics/figures.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import { homeRoute, trajectoryRoute } from '../../contract/routes.ts'
 import type { TrajectoryAnswer } from '../../contract/trajectory.ts'
 import { useAnswer } from '../answer.ts'
 import { news } from '../live.ts'
-import { place } from '../navigation.ts'
+import { choose, goTo, place } from '../navigation.ts'
 import { OutcomeBadge, Signed } from '../parts/badge.tsx'
-import { Facts } from '../parts/facts.tsx'
+import { Facts, WorkflowLink } from '../parts/facts.tsx'
 import { Empty, whenAnswered } from '../parts/notice.tsx'
 import { visible } from '../parts/visible.ts'
-import { WorkflowLink } from '../parts/workflow-link.tsx'
-import { rendererOf } from '../renderers/registry.ts'
+import { alfworldRenderer } from '../renderers/alfworld.tsx'
+import { dbRenderer } from '../renderers/db.tsx'
+import { kgRenderer } from '../renderers/kg.tsx'
+import { osRenderer } from '../renderers/os.tsx'
+import type { Renderer } from '../renderers/renderer.ts'
+import { webshopRenderer } from '../renderers/webshop.tsx'
 import { BranchPanel } from './episode/branches.tsx'
 import { ColourBar } from './episode/colour-bar.tsx'
-import { colouringNamed } from './episode/colouring.ts'
-import { currentTurn, useTurnKeys } from './episode/keys.ts'
+import { colouringNamed, colourings } from './episode/colouring.ts'
 import { Outline } from './episode/outline.tsx'
 import { tokenAt } from './episode/placed-tokens.ts'
-import { PlayPanel } from './episode/play.tsx'
-import { TokenFacts } from './episode/token-facts.tsx'
+import { TokenFacts, withoutLesson } from './episode/token-facts.tsx'
 import { Ending, Turn } from './episode/turn.tsx'
-import { withoutLesson } from './episode/without-lesson.ts'
 import { versionsText } from './episodes/table.tsx'
 
 interface EpisodeProps {
@@ -191,3 +198,82 @@ const NeighbourLink: FunctionComponent<{ episode: string | null; text: string }>
       {text}
     </a>
   )
+
+/** How a person plays the instance of an episode. */
+const PlayPanel: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ trajectory }) => (
+  <section class="sheet" aria-labelledby="play">
+    <h2 id="play">Play it yourself</h2>
+    <p class="quiet small">
+      <code>{visible(trajectory.play)}</code>
+    </p>
+  </section>
+)
+
+/** The choices that the address of an episode holds. */
+interface Chosen {
+  readonly turn?: number | undefined
+  readonly token?: number | undefined
+}
+
+/** The turn that is looked at: the chosen token's, else the chosen one, else the first. */
+function currentTurn(trajectory: TrajectoryAnswer, { turn, token }: Chosen): number {
+  const chosen = token === undefined ? undefined : tokenAt(trajectory, token)
+  return Math.min(chosen?.turn ?? turn ?? 0, trajectory.turns.length - 1)
+}
+
+function useTurnKeys(trajectory: TrajectoryAnswer): void {
+  // An effect that waits for the next frame would lose the keys that are pressed before it.
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return
+      const { view } = place.peek()
+      if (view.view !== 'episode' || view.episode !== trajectory.row.episode) return
+      const current = currentTurn(trajectory, view)
+      const last = trajectory.turns.length - 1
+      if (event.key === 'j') showTurn(Math.min(last, isTurnChosen() ? current + 1 : 0))
+      else if (event.key === 'k') showTurn(Math.max(0, current - 1))
+      else if (event.key === 'c') nextColouring()
+      else if (event.key === '[' && trajectory.before !== null)
+        goTo({ view: 'episode', episode: trajectory.before })
+      else if (event.key === ']' && trajectory.after !== null)
+        goTo({ view: 'episode', episode: trajectory.after })
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [trajectory])
+}
+
+function isTurnChosen(): boolean {
+  return place.peek().choices.turn !== undefined
+}
+
+/** Makes a turn the one that is looked at. */
+function showTurn(turn: number): void {
+  choose({ turn: String(turn), token: '' })
+  document.getElementById(`turn-${turn}`)?.focus()
+}
+
+function nextColouring(): void {
+  const now = colourings.indexOf(colouringNamed(place.peek().choices.colour))
+  choose({ colour: colourings[(now + 1) % colourings.length] ?? '' })
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)
+}
+
+const renderers: Readonly<Record<string, Renderer>> = {
+  alfworld: alfworldRenderer,
+  db: dbRenderer,
+  kg: kgRenderer,
+  os: osRenderer,
+  webshop: webshopRenderer,
+}
+
+/** The renderer of a task without one: everything is shown as text. */
+const textRenderer: Renderer = {}
+
+/** The renderer of each task that has one. */
+function rendererOf(task: string): Renderer {
+  return Object.hasOwn(renderers, task) ? (renderers[task] ?? textRenderer) : textRenderer
+}

@@ -1,15 +1,21 @@
-/** The table of all episodes: filtered, sorted and searched by the server, and as long as it needs to be. */
+/**
+ * The table of all episodes: filtered, sorted and searched by the server, and as long as it needs to be.
+ *
+ * Invariants
+ * - Asked for at most once in `pause`, and only after episodes ended or updates were made.
+ * - Zero where the table is of this moment, and for a table whose filter or moment has changed since.
+ */
 import type { FunctionComponent } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { count } from '../../../learning/statistics/figures.ts'
 import { fieldValues, numberFields, parseFilter, textFields } from '../../contract/episode-filter.ts'
-import type { EpisodeSort } from '../../contract/episodes.ts'
-import { homeRoute } from '../../contract/routes.ts'
+import type { EpisodeSort, EpisodesAnswer } from '../../contract/episodes.ts'
+import { episodesRoute, homeRoute } from '../../contract/routes.ts'
 import { useAnswer } from '../answer.ts'
-import { searchState } from '../live.ts'
+import { endedCount, news, searchState } from '../live.ts'
 import { choose } from '../navigation.ts'
 import { Empty, FaultNotice } from '../parts/notice.tsx'
-import { useNewerEpisodes } from './episodes/newer.ts'
+import { ask } from '../source.ts'
 import { type EpisodeRows, useEpisodeRows } from './episodes/rows.ts'
 import { EpisodeTable } from './episodes/table.tsx'
 
@@ -189,4 +195,39 @@ const SearchNotice: FunctionComponent = () => {
       The search has read {count(state.indexed)} of {count(state.episodes)} episodes.
     </p>
   )
+}
+
+/** New episodes are only counted here, so this need not be quick. */
+const pause = 10_000
+
+/** @param head of the table; undefined before it has one */
+function useNewerEpisodes(filter: string, head: Pick<EpisodesAnswer, 'total' | 'mark'> | undefined): number {
+  const [found, setFound] = useState<{ readonly of: string; readonly newer: number }>()
+  const reason = `${news.value} ${endedCount.value}`
+  const of = `${filter} ${head?.mark}`
+  const asking = useRef<{ readonly of: string; isWaiting: boolean }>(undefined)
+  const total = head?.total
+  useEffect(() => {
+    const own = { of, isWaiting: false }
+    asking.current = own
+    return () => {
+      asking.current = undefined
+    }
+  }, [of])
+  // The news at the time when the table was new.
+  const first = useRef({ of: '', reason: '' })
+  useEffect(() => {
+    if (first.current.of !== of) first.current = { of, reason }
+    const own = asking.current
+    if (total === undefined || own === undefined || own.isWaiting || first.current.reason === reason) return
+    own.isWaiting = true
+    setTimeout(async () => {
+      own.isWaiting = false
+      if (asking.current !== own) return
+      // The table itself says what is wrong.
+      const now = await ask(episodesRoute({ filter, limit: 1 })).catch(() => undefined)
+      if (now !== undefined) setFound({ of, newer: Math.max(0, now.total - total) })
+    }, pause)
+  }, [of, reason, total])
+  return found?.of === of ? found.newer : 0
 }

@@ -11,11 +11,11 @@ import { Chart } from '../charts/chart.tsx'
 import { seriesColour } from '../charts/colours.ts'
 import { Span } from '../charts/span.tsx'
 import { findingNewsOf } from '../live.ts'
+import { WorkflowLink } from '../parts/facts.tsx'
 import { whenAnswered } from '../parts/notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { Table } from '../parts/table.tsx'
-import { WorkflowLink } from '../parts/workflow-link.tsx'
-import { mergedAxis } from './comparison/merged.ts'
+import { mergedAxis } from './comparison/suite-curves.ts'
 import { wholeSteps } from './run/axis.ts'
 
 export const ExperimentView: FunctionComponent<{ experiment: string }> = ({ experiment }) => {

@@ -1,25 +1,31 @@
-/** A run: its head with what counts at a glance, and the tabs with the rest. */
+/**
+ * A run: its head with what counts at a glance, and the tabs with the rest.
+ *
+ * Invariants
+ * - Only new points of a run are requested, until it is so long that the server thins it.
+ */
 import type { FunctionComponent } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { episodeCountWords, isComplete } from '../../../learning/evaluation/evaluation-completeness.ts'
 import { bytes, count, duration } from '../../../learning/statistics/figures.ts'
 import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
-import { evaluationsRoute, homeRoute, runRoute } from '../../contract/routes.ts'
+import type { RunCurves } from '../../contract/curves.ts'
+import { curvesRoute, evaluationsRoute, homeRoute, runRoute } from '../../contract/routes.ts'
 import type { RunAnswer } from '../../contract/run.ts'
-import { useAnswer } from '../answer.ts'
-import { useCurves } from '../charts/curves.ts'
+import { type Answered, useAnswer } from '../answer.ts'
+import { joined } from '../charts/joined.ts'
 import { findingNewsOf, newsOf } from '../live.ts'
 import { choiceAddress, place } from '../navigation.ts'
 import { RunBadge } from '../parts/badge.tsx'
-import { Facts } from '../parts/facts.tsx'
+import { Facts, WorkflowLink } from '../parts/facts.tsx'
 import { whenAnswered } from '../parts/notice.tsx'
 import { visible } from '../parts/visible.ts'
-import { WorkflowLink } from '../parts/workflow-link.tsx'
-import { AuditTrail } from './run/audit.tsx'
+import { ask, PageFault } from '../source.ts'
 import { ConfigurationTab } from './run/configuration.tsx'
 import { CurvesTab } from './run/curves.tsx'
 import { FlightTab } from './run/flight.tsx'
-import { OrdersTab } from './run/orders.tsx'
+import { AuditTrail, OrdersTab } from './run/orders.tsx'
 import { UpdateProgress } from './runs.tsx'
 
 const tabs = [
@@ -139,4 +145,31 @@ const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
 
 function versionText({ version, promoted }: RunAnswer): string {
   return promoted === undefined ? `v${version}` : `v${version}, promoted v${promoted}`
+}
+
+/** Beyond this length all curves are requested again, so that the server thins them. */
+const mostUpdates = 20_000
+
+/** @param reason any number that grows when there may be more */
+function useCurves(run: string, reason: number): Answered<RunCurves> {
+  const known = useRef<RunCurves>(undefined)
+  const [found, setFound] = useState<Answered<RunCurves>>({})
+  useEffect(() => {
+    const aborting = new AbortController()
+    const before = known.current?.run === run && known.current.every === 1 ? known.current : undefined
+    const last = before?.step.at(-1) ?? 0
+    ask(curvesRoute(run, last > mostUpdates ? 0 : last), aborting.signal).then(
+      (answer) => {
+        known.current = before === undefined || last > mostUpdates ? answer : joined(before, answer)
+        setFound({ answer: known.current })
+      },
+      (error: unknown) => {
+        if (aborting.signal.aborted) return
+        const fault = error instanceof PageFault ? error : new PageFault('unavailable', String(error))
+        setFound({ answer: known.current, fault })
+      },
+    )
+    return () => aborting.abort()
+  }, [run, reason])
+  return found
 }

@@ -9,15 +9,14 @@ import { mostPolicies } from '../../contract/comparison.ts'
 import { experimentsRoute, runsRoute } from '../../contract/routes.ts'
 import type { RunRow, SuiteRow } from '../../contract/run.ts'
 import { useAnswer } from '../answer.ts'
-import { Spark } from '../charts/spark.tsx'
+import { Spark } from '../charts/span.tsx'
 import { findingNewsOf, news } from '../live.ts'
 import { choose, goTo, place } from '../navigation.ts'
 import { RunBadge } from '../parts/badge.tsx'
-import { Command } from '../parts/command.tsx'
+import { Command, When } from '../parts/facts.tsx'
 import { Empty, whenAnswered } from '../parts/notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { Table } from '../parts/table.tsx'
-import { When } from '../parts/when.tsx'
 
 export const RunsView: FunctionComponent = () => {
   const answered = useAnswer(runsRoute(), news.value)

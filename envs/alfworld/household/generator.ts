@@ -8,11 +8,16 @@
  * - [GOALS-1] With `unseenGoals`, no game of another split asks for what the split `unseen` asks for: an errand with a thing.
  * - Nine things in ten lie where their kind likely lies; the tenth lies anywhere it fits.
  */
-
 import { seedOf } from '../../../identity/identity.ts'
 import type { GameSource } from '../../../worlds/text-adventure/game.ts'
+import type { Library } from '../../contract/library.ts'
 import { Draw, instanceSeed } from '../../generated/draw.ts'
-import { type GeneratedSplit, generatedSplits, heldOut } from '../../generated/generated-instances.ts'
+import {
+  type GeneratedSplit,
+  generatedLibrary,
+  generatedSplits,
+  heldOut,
+} from '../../generated/generated-instances.ts'
 import type { Errand, HouseholdSettings, Range } from '../settings.ts'
 import { householdDomain } from './domain.ts'
 import { householdGrammar } from './grammar.ts'
@@ -34,15 +39,19 @@ import {
 
 // Share of things that lie somewhere unlikely, so that searching the rest of the home pays at times.
 const surprise = 0.1
+
 // Share of the other things that are one more of the wanted kind, so that numbers matter.
 const another = 0.1
+
 // Share of homes with a lamp that the errand does not need.
 const spareLamp = 0.25
+
 // Weight of the first, second and third likely place.
 const likelihood = [5, 3, 2] as const
 
 /** The split of the goals that no other split asks for. */
 export const unseenSplit = 'unseen'
+
 type Split = GeneratedSplit | typeof unseenSplit
 
 /** Homes that are drawn until one fits an errand whose things are not all left to another split. */
@@ -215,4 +224,12 @@ function keep(
   const rest = draw.shuffled(standing)
   const kept = [...needed].map((kind) => rest.splice(rest.indexOf(kind), 1)[0] ?? kind)
   return [...kept, ...rest.slice(0, Math.max(0, count - kept.length))].sort()
+}
+
+/** The generated games of these settings. */
+export function openHousehold(settings: HouseholdSettings): Library<GameSource> {
+  const others: readonly (typeof unseenSplit)[] = settings.unseenGoals === 0 ? [] : [unseenSplit]
+  return generatedLibrary('alfworld', 'game', (split, index) => generateGame(split, index, settings), {
+    others,
+  })
 }

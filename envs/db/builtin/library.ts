@@ -3,14 +3,23 @@
  *
  * Invariants
  * - An id that a split gives can be opened; any other is an unknown instance.
+ * - A problem is a function of its id and the difficulty.
+ * - Splits are disjoint: two ids never share a seed.
+ * - Its statements give its answers, and no answer depends on the order of rows.
+ * - A statement that is asked for changes the state.
  */
 import type { InstanceId } from '../../contract/environment.ts'
 import type { Library } from '../../contract/library.ts'
 import type { Difficulty } from '../../contract/task-settings.ts'
-import { generatedLibrary } from '../../generated/generated-instances.ts'
+import { Draw, instanceSeed } from '../../generated/draw.ts'
+import {
+  type GeneratedSplit,
+  generatedLibrary,
+  generatedSplits,
+} from '../../generated/generated-instances.ts'
 import type { DbItem } from '../item.ts'
-import { generateProblem } from './generator.ts'
-import type { Problem } from './problem.ts'
+import { type Problem, problemKinds } from './problem.ts'
+import { sceneOf } from './scene.ts'
 
 // The episodes of a group open the same problem one after another.
 const kept = 256
@@ -55,4 +64,21 @@ export function openBuiltin(difficulty: Difficulty): BuiltinLibrary {
       }
     },
   }
+}
+
+/** The seed of a problem; no two problems have the same. */
+export function problemSeed(split: GeneratedSplit, index: number): number {
+  return instanceSeed(generatedSplits, split, index)
+}
+
+/** The problem of a split and index. */
+function generateProblem(split: GeneratedSplit, index: number, difficulty: Difficulty): Problem {
+  const draw = new Draw(problemSeed(split, index))
+  const scene = sceneOf(draw, difficulty)
+  // Every kind can be asked of most tables; where one cannot, the next one is.
+  for (const make of draw.shuffled(problemKinds[difficulty])) {
+    const problem = make(scene, draw)
+    if (problem !== undefined) return problem
+  }
+  throw new RangeError(`no question fits ${split}/${index}`)
 }

@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { stem } from '../../../worlds/search/porter.ts'
 import { difficulties } from '../../contract/task-settings.ts'
-import { colorOf } from '../shop/color.ts'
-import { rewardOf } from '../shop/reward.ts'
-import { tokenSetRatio } from '../shop/token-set.ts'
-import { generateProduct, splitOf, titleNouns } from './generator.ts'
-import { openBuiltInShop } from './library.ts'
-import { colors, departmentWords, wares } from './words.ts'
+import { colorOf, rewardOf, tokenSetRatio } from '../shop/reward.ts'
+import {
+  colors,
+  departmentWords,
+  generateProduct,
+  openBuiltInShop,
+  splitOf,
+  titleNouns,
+  wares,
+} from './generator.ts'
 
 describe.each(difficulties)('the built-in shop, %s', (difficulty) => {
   const library = openBuiltInShop(difficulty)

@@ -6,17 +6,22 @@
  * - Splits are disjoint: the product that a goal is made from belongs to one split.
  * - Every goal can be met in full: its product has all that is asked for and costs less than the limit, by every
  *   price that its page shows.
+ * - No attribute's words are all within another one's, so that none is taken for another.
+ * - Colours are ones that the shop compares as such, and none is within another; no other value holds one.
+ * - The words for a ware in a title and in an instruction have the same stem.
+ * - Products of a split are asked for in turn, each time with other wishes, in an order that does not follow their ids: a few goals
+ *   show ids of all kinds.
  */
-
 import { seedOf } from '../../../identity/identity.ts'
 import type { Difficulty } from '../../contract/task-settings.ts'
 import { Draw } from '../../generated/draw.ts'
-import type { GeneratedSplit } from '../../generated/generated-instances.ts'
-import type { ShopWindow } from '../data/catalogue.ts'
+import { type GeneratedSplit, generatedLibrary } from '../../generated/generated-instances.ts'
+import { CatalogueBuilder, type ShopWindow } from '../data/catalogue.ts'
 import { type Goal, noPriceLimit, priceLimitText } from '../shop/goal.ts'
 import type { Product } from '../shop/product.ts'
 import { floatText } from '../shop/python-text.ts'
-import { brands, colors, departmentWords, type Ware, wares } from './words.ts'
+import type { GoalLibrary } from '../shop-session.ts'
+import words from './words.json' with { type: 'json' }
 
 /** Both ends belong to the range. */
 interface Range {
@@ -43,7 +48,7 @@ interface Level {
 }
 
 /** The size and the goals of a shop at each difficulty. */
-export const levels: Readonly<Record<Difficulty, Level>> = {
+const levels: Readonly<Record<Difficulty, Level>> = {
   easy: {
     products: 1200, // more than few demonstrations show: ids have to be read, and training has products of its own
     window: { resultLimit: 6, pageSize: 3 },
@@ -88,6 +93,29 @@ const splitShares: readonly GeneratedSplit[] = [
   'validation',
   'test',
 ]
+
+/** Words of the built-in shop: its wares, their attributes and their options. */
+type Department = keyof typeof words.departments
+
+/** A kind of product. */
+interface Ware {
+  readonly noun: string
+  /** The word that finds it in a search; also the product's `query`. */
+  readonly plural: string
+  readonly department: Department
+  /** Usual price in dollars. */
+  readonly price: number
+}
+
+/** The attributes of a department's products, and its words for sizes. */
+interface DepartmentWords {
+  readonly title: string
+  readonly aisle: string
+  readonly attributes: readonly string[]
+  readonly sizes: readonly string[]
+  /** A third option, which only some products have. */
+  readonly extra: { readonly name: string; readonly values: readonly string[] }
+}
 
 /** Which split asks for a product. @param index of the product in the catalogue */
 export function splitOf(index: number): GeneratedSplit {
@@ -141,7 +169,7 @@ function drawPrices(draw: Draw, { price }: Ware, ranges: number): number[] {
 }
 
 /** The very text that is indexed: as of a published product. */
-export function indexedText({ title, description, features, options }: Product): string {
+function indexedText({ title, description, features, options }: Product): string {
   const listed = [...options].map(([name, values]) => `${name}: ${values.join(', ')}`).join(', and ')
   return [title, description, features[0] ?? '', listed].join(' ').toLowerCase()
 }
@@ -155,7 +183,7 @@ export function titleNouns(title: string): readonly string[] {
 const nextLimits = 3
 
 /** A goal to buy that product. @param seed other seeds ask for other things */
-export function generateGoal(product: Product, difficulty: Difficulty, seed: number): Goal {
+function generateGoal(product: Product, difficulty: Difficulty, seed: number): Goal {
   const level = levels[difficulty]
   const draw = new Draw(seed)
   const count = draw.int(level.asked.min, level.asked.max)
@@ -177,4 +205,51 @@ export function generateGoal(product: Product, difficulty: Difficulty, seed: num
     options,
     priceLimit,
   }
+}
+
+export const departmentWords: Readonly<Record<Department, DepartmentWords>> = words.departments
+
+/** Everything sold. */
+export const wares = words.wares as readonly Ware[]
+
+/** Colours, and makers, whose names mean nothing. */
+export const { colors, brands }: Readonly<Record<'colors' | 'brands', readonly string[]>> = words
+
+/** More than a run can reach, and still exact as a number. */
+const largestIndex = 2 ** 40
+
+/** The shop of a difficulty. */
+export function openBuiltInShop(difficulty: Difficulty): GoalLibrary {
+  const level = levels[difficulty]
+  const products = Array.from({ length: level.products }, (_, index) => generateProduct(difficulty, index))
+  const builder = new CatalogueBuilder(new Map())
+  for (const product of products) builder.add({ product, indexed: indexedText(product), instructions: [] })
+  const shop = builder.finish((position) => {
+    const product = products[position]
+    if (product === undefined) throw new RangeError(`the built-in shop has no product ${position}`)
+    return { product, indexed: '', instructions: [] }
+  }, level.window)
+  const drawn = new Draw(seedOf(0, 'webshop', difficulty, 'order')).shuffled([...products.entries()])
+  const ofSplit = Object.groupBy(drawn, ([index]) => splitOf(index))
+  const goals = generatedLibrary(
+    'webshop',
+    'goal',
+    (split, index, instance) => {
+      const seed = seedOf(0, 'webshop', difficulty, instance)
+      return generateGoal(askedProduct(ofSplit[split] ?? [], index), difficulty, seed)
+    },
+    { largest: largestIndex },
+  )
+  return {
+    ...goals,
+    shop,
+    nouns: { nounsOf: async (_, title) => titleNouns(title) },
+    close: () => {},
+  }
+}
+
+function askedProduct(products: readonly (readonly [number, Product])[], index: number): Product {
+  const [, product] = products[index % products.length] ?? []
+  if (product === undefined) throw new RangeError('a split without products')
+  return product
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { briefText } from './brief-text.ts'
-import { type PageSetting, pageText } from './page-text.ts'
+import { briefText, type PageSetting, pageText } from './page-text.ts'
 import { toyProduct, toyShop } from './toy.testing.ts'
 import type { Page } from './visit.ts'
 

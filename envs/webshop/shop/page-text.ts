@@ -4,8 +4,9 @@
  * Invariants
  * - A page's text depends on the page and the instruction alone.
  * - A text of blanks only still takes its place, as an empty segment, unless it holds a line break.
+ * - Everything that can be clicked has the name that a click uses, except for letter case.
+ * - Chosen options are marked by a star, which the original's texts do not show.
  */
-
 import type { Shop } from './product.ts'
 import { floatText, jsonText, strip } from './python-text.ts'
 import { buttonsOf, type Page, type SubPage, type VisitOptions } from './visit.ts'
@@ -98,4 +99,46 @@ function doneTexts({ product, options }: Extract<Page, { kind: 'done' }>, reward
     'Reward',
     ...['Your score (min 0.0, max 1.0)', floatText(reward), 'Reward Details', none],
   ]
+}
+
+/** The brief text of a page. */
+export function briefText(page: Page, setting: PageSetting): string {
+  switch (page.kind) {
+    case 'search':
+      return 'Search'
+    case 'results': {
+      const { shop } = setting
+      const shown = page.found.slice((page.number - 1) * shop.pageSize, page.number * shop.pageSize)
+      const lines = shown.map((id) => {
+        const { title, priceTag } = shop.product(id)
+        return `${id} ${title} ${priceTag}`
+      })
+      return [`Page ${page.number} of ${page.found.length} results`, ...lines, foot(page, setting)].join('\n')
+    }
+    case 'item': {
+      const { product, options } = page
+      const offered = [...product.options].map(([name, values]) => {
+        const marked = values.map((value) => (options.get(name) === value ? `*${value}` : value))
+        return `${name}: ${marked.join(', ')}`
+      })
+      return [`${product.id} ${product.title} ${product.priceTag}`, ...offered, foot(page, setting)].join(
+        '\n',
+      )
+    }
+    case 'sub':
+      return [...subTexts[page.name](page), foot(page, setting)].join('\n')
+    case 'done':
+      return `Bought ${page.product.id}, score ${floatText(setting.reward)}`
+  }
+}
+
+function foot(page: Page, setting: PageSetting): string {
+  return buttonsOf(page, setting).join(', ')
+}
+
+const subTexts: Readonly<Record<SubPage, (page: Extract<Page, { kind: 'sub' }>) => readonly string[]>> = {
+  Description: ({ product }) => [product.description],
+  Features: ({ product }) => product.features,
+  Reviews: ({ product }) => product.reviews.map(({ title, score, body }) => `${title} (${score}) ${body}`),
+  Attributes: ({ product }) => [product.attributes.join(', '), product.categoryPath],
 }

@@ -9,8 +9,8 @@ import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { type Engine, engineFault } from '../engine.ts'
 import { ContainerFault } from '../fault.ts'
+import { linesOf } from '../images.ts'
 import type { ContainerEnded } from '../sandbox.ts'
-import { linesOf } from '../shell/lines.ts'
 import { interruptSignal } from '../shell/shell-script.ts'
 
 const event = z.object({

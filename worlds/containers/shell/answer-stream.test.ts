@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AnswerStream } from './answer-stream.ts'
 import { frame } from './frame.testing.ts'
-import { createFrameReader } from './frames.ts'
+import { createFrameReader } from './shell-connection.ts'
 
 const word = 'c0ffee'
 

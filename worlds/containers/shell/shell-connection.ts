@@ -4,11 +4,11 @@
  * Invariants
  * - Output that arrives while no command is in progress is dropped; far more than that is a flood.
  * - Under a throttle no more is read than a share at a time: what floods waits at its own pipe.
+ * - Bytes are handed on as they come; a frame is never collected.
  */
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { type AnswerStream, floodBytes } from './answer-stream.ts'
-import { createFrameReader } from './frames.ts'
 
 /** The share of an interrupted command's output that is read in each period, until the interrupt has its effect. */
 const share = { bytes: 4 * 2 ** 20, periodMs: 100 } as const
@@ -137,5 +137,35 @@ export class ShellConnection {
     }
     this.#pending[stream].push(bytes)
     this.#pending.check()
+  }
+}
+
+const headerBytes = 8
+
+/** A reader of frames. @returns what takes the next bytes of the connection */
+export function createFrameReader(
+  onBytes: (stream: 'stdout' | 'stderr', bytes: Buffer) => void,
+): (chunk: Buffer) => void {
+  let header = Buffer.alloc(0)
+  let stream: 'stdout' | 'stderr' = 'stdout'
+  let left = 0
+  return (chunk) => {
+    let rest = chunk
+    while (rest.length > 0) {
+      if (left === 0) {
+        const missing = headerBytes - header.length
+        header = Buffer.concat([header, rest.subarray(0, missing)])
+        rest = rest.subarray(missing)
+        if (header.length < headerBytes) return
+        stream = header[0] === 2 ? 'stderr' : 'stdout'
+        left = header.readUInt32BE(4)
+        header = Buffer.alloc(0)
+        continue
+      }
+      const bytes = rest.subarray(0, left)
+      left -= bytes.length
+      rest = rest.subarray(bytes.length)
+      onBytes(stream, bytes)
+    }
   }
 }

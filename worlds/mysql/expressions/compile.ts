@@ -4,10 +4,14 @@
  * Invariants
  * - NULL makes a comparison unknown; AND, OR, IN and CASE treat unknown as MySQL does.
  * - An operand is evaluated only where MySQL needs its value.
+ * - An aggregate outside of the clauses that may have one is refused.
  */
 import { sqlFailure } from '../database.ts'
-import { notSupported, refuse, unknownColumn, wrongColumns } from '../failure.ts'
-import type { Expression } from '../syntax/syntax.ts'
+import { groupMisuse, notSupported, refuse, unknownColumn, wrongColumns } from '../failure.ts'
+import { isAggregate } from '../functions/aggregates.ts'
+import { functionCall } from '../functions/functions.ts'
+import { isWindowFunction } from '../functions/window-functions.ts'
+import type { Call, Expression } from '../syntax/syntax.ts'
 import { converted } from '../values/conversion.ts'
 import {
   integerType,
@@ -20,14 +24,12 @@ import {
 } from '../values/type.ts'
 import { isTrue, toText, truth, type Value } from '../values/value.ts'
 import { compileBinary, compileUnary } from './arithmetic.ts'
-import { compileCall } from './call-compiler.ts'
 import { compileCast } from './cast.ts'
 import { checkTemporal, comparatorOf } from './comparison.ts'
-import { conditionOf } from './condition.ts'
 import { compileShift } from './interval.ts'
 import { compileExists, compileScalarQuery } from './nested-query.ts'
 import { matchesLike } from './pattern.ts'
-import type { Compiled, Scope } from './scope.ts'
+import { type Compiled, conditionOf, type Scope } from './scope.ts'
 import { compileIn, compileQuantified } from './subquery.ts'
 import { systemVariable } from './system-variables.ts'
 
@@ -210,4 +212,29 @@ function compileNewValue({ column }: { readonly column: string }, scope: Scope):
   const place = source?.columns.findIndex(({ name }) => name.toLowerCase() === lower) ?? -1
   if (source === undefined || place < 0) return refuse(unknownColumn(column, 'field list'))
   return { type: source.columns[place]?.type as Type, get: (): Value => source.row?.[place] ?? null }
+}
+
+/** Compiles calls: of aggregates and window functions where the clause has them, else of functions. */
+function compileCall(call: Call, scope: Scope): Compiled {
+  const { name } = call
+  if (call.window !== undefined || isWindowFunction(name)) {
+    if (scope.window !== undefined) return scope.window(call, scope)
+    return refuse(
+      sqlFailure(
+        3593,
+        'HY000',
+        `You cannot use the window function '${name.toLowerCase()}' in this context.'`,
+      ),
+    )
+  }
+  if (isAggregate(name)) return (scope.aggregate ?? misused)(call, scope)
+  return functionCall(
+    name,
+    call.args.map((arg) => scope.compile(arg)),
+    scope,
+  )
+}
+
+function misused(): never {
+  return refuse(groupMisuse)
 }

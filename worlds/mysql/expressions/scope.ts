@@ -13,7 +13,7 @@ import { ambiguousColumn, type Clause, refuse, unknownColumn } from '../failure.
 import type { Expression, Query } from '../syntax/syntax.ts'
 import type { Catalog, Row } from '../tables/catalog.ts'
 import type { Type } from '../values/type.ts'
-import type { Value } from '../values/value.ts'
+import { isTrue, type Value } from '../values/value.ts'
 
 /** An expression that can be evaluated again and again. */
 export interface Compiled {
@@ -164,5 +164,13 @@ export class Scope {
     const type = source.columns[place]?.type as Type
     this.reads?.add(source)
     return { type, get: () => source.row?.[place] ?? null }
+  }
+}
+
+/** Whether a condition is true; unknown is not. */
+export function conditionOf(compiled: Compiled): () => boolean {
+  return () => {
+    const value = compiled.get()
+    return value !== null && isTrue(value)
   }
 }

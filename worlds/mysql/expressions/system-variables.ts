@@ -4,9 +4,10 @@
  * Invariants
  * - A setting that would change results is refused, so that no statement is answered by other rules than were asked for.
  */
+
+import { recursionRounds } from '../budget.ts'
 import { sqlFailure } from '../database.ts'
 import { notSupported, refuse } from '../failure.ts'
-import { recursionRounds } from '../limits.ts'
 import { groupConcatBytes } from '../state-hash.ts'
 import { integerType, textType } from '../values/type.ts'
 import { toText, type Value } from '../values/value.ts'

@@ -4,12 +4,13 @@
  * Invariants
  * - NULLs do not count; an aggregate of nothing is NULL, a count of nothing 0.
  * - Exact numbers add up exactly, others as doubles.
+ * - A row with a NULL among its values is left out; the result has at most MySQL's 1,024 bytes.
  */
-
 import { numericValue } from '../expressions/arithmetic.ts'
 import { orderOf } from '../expressions/comparison.ts'
 import type { Compiled } from '../expressions/scope.ts'
 import { refuse, wrongArguments } from '../failure.ts'
+import { groupConcatBytes } from '../state-hash.ts'
 import type { Call } from '../syntax/syntax.ts'
 import { Decimal } from '../values/decimal.ts'
 import {
@@ -23,15 +24,24 @@ import {
   textType,
   unsignedType,
 } from '../values/type.ts'
-import { type Present, toDecimal, toNumber, toWhole, type Value } from '../values/value.ts'
-import type { Accumulator } from './accumulator.ts'
-import { foldedConcat } from './group-concat.ts'
+import { type Present, toDecimal, toNumber, toText, toWhole, type Value } from '../values/value.ts'
 
 interface AggregateRule {
   /** Number of arguments; undefined for any number. */
   readonly takes?: number
   readonly gives: (types: readonly Type[]) => Type
   readonly start: (types: readonly Type[], call: Call) => Accumulator
+}
+
+/** The state of an aggregate over the rows so far. */
+export interface Accumulator {
+  add(values: readonly Value[]): void
+  result(): Value
+}
+
+interface Member {
+  readonly text: string
+  readonly keys: readonly Value[]
 }
 
 /** Folds the values that are not NULL. */
@@ -190,4 +200,43 @@ export function aggregateOf(call: Call, args: readonly Compiled[]): Aggregate {
     refuse(wrongArguments(call.name))
   const types = args.map(({ type }) => type)
   return { type: rule.gives(types), start: () => rule.start(types, call) }
+}
+
+/** @param types of the values, and behind them of the keys to order by */
+function foldedConcat(types: readonly Type[], call: Call): Accumulator {
+  const terms = call.order ?? []
+  const valueCount = types.length - terms.length
+  const orders = terms.map(({ descending }, at) => ({
+    compare: orderOf(types[valueCount + at] as Type),
+    sign: descending ? -1 : 1,
+  }))
+  const members: Member[] = []
+  return {
+    add: (given) => {
+      const values = given.slice(0, valueCount)
+      if (values.includes(null)) return
+      const text = values.map((value, at) => (value === null ? '' : toText(value, types[at]))).join('')
+      members.push({ text, keys: given.slice(valueCount) })
+    },
+    result: () => {
+      if (members.length === 0) return null
+      const sorted = members.toSorted((left, right) => {
+        for (const [at, { compare, sign }] of orders.entries()) {
+          const order = sign * compare(left.keys[at] ?? null, right.keys[at] ?? null)
+          if (order !== 0) return order
+        }
+        return 0
+      })
+      return cut(sorted.map(({ text }) => text).join(call.separator ?? ','))
+    },
+  }
+}
+
+/** Cut at the limit, between two characters. */
+function cut(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= groupConcatBytes) return text
+  let end = groupConcatBytes
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end).toString()
 }

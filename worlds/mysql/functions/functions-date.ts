@@ -4,7 +4,7 @@
  * Invariants
  * - A text that is no date or time gives NULL.
  */
-import { now, nowSeconds } from '../clock.ts'
+
 import { unitsBetween } from '../expressions/interval.ts'
 import type { Compiled } from '../expressions/scope.ts'
 import { dayNames, formatted, kindOfFormat, monthNames, parsedBy } from '../values/date-format.ts'
@@ -33,7 +33,16 @@ import {
   temporalType,
   textType,
 } from '../values/type.ts'
-import { type Present, toDecimal, toMoment, toText, toTime, type Value } from '../values/value.ts'
+import {
+  now,
+  nowSeconds,
+  type Present,
+  toDecimal,
+  toMoment,
+  toText,
+  toTime,
+  type Value,
+} from '../values/value.ts'
 import { weekdayOf, weekMode, weekOf } from '../values/week.ts'
 import type { FunctionRule, FunctionTable, Numeric } from './function-rule.ts'
 

@@ -6,8 +6,7 @@
  * - The result has the one type of all that could be chosen.
  */
 import { comparatorOf, comparisonOf } from '../expressions/comparison.ts'
-import { conditionOf } from '../expressions/condition.ts'
-import type { Compiled } from '../expressions/scope.ts'
+import { type Compiled, conditionOf } from '../expressions/scope.ts'
 import { refuse, wrongArguments } from '../failure.ts'
 import { converted } from '../values/conversion.ts'
 import { doubleType, integerType, isTextual, type Type, unifiedType } from '../values/type.ts'

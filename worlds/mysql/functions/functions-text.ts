@@ -4,12 +4,15 @@
  * Invariants
  * - Positions count characters from 1; LENGTH counts bytes.
  * - No result is longer than a value may be.
+ * - Neither case nor accents count; positions are characters from 1.
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { valueBytes } from '../budget.ts'
+import { withinLimit } from '../expressions/match-limit.ts'
+import { compiled, matchesPattern } from '../expressions/pattern.ts'
 import type { Compiled } from '../expressions/scope.ts'
-import { refuse, tooLarge } from '../failure.ts'
-import { valueBytes } from '../limits.ts'
+import { notSupported, refuse, tooLarge } from '../failure.ts'
 import { Decimal } from '../values/decimal.ts'
 import { binaryTextType, bytesType, integerType, type Type, textType, unsignedType } from '../values/type.ts'
 import {
@@ -19,6 +22,7 @@ import {
   toBytes,
   toText,
   toWhole,
+  truth,
   type Value,
 } from '../values/value.ts'
 import type { FunctionRule, FunctionTable } from './function-rule.ts'
@@ -306,4 +310,38 @@ export const textAliases: Readonly<Record<string, string>> = {
   OCTET_LENGTH: 'LENGTH',
   CHARACTER_LENGTH: 'CHAR_LENGTH',
   SHA: 'SHA1',
+}
+
+/** Matches in the text, found within the time. */
+function matches(text: string, pattern: string): readonly RegExpExecArray[] {
+  const expression = compiled(pattern, 'gi')
+  return withinLimit(pattern, text, () => [...text.matchAll(expression)] as RegExpExecArray[])
+}
+
+function replacedByPattern(text: string, pattern: string, by: string): string {
+  const expression = compiled(pattern, 'gi')
+  const replacement = by.replaceAll(/\\(.)/gs, (_, letter: string) => (letter === '$' ? '$$' : letter))
+  return bounded(withinLimit(pattern, text, () => text.replace(expression, replacement)))
+}
+
+function substring(text: string, pattern: string): Value {
+  return matches(text, pattern)[0]?.[0] ?? null
+}
+
+function position(text: string, pattern: string): bigint {
+  const index = matches(text, pattern)[0]?.index
+  return index === undefined ? 0n : BigInt([...text.slice(0, index)].length + 1)
+}
+
+function like(text: string, pattern: string, mode?: string): Value {
+  if (mode !== undefined && mode !== 'i') refuse(notSupported(`match type '${mode}' of REGEXP_LIKE`))
+  return truth(matchesPattern(text, pattern))
+}
+
+/** MySQL's functions of regular expressions. */
+export const patternFunctions: FunctionTable = {
+  REGEXP_LIKE: { takes: 'text text text?', gives: integerType, call: like },
+  REGEXP_REPLACE: { takes: 'text text text', gives: textType, call: replacedByPattern },
+  REGEXP_SUBSTR: { takes: 'text text', gives: textType, call: substring },
+  REGEXP_INSTR: { takes: 'text text', gives: integerType, call: position },
 }

@@ -14,8 +14,7 @@ import { dateAliases, dateFunctions } from './functions-date.ts'
 import { flowFunctions } from './functions-flow.ts'
 import { jsonFunctions } from './functions-json.ts'
 import { numberAliases, numberFunctions } from './functions-number.ts'
-import { patternFunctions } from './functions-pattern.ts'
-import { textAliases, textFunctions } from './functions-text.ts'
+import { patternFunctions, textAliases, textFunctions } from './functions-text.ts'
 
 const functions: FunctionTable = {
   ...textFunctions,

@@ -7,14 +7,14 @@
  */
 import { sqlFailure } from '../database.ts'
 import { comparisonOf } from '../expressions/comparison.ts'
-import { conditionOf } from '../expressions/condition.ts'
-import type {
-  Compiled,
-  CompiledQuery,
-  Scope,
-  Source,
-  SourceColumn,
-  VisibleColumn,
+import {
+  type Compiled,
+  type CompiledQuery,
+  conditionOf,
+  type Scope,
+  type Source,
+  type SourceColumn,
+  type VisibleColumn,
 } from '../expressions/scope.ts'
 import { databaseName, deniedTable, refuse, unknownColumn, unknownTable } from '../failure.ts'
 import type { Expression, Join, TableReference } from '../syntax/syntax.ts'

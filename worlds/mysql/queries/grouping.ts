@@ -9,8 +9,7 @@
 
 import type { Compiled, Scope, Source } from '../expressions/scope.ts'
 import { groupMisuse, refuse } from '../failure.ts'
-import type { Accumulator } from '../functions/accumulator.ts'
-import { type Aggregate, aggregateOf } from '../functions/aggregates.ts'
+import { type Accumulator, type Aggregate, aggregateOf } from '../functions/aggregates.ts'
 import type { Call, Expression } from '../syntax/syntax.ts'
 import type { Row } from '../tables/catalog.ts'
 import type { Value } from '../values/value.ts'

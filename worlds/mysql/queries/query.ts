@@ -4,10 +4,11 @@
  * Invariants
  * - A recursive table that still grows after MySQL's number of rounds is refused.
  */
+
+import { recursionRounds } from '../budget.ts'
 import { sqlFailure } from '../database.ts'
 import { type CommonTableSource, type CompiledQuery, Scope, type SourceColumn } from '../expressions/scope.ts'
 import { columnCount, differentColumns, refuse, unknownColumn } from '../failure.ts'
-import { recursionRounds } from '../limits.ts'
 import type { CommonTable, Limit, OrderTerm, Query, QueryBody } from '../syntax/syntax.ts'
 import type { Row } from '../tables/catalog.ts'
 import { converted } from '../values/conversion.ts'

@@ -6,11 +6,11 @@
  * - Rows that no clause needs together are given one by one, so that a LIMIT ends the reading.
  */
 import { sqlFailure } from '../database.ts'
-import { conditionOf } from '../expressions/condition.ts'
 import {
   type Compiled,
   type CompiledQuery,
   type Context,
+  conditionOf,
   Scope,
   type SourceColumn,
 } from '../expressions/scope.ts'

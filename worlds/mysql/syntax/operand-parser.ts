@@ -4,9 +4,10 @@
  * Invariants
  * - A word that is not understood is a syntax error, never passed over.
  */
+
+import { deepestNesting } from '../budget.ts'
 import { sqlFailure } from '../database.ts'
 import { refuse } from '../failure.ts'
-import { deepestNesting } from '../limits.ts'
 import * as types from '../values/type.ts'
 import { callOf } from './call.ts'
 import { literal, literalOfBytes, literalOfMoment, literalOfNumeral, literalOfText } from './literal.ts'

@@ -6,9 +6,10 @@
  *   holds what was.
  * - Case counts in names of tables, as on MySQL's servers, but not in names of columns.
  */
+
+import { databaseBytes } from '../budget.ts'
 import type { TableData } from '../database.ts'
 import { refuse, tableFull, unknownTable } from '../failure.ts'
-import { databaseBytes } from '../limits.ts'
 import type { ColumnType, Expression, Query } from '../syntax/syntax.ts'
 import { type Type, textType } from '../values/type.ts'
 import { bytesOfRow, type Value } from '../values/value.ts'

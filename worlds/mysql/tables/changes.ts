@@ -14,8 +14,7 @@ import { boundsOf, limited, type OrderKey, sorted } from '../queries/order.ts'
 import type { Assignment, Statement, TableReference } from '../syntax/syntax.ts'
 import type { Row, Table } from './catalog.ts'
 import { checksOf, UniqueKeys } from './constraints.ts'
-import { type Change, compileAssignments, type Update, updatedRow } from './insert.ts'
-import { refuseReads } from './target-reads.ts'
+import { type Change, compileAssignments, refuseReads, type Update, updatedRow } from './insert.ts'
 
 type UpdateStatement = Extract<Statement, { kind: 'update' }>
 type DeleteStatement = Extract<Statement, { kind: 'delete' }>

@@ -5,8 +5,7 @@
  * - No two rows have the same value of a unique key, unless a part of it is NULL.
  */
 import { sqlFailure } from '../database.ts'
-import { conditionOf } from '../expressions/condition.ts'
-import { type Context, Scope, type Source } from '../expressions/scope.ts'
+import { type Context, conditionOf, Scope, type Source } from '../expressions/scope.ts'
 import { duplicateEntry, refuse } from '../failure.ts'
 import { keyOf, toText, truth, type Value } from '../values/value.ts'
 import type { Key, Row, Table } from './catalog.ts'

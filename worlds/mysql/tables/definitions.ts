@@ -4,6 +4,7 @@
  * Invariants
  * - A definition that fails leaves everything as it was.
  * - A table has at most one primary key; a key is only made where the rows keep to it.
+ * - The text creates a table with the same columns and keys.
  */
 import { sqlFailure } from '../database.ts'
 import { type Context, Scope } from '../expressions/scope.ts'
@@ -18,7 +19,8 @@ import type {
   Statement,
 } from '../syntax/syntax.ts'
 import type { Type } from '../values/type.ts'
-import { type Column, type Key, placeOf, type Row, type Table } from './catalog.ts'
+import { toText } from '../values/value.ts'
+import { type Column, type Key, placeOf, type Relation, type Row, type Table } from './catalog.ts'
 import { UniqueKeys } from './constraints.ts'
 import { defaultValue } from './insert.ts'
 import { derivedColumn, stored, typeOfColumn } from './storage.ts'
@@ -329,4 +331,33 @@ function changed(table: Table, from: string, definition: ColumnDefinition, place
   const result = { ...table, columns, rows }
   checkKeys(result)
   return keyOfColumn(definition).reduce(withKey, movedColumn(result, at, place))
+}
+
+/** SHOW CREATE TABLE. */
+export function definitionText(relation: Relation): string {
+  if (relation.kind === 'view') return `CREATE VIEW ${quoted(relation.name)} AS ${relation.text}`
+  const parts = [...relation.columns.map(columnText), ...keyTexts(relation)]
+  return `CREATE TABLE ${quoted(relation.name)} (\n${parts.map((part) => `  ${part}`).join(',\n')}\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci`
+}
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``
+}
+
+function columnText({ name, declared, nullable, autoIncrement, default: given, type }: Column): string {
+  const parts = [quoted(name), declared.text]
+  if (!nullable) parts.push('NOT NULL')
+  const isLong = /text$|blob$/.test(declared.name)
+  if (given?.kind === 'literal' && given.value !== null) parts.push(`DEFAULT '${toText(given.value)}'`)
+  else if (nullable && !isLong && type.kind !== 'null') parts.push('DEFAULT NULL')
+  if (autoIncrement) parts.push('AUTO_INCREMENT')
+  return parts.join(' ')
+}
+
+function keyTexts({ keys, columns }: Table): string[] {
+  return keys.map(({ name, kind, columns: places }) => {
+    const list = places.map((place) => quoted(columns[place]?.name ?? '')).join(',')
+    if (kind === 'primary') return `PRIMARY KEY (${list})`
+    return `${kind === 'unique' ? 'UNIQUE KEY' : 'KEY'} ${quoted(name)} (${list})`
+  })
 }

@@ -4,6 +4,7 @@
  * Invariants
  * - Either all rows are stored or none; a statement that fails leaves the table as it was.
  * - A row counts as one that was changed, a row that another one replaced or updated as two.
+ * - A query in FROM is made before anything changes, and may read the table.
  */
 import { sqlFailure } from '../database.ts'
 import { type Context, Scope, type Source } from '../expressions/scope.ts'
@@ -14,7 +15,6 @@ import type { Value } from '../values/value.ts'
 import { type Column, placeOf, type Row, type Table } from './catalog.ts'
 import { checksOf, scopeOf, UniqueKeys } from './constraints.ts'
 import { implicitDefault, stored } from './storage.ts'
-import { refuseReads } from './target-reads.ts'
 
 /** The result of a change: the tables as they are now. */
 export interface Change {
@@ -257,4 +257,18 @@ function same(left: Value, right: Value): boolean {
 
 function textOfBigint(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
+}
+
+/** @throws StatementRefused where a query within reads one of the tables */
+export function refuseReads(expression: unknown, tables: ReadonlySet<string>): void {
+  if (Array.isArray(expression)) {
+    for (const each of expression) refuseReads(each, tables)
+    return
+  }
+  if (expression === null || typeof expression !== 'object') return
+  const { kind, name, schema } = expression as { kind?: unknown; name?: unknown; schema?: unknown }
+  if (kind === 'derived') return
+  if (kind === 'table' && schema === undefined && typeof name === 'string' && tables.has(name))
+    refuse(sqlFailure(1093, 'HY000', `You can't specify target table '${name}' for update in FROM clause`))
+  for (const each of Object.values(expression)) refuseReads(each, tables)
 }

@@ -5,18 +5,16 @@
  * - Integers are bigint, doubles number, texts string; decimals, temporals and bytes have classes.
  * - Texts compare as in MySQL's default collation (utf8mb4_0900_ai_ci): case and accents do not count, blanks do.
  * - A text counts as the number that it begins with.
+ * - It is stopped, so that a session that is played again says the same.
  */
-
-import { today } from '../clock.ts'
 import type { Cell } from '../database.ts'
 import { Decimal } from './decimal.ts'
-import { Temporal } from './temporal.ts'
+import { momentOf, Temporal } from './temporal.ts'
 import { momentOfNumber, parseMoment, parseTime, timeOfNumber } from './temporal-text.ts'
 import { isTemporal, type Type } from './type.ts'
 
 export type Value = null | string | bigint | number | Decimal | Temporal | Uint8Array
 export type Present = Exclude<Value, null>
-
 const collator = new Intl.Collator('und', { sensitivity: 'base' })
 
 /** −1, 0 or 1, by the default collation. */
@@ -100,6 +98,7 @@ function decimalOfDouble(value: number): Decimal {
 
 // A byte order mark is a character of the text.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
 const encoder = new TextEncoder()
 
 /** As text, in MySQL's way. @param type of the expression, which says how many decimal places are shown */
@@ -210,4 +209,15 @@ export function bytesOfRow(row: readonly Value[]): number {
     else if (value instanceof Uint8Array) bytes += value.length
   }
   return bytes
+}
+
+/** The clock of the embedded databases. */
+export const now = new Temporal('datetime', { year: 2024, month: 1, day: 1 })
+
+/** The same in seconds since 1970. */
+export const nowSeconds = Date.UTC(2024, 0, 1) / 1000
+
+/** A time as the moment that it is today. */
+function today(time: Temporal): Temporal | undefined {
+  return momentOf(now.days, time.seconds, time.negative ? -time.micro : time.micro, 'datetime')
 }

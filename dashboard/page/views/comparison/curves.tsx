@@ -14,8 +14,7 @@ import { FaultNotice } from '../../parts/notice.tsx'
 import { Section } from '../../parts/section.tsx'
 import { type AnswerRoute, ask, PageFault } from '../../source.ts'
 import { type AxisName, axisNames, axisOf, axisTexts } from '../run/axis.ts'
-import { mergedAxis } from './merged.ts'
-import { type MeasuredCurves, suiteCurves, suitesOf } from './suite-curves.ts'
+import { type MeasuredCurves, mergedAxis, suiteCurves, suitesOf } from './suite-curves.ts'
 
 type Picked = (
   curves: RunCurves,

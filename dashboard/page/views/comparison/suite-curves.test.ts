@@ -1,7 +1,8 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationRow } from '../../../contract/evaluation.ts'
-import { suiteCurves, suitesOf } from './suite-curves.ts'
+import { mergedAxis, suiteCurves, suitesOf } from './suite-curves.ts'
 
 /** A run of two updates, which took so many tokens each. */
 function runOf(run: string, tokens: number, evaluations: readonly EvaluationRow[]) {
@@ -43,4 +44,23 @@ test('evaluations of several runs stand where the updates of each do', () => {
     ['two', [0.2, null, 0.5], 'colour of two'],
   ])
   expect(suiteCurves('none', runs, 'tokens')).toBeUndefined()
+})
+
+// [MERGED-1]
+test('every value keeps the place that its own axis gave it', () => {
+  const axis = fc.uniqueArray(fc.integer({ min: 0, max: 50 })).map((values) => values.sort((a, b) => a - b))
+  fc.assert(
+    fc.property(fc.array(axis, { maxLength: 4 }), (axes) => {
+      const merged = mergedAxis(axes)
+      expect(merged.values).toEqual([...new Set(axes.flat())].sort((a, b) => a - b))
+      axes.forEach((values, curve) => {
+        const spread = merged.spread(
+          curve,
+          values.map((value) => value * 2),
+        )
+        const expected = merged.values.map((value) => (values.includes(value) ? value * 2 : null))
+        expect(spread).toEqual(expected)
+      })
+    }),
+  )
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BranchesAnswer } from '../../../contract/branch.ts'
+import type { BranchesAnswer } from '../../../contract/trajectory.ts'
 import { pauseBeforeLook } from './branch-looks.ts'
 
 const asked = (...states: readonly ('playing' | 'failed')[]): BranchesAnswer => ({

@@ -1,5 +1,5 @@
 /** When the branches of an episode are looked at again. */
-import type { BranchesAnswer } from '../../../contract/branch.ts'
+import type { BranchesAnswer } from '../../../contract/trajectory.ts'
 
 /** While a branch is played. */
 const playingMs = 2000

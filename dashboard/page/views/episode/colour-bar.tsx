@@ -2,8 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { versionsOf } from '../../../../learning/run/version-spans.ts'
 import { plain } from '../../../../learning/statistics/figures.ts'
-import { advantageSpan } from '../../../contract/advantage.ts'
-import type { TrajectoryAnswer, TrajectoryLearnt } from '../../../contract/trajectory.ts'
+import { advantageSpan, type TrajectoryAnswer, type TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'
 import { signedText } from '../../parts/badge.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -15,7 +14,7 @@ import {
   fullEntropy,
   fullRatio,
 } from './colouring.ts'
-import { withoutLesson } from './without-lesson.ts'
+import { withoutLesson } from './token-facts.tsx'
 
 interface BarProps {
   readonly trajectory: TrajectoryAnswer

@@ -7,8 +7,7 @@
  */
 
 import { versionAt } from '../../../../learning/run/version-spans.ts'
-import { advantageAt } from '../../../contract/advantage.ts'
-import type { TrajectoryLearnt } from '../../../contract/trajectory.ts'
+import { advantageAt, type TrajectoryLearnt } from '../../../contract/trajectory.ts'
 import { foundOf, type PlacedToken } from './placed-tokens.ts'
 
 export const colourings = ['advantage', 'logprob', 'ratio', 'entropy', 'version', 'update', 'none'] as const

@@ -4,13 +4,11 @@ import { versionAt } from '../../../../learning/run/version-spans.ts'
 import { count, plain } from '../../../../learning/statistics/figures.ts'
 import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
-import { advantageAt } from '../../../contract/advantage.ts'
-import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
+import { advantageAt, type TrajectoryAnswer } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'
 import { Signed } from '../../parts/badge.tsx'
 import { foundOf, type PlacedToken } from './placed-tokens.ts'
 import { tokenText } from './tokens.tsx'
-import { withoutLesson } from './without-lesson.ts'
 
 interface FactsProps {
   readonly token: PlacedToken
@@ -107,3 +105,10 @@ const Fact: FunctionComponent<{ name: string; value: preact.ComponentChildren }>
     <dd>{value}</dd>
   </div>
 )
+
+/** Why an episode has no advantage to show, in a sentence. */
+export function withoutLesson({ notKept }: Pick<TrajectoryAnswer, 'notKept'>): string {
+  return notKept === undefined
+    ? 'No update has learnt from this episode.'
+    : `Not kept: update ${notKept} left no record of what it learnt.`
+}

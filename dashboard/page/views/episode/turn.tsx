@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { versionsOf } from '../../../../learning/run/version-spans.ts'
 import { plain } from '../../../../learning/statistics/figures.ts'
+import type { Message, ToolCall, ToolSpec } from '../../../../messages/message.ts'
 import type {
   Observation,
   TrajectoryAction,
@@ -13,7 +14,6 @@ import { Folded } from '../../parts/folded.tsx'
 import { beginningOf, visible } from '../../parts/visible.ts'
 import type { Renderer } from '../../renderers/renderer.ts'
 import type { Colouring } from './colouring.ts'
-import { Call, MessageView, ToolList } from './messages.tsx'
 import { ReadTokens, TokenStrip } from './tokens.tsx'
 import { secondsText } from './turn-seconds.ts'
 
@@ -149,4 +149,73 @@ export const Ending: FunctionComponent<EndingProps> = ({ ending, trajectory, ren
         : `Over: ${trajectory.row.outcome}, paid ${plain(trajectory.paid)}.`}
     </p>
   </section>
+)
+
+interface MessageProps {
+  readonly message: Message
+  readonly observation: Observation
+  readonly renderer: Renderer
+}
+
+/** Messages and calls, as a person reads them. */
+const MessageView: FunctionComponent<MessageProps> = ({ message, observation, renderer }) => {
+  const { role, content } = message
+  const isRendered =
+    role === 'tool' && renderer.Answer !== undefined && renderer.isFor?.(observation) === true
+  return (
+    <div class={`message ${role}`}>
+      <div class="speaker">
+        <span class="role">{role === 'tool' ? 'environment' : role}</span>
+        {role === 'tool' ? <code class="quiet small">{visible(message.name)}</code> : null}
+      </div>
+      {isRendered && renderer.Answer !== undefined ? (
+        <>
+          <renderer.Answer text={content} observation={observation} />
+          <details class="small">
+            <summary>As the agent read it</summary>
+            <Folded text={content} />
+          </details>
+        </>
+      ) : (
+        <Folded text={content} />
+      )}
+    </div>
+  )
+}
+
+/** A call: its name, and its arguments by their names. */
+const Call: FunctionComponent<{ call: ToolCall; renderer: Renderer }> = ({ call, renderer }) => (
+  <div class="call">
+    <code class="call-name">{visible(call.name)}</code>
+    {renderer.Call === undefined ? (
+      <dl class="arguments">
+        {Object.entries(call.arguments).map(([name, value]) => (
+          <div key={name}>
+            <dt>{visible(name)}</dt>
+            <dd>
+              <Folded text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    ) : (
+      <renderer.Call name={call.name} arguments={call.arguments} />
+    )}
+  </div>
+)
+
+/** The tools that the agent may call from here on. */
+const ToolList: FunctionComponent<{ tools: readonly ToolSpec[] }> = ({ tools }) => (
+  <details class="tools small">
+    <summary>
+      {tools.length} {tools.length === 1 ? 'tool' : 'tools'}:{' '}
+      {tools.map((tool) => visible(tool.function.name)).join(', ')}
+    </summary>
+    {tools.map(({ function: { name, description, parameters } }) => (
+      <div key={name} class="tool-spec">
+        <code>{visible(name)}</code> {visible(description)}
+        <Folded text={JSON.stringify(parameters, null, 2)} />
+      </div>
+    ))}
+  </details>
 )

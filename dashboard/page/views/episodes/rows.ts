@@ -8,7 +8,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EpisodeRow, EpisodeSort, EpisodesAnswer } from '../../../contract/episodes.ts'
 import { episodesRoute } from '../../../contract/routes.ts'
-import { stretchRows } from '../../parts/stretches.ts'
+import { stretchRows } from '../../parts/long-table.tsx'
 import { ask, PageFault } from '../../source.ts'
 
 const keptStretches = 60

@@ -4,10 +4,9 @@ import { count, plain } from '../../../../learning/statistics/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { EpisodeRow, EpisodeSort } from '../../../contract/episodes.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
-import { LongTable } from '../../parts/long-table.tsx'
-import { stretchesOf } from '../../parts/stretches.ts'
+import { When } from '../../parts/facts.tsx'
+import { LongTable, stretchesOf } from '../../parts/long-table.tsx'
 import { visible } from '../../parts/visible.ts'
-import { When } from '../../parts/when.tsx'
 import type { EpisodeRows } from './rows.ts'
 
 const rowHeight = 34

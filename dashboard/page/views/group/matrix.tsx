@@ -3,11 +3,10 @@ import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/statistics/figures.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { GroupAnswer, GroupSample } from '../../../contract/group.ts'
-import { OutcomeBadge } from '../../parts/badge.tsx'
-import { Scrolls } from '../../parts/scrolls.tsx'
+import { OutcomeBadge, Signed } from '../../parts/badge.tsx'
+import { Scrolls } from '../../parts/table.tsx'
 import { visible } from '../../parts/visible.ts'
 import { type Difference, likenesses } from './likeness.ts'
-import { SampleAdvantage } from './sample-advantage.tsx'
 
 interface MatrixProps {
   readonly samples: readonly GroupSample[]
@@ -94,3 +93,23 @@ const Action: FunctionComponent<ActionProps> = ({
     </td>
   )
 }
+
+interface AdvantageProps {
+  readonly sample: GroupSample
+  readonly learnt: GroupAnswer['learnt']
+}
+
+/** The advantage of a sample: in the update, or among its group until an update has consumed that. */
+export const SampleAdvantage: FunctionComponent<AdvantageProps> = ({
+  sample: { advantage, groupAdvantage },
+  learnt,
+}) =>
+  learnt === 'not_kept' ? (
+    <span class="quiet" title="The update left no record of what it learnt">
+      not kept
+    </span>
+  ) : (
+    <span title={learnt === undefined ? 'Advantage within the group' : 'Advantage in the update'}>
+      <Signed value={advantage ?? groupAdvantage} />
+    </span>
+  )

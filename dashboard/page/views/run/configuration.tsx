@@ -2,11 +2,9 @@
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
 import type { JsonValue } from '../../../../messages/message.ts'
-import type { Difference } from '../../../contract/configuration.ts'
-import type { RunConfiguration } from '../../../contract/run.ts'
-import { Scrolls } from '../../parts/scrolls.tsx'
+import type { Difference, RunConfiguration } from '../../../contract/run.ts'
 import { Section } from '../../parts/section.tsx'
-import { Table } from '../../parts/table.tsx'
+import { Scrolls, Table } from '../../parts/table.tsx'
 
 export const ConfigurationTab: FunctionComponent<{ configuration: RunConfiguration }> = ({
   configuration,

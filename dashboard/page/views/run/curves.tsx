@@ -1,19 +1,26 @@
 /** The curves of a run: what it learns, whether it is healthy, and how fast it is. */
 import type { FunctionComponent } from 'preact'
-import type { RunCurves } from '../../../contract/curves.ts'
+import { count, plain } from '../../../../learning/statistics/figures.ts'
+import { percent } from '../../../../learning/statistics/percent.ts'
+import { addressOf } from '../../../contract/addresses.ts'
+import type { FigureName, RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationsAnswer } from '../../../contract/evaluation.ts'
 import type { RunAnswer } from '../../../contract/run.ts'
+import { Chart } from '../../charts/chart.tsx'
+import { seriesColour } from '../../charts/colours.ts'
+import { smoothed } from '../../charts/series.ts'
 import { choose, place } from '../../navigation.ts'
 import { Choice } from '../../parts/choice.tsx'
+import { Facts, When } from '../../parts/facts.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { axisNames, axisOf, axisTexts } from './axis.ts'
+import { Section } from '../../parts/section.tsx'
+import { axisNames, axisOf, axisTexts, shortCount } from './axis.ts'
 import { EvaluationSection } from './evaluations.tsx'
 import { HealthSection } from './health.tsx'
-import { LearningSection } from './learning.tsx'
+import { type CurvesProps, LearningSection } from './learning.tsx'
 import { marksOf } from './marks.ts'
+import { MetricCharts } from './metric-charts.tsx'
 import { OutcomeSection } from './outcomes.tsx'
-import { SpeedSection } from './speed.tsx'
-import { UpdateSection } from './update.tsx'
 
 interface TabProps {
   readonly answer: RunAnswer
@@ -76,5 +83,88 @@ export const CurvesTab: FunctionComponent<TabProps> = ({ answer, curves, evaluat
       <SpeedSection {...shared} />
       <OutcomeSection answer={answer} />
     </>
+  )
+}
+
+const shown: readonly (readonly [FigureName, string, (value: number) => string])[] = [
+  ['groups', 'Groups', count],
+  ['groups_with_preference', 'Groups learnt from', count],
+  ['episodes', 'Episodes', count],
+  ['action_tokens', 'Sampled tokens', count],
+  ['kl', 'KL', plain],
+  ['entropy', 'Entropy', plain],
+  ['clip_fraction', 'Clipped', (value) => percent(value)],
+  ['grad_norm', 'Gradient norm', plain],
+  ['staleness_mean', 'Staleness', plain],
+]
+
+/** One update: its figures, and the episodes that it learnt from. */
+const UpdateSection: FunctionComponent<{ curves: RunCurves; step: number }> = ({ curves, step }) => {
+  const at = curves.step.indexOf(step)
+  const { run, time, version, figures, tasks } = curves
+  const [made, published] = [time[at], version[at]]
+  if (made === undefined || published === undefined)
+    return <p class="notice section">Update {step} is not among those that are shown.</p>
+  return (
+    <Section
+      id="update"
+      title={
+        <>
+          Update {step} → v{published}
+        </>
+      }
+      note={<When at={made} />}
+      beside={
+        <>
+          <a href={addressOf({ view: 'episodes', filter: `run:${run} update:${step}` })}>Its episodes</a>
+          <a href={addressOf({ view: 'run', run })}>Close</a>
+        </>
+      }
+      class="sheet section"
+    >
+      <Facts
+        facts={[
+          ...Object.entries(tasks).map(([task, { success }]) => ({
+            name: `Success, ${task}`,
+            value: percent(success[at] ?? Number.NaN),
+          })),
+          ...shown.map(([figure, name, write]) => {
+            const value = figures[figure][at]
+            return { name, value: value === null || value === undefined ? undefined : write(value) }
+          }),
+        ]}
+      />
+    </Section>
+  )
+}
+
+/** How fast a run is, and what its time goes into. */
+const SpeedSection: FunctionComponent<CurvesProps> = (props) => {
+  const { curves, axis, marks, reach } = props
+  const { figures } = curves
+  const drawn = { axis, marks, group: curves.run }
+  return (
+    <Section id="speed" title="Speed">
+      <div class="charts">
+        <MetricCharts {...props} section="speed" />
+        <Chart
+          {...drawn}
+          title="Tokens per second"
+          write={shortCount}
+          range={[0, null]}
+          series={[
+            { label: 'sampled', values: smoothed(figures.tokens_per_second, reach), colour: seriesColour(0) },
+          ]}
+        />
+        <Chart
+          {...drawn}
+          title="Turns per second"
+          range={[0, null]}
+          series={[
+            { label: 'played', values: smoothed(figures.turns_per_second, reach), colour: seriesColour(2) },
+          ]}
+        />
+      </div>
+    </Section>
   )
 }

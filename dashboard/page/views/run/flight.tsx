@@ -6,11 +6,11 @@ import type { EpisodeRow } from '../../../contract/episodes.ts'
 import type { EpisodeInFlight } from '../../../contract/live.ts'
 import { endedEpisodes, type Flight, flights, isConnected } from '../../live.ts'
 import { OutcomeBadge } from '../../parts/badge.tsx'
+import { When } from '../../parts/facts.tsx'
 import { LongTable } from '../../parts/long-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { type Column, TableHead } from '../../parts/table.tsx'
 import { visible } from '../../parts/visible.ts'
-import { When } from '../../parts/when.tsx'
 import { report } from '../../source.ts'
 
 /** As the style of rows has it; one in flight says its instance below its name. */

@@ -4,9 +4,17 @@ import { percent } from '../../../../learning/statistics/percent.ts'
 import type { RunCurves, TaskCurves } from '../../../contract/curves.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'
-import { type Series, smoothed } from '../../charts/series.ts'
+import { type Axis, type Mark, type Series, smoothed } from '../../charts/series.ts'
 import { Section } from '../../parts/section.tsx'
-import type { CurvesProps } from './section.ts'
+
+/** The data that every section draws. */
+export interface CurvesProps {
+  readonly curves: RunCurves
+  readonly axis: Axis
+  readonly marks: readonly Mark[]
+  /** Values before and after that a value is averaged with. */
+  readonly reach: number
+}
 
 const share = (value: number) => percent(value, 0)
 

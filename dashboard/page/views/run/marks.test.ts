@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { AuditMark } from '../../../contract/audit.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
+import type { AuditMark } from '../../../contract/run.ts'
 import { axisOf } from './axis.ts'
 import { marksOf } from './marks.ts'
 

@@ -6,8 +6,8 @@
  * - Changes of the policy are drawn over other events.
  */
 import { stepOfVersion } from '../../../../learning/run/version-step.ts'
-import type { AuditMark } from '../../../contract/audit.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
+import type { AuditMark } from '../../../contract/run.ts'
 import type { Axis, Mark } from '../../charts/series.ts'
 import { visible } from '../../parts/visible.ts'
 import { positionOf } from './axis.ts'

@@ -2,11 +2,11 @@
 import type { FunctionComponent } from 'preact'
 import { type ChartName, chartRows, metricsOfChart, type Unit } from '../../../../learning/run/metrics.ts'
 import { percent } from '../../../../learning/statistics/percent.ts'
-import { figureName } from '../../../contract/curves.ts'
+import { type Column, figureName } from '../../../contract/curves.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'
-import { type Column, type Series, smoothed } from '../../charts/series.ts'
-import type { CurvesProps } from './section.ts'
+import { type Series, smoothed } from '../../charts/series.ts'
+import type { CurvesProps } from './learning.tsx'
 
 const writers: { readonly [Name in Unit]?: (value: number) => string } = {
   share: (value) => percent(value, 1),

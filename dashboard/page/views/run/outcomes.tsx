@@ -5,9 +5,9 @@ import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { RunAnswer, VersionRow } from '../../../contract/run.ts'
 import { outcomeText } from '../../parts/badge.tsx'
+import { When } from '../../parts/facts.tsx'
 import { Section } from '../../parts/section.tsx'
 import { TableHead } from '../../parts/table.tsx'
-import { When } from '../../parts/when.tsx'
 
 export const OutcomeSection: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => (
   <div class="split section">

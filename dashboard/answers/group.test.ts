@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownActions } from './shown-actions.ts'
+import { shownActions } from './group.ts'
 
 const calling = (name: string, text: string, content = '') =>
   JSON.stringify({ role: 'assistant', content, tool_calls: [{ name, arguments: { text } }] })

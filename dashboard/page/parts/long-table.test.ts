@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { drawnRows, stretchesOf, stretchRows } from './stretches.ts'
+import { drawnRows, stretchesOf, stretchRows } from './long-table.tsx'
 
 // [STRETCHES-1]
 test('every row that is seen is drawn and is in a stretch, and few others are', () => {

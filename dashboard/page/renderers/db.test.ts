@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sqlParts } from './sql.ts'
+import { sqlParts } from './db.tsx'
 
 // [SQL-1]
 test('the parts of a statement joined are the statement', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { systemPrompt } from './definition.ts'
 import { householdDialect } from './dialect.ts'
-import { systemPrompt } from './prompt.ts'
 
 test('the texts of a version never change: a change is a new version', () => {
   const commands = householdDialect.words

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { advantageAt, advantageSpan } from './advantage.ts'
-import type { TrajectoryLearnt } from './trajectory.ts'
+import { advantageAt, advantageSpan, type TrajectoryLearnt } from './trajectory.ts'
 
 const whole: TrajectoryLearnt = { update: 2, version: 2, advantage: 0.5, batch: { file: 'b', begin: 0 } }
 const stepped: TrajectoryLearnt = { ...whole, turns: [1.5, -1, 1] }

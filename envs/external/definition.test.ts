@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { instanceRandom } from './instance-random.ts'
+import { instanceRandom } from './definition.ts'
 
 test('the numbers come from the names of environment and instance alone', () => {
   const draw = (name: string, instance: string) => {

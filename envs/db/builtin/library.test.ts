@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { generatedSplits } from '../../generated/generated-instances.ts'
-import { problemSeed } from './generator.ts'
-import { openBuiltin } from './library.ts'
+import { openBuiltin, problemSeed } from './library.ts'
 
 const difficulties = ['easy', 'normal', 'hard'] as const
 
