@@ -9,6 +9,7 @@
 
 import type { BranchPoint } from '../contract/messages.ts'
 import type { EpisodeId } from '../identity/identity.ts'
+import { clock } from '../machine/services/clock.ts'
 import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
@@ -38,7 +39,7 @@ export function createBranchActivities({ store }: { readonly store: Store }) {
         throw new StorageFault('missing', `episode ${from.episode} has no turn ${from.turn} to play on from`)
       const actions = (await store.actions.list(from.episode)).slice(0, from.turn)
       const observations = (await store.observations.list(from.episode)).slice(0, from.turn + 1)
-      await store.episodes.insert({ id: episode, task, instance, created: Date.now() })
+      await store.episodes.insert({ id: episode, task, instance, created: clock.now() })
       for (const action of actions) await store.actions.put({ ...action, episode })
       for (const observation of observations) await store.observations.put({ ...observation, episode })
       const answers = observations.slice(1)

@@ -8,6 +8,7 @@
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
 import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common'
+import { clock } from '../machine/services/clock.ts'
 import { failing } from './calls/failure.ts'
 
 /** A child that runs no more. */
@@ -46,11 +47,11 @@ export function createChildrenActivities() {
     /** Waits until one of them has ended. @returns those that have; none after a while, or where the worker stops */
     async awaitEnded({ children }: Request): Promise<Answer> {
       const context = Context.current()
-      const since = performance.now()
+      const since = clock.monotonic()
       let firstSeen: number | undefined
       for (;;) {
         const ended = await endedOf(context.client, children)
-        const now = performance.now()
+        const now = clock.monotonic()
         if (ended.length > 0) firstSeen ??= now
         const isUrgent =
           ended.some(({ ending }) => ending !== 'completed') || ended.length === children.length

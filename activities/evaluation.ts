@@ -13,6 +13,7 @@ import { isSuccess } from '../learning/algorithms/reward.ts'
 import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
 import { isRewarded, type Outcome } from '../learning/evaluation/outcome.ts'
 import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
+import { clock } from '../machine/services/clock.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
 import { StorageFault } from '../storage/disk/fault.ts'
 import { type SuiteFigures, summaryOf } from '../storage/records/evaluations.ts'
@@ -56,7 +57,7 @@ export interface SamplesToPlay {
 export function createEvaluationActivities({ store, runs }: Dependencies) {
   async function enter({ evaluation: id, run, suite, version }: WantedEvaluation): Promise<void> {
     const { config } = await runs.get(run)
-    await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: Date.now() })
+    await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: clock.now() })
   }
 
   return failing({
@@ -111,7 +112,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
         lost: lostIn(episodes, planned),
         episodes: episodes.map((episode) => episode.id),
         statistics: { ...figures },
-        ended: Date.now(),
+        ended: clock.now(),
       })
       const stored = await store.evaluations.get(id)
       const line = stored === undefined ? undefined : evaluationMetrics(stored)

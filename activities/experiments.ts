@@ -13,6 +13,7 @@ import type { RunConfig } from '../config/schema/schema.ts'
 import type { ExperimentRun, ExperimentRunEnding } from '../contract/messages.ts'
 import type { ExperimentName, RunId } from '../identity/identity.ts'
 import type { RunStatus } from '../learning/run/run-phase.ts'
+import { clock } from '../machine/services/clock.ts'
 import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
@@ -67,7 +68,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
         )
       refuseRemovedInUse(`arm ${arm.arm} of experiment ${experiment}`, arm.config)
       const config = storedConfig({ ...arm.config, seed: wanted.seed })
-      await store.runs.insert({ id: wanted.run, config, created: Date.now() })
+      await store.runs.insert({ id: wanted.run, config, created: clock.now() })
       const record = await store.runs.get(wanted.run)
       if (record === undefined)
         throw new StorageFault('missing', `run ${wanted.run} vanished while it was begun`)
@@ -114,7 +115,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       readonly experiment: ExperimentName
       readonly hasEnded: boolean
     }): Promise<void> {
-      await store.experiments.setEnded(request.experiment, request.hasEnded ? Date.now() : undefined)
+      await store.experiments.setEnded(request.experiment, request.hasEnded ? clock.now() : undefined)
     },
   })
 }
@@ -122,11 +123,11 @@ export function createExperimentActivities({ store }: { readonly store: Store })
 /** Looks until there is something to see; undefined after a while, or where the worker stops. */
 async function looking<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   const context = Context.current()
-  const since = performance.now()
+  const since = clock.monotonic()
   for (;;) {
     const seen = await look()
     if (seen !== undefined) return seen
-    if (performance.now() - since >= longestWaitMs) return undefined
+    if (clock.monotonic() - since >= longestWaitMs) return undefined
     try {
       await context.sleep(lookEveryMs)
     } catch (error) {

@@ -12,6 +12,7 @@ import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunProgress } from '../contract/messages.ts'
 import type { TrainingState } from '../contract/training-state.ts'
 import type { RunId } from '../identity/identity.ts'
+import { clock } from '../machine/services/clock.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
 import { CheckpointFault } from '../policy/files/checkpoint-fault.ts'
 import type { Home } from '../storage/disk/home.ts'
@@ -75,9 +76,9 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
 
   async function clean(place: RunPlace, config: RunConfig, needs: Needs): Promise<void> {
     const before = looked.get(place.run)
-    const trajectories = before === undefined || performance.now() - before > trajectoryLookMs
-    if (trajectories) looked.set(place.run, performance.now())
-    const now = Date.now()
+    const trajectories = before === undefined || clock.monotonic() - before > trajectoryLookMs
+    if (trajectories) looked.set(place.run, clock.monotonic())
+    const now = clock.now()
     const holdings = await holdingsOf(place, { needs, trajectories })
     await remove(place, planRetention(holdings, retentionPolicy(config), now), now)
   }
@@ -85,7 +86,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
   return failing({
     async publishVersion(publication: Publication): Promise<void> {
       const { run, version, step, inUse, kept = [], at } = publication
-      const since = performance.now()
+      const since = clock.monotonic()
       const open = await runs.get(run)
       const { config, directory } = open
       const state = JSON.parse(publication.state) as TrainingState
@@ -95,13 +96,13 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await serving.prepare(run, version)
       await store.runs.publish(run, { version, state })
       // Evaluations that a person or a schedule started are not the run's own children.
-      const evaluating = await store.evaluations.unfinished(run, Date.now() - longestEvaluationMs)
+      const evaluating = await store.evaluations.unfinished(run, clock.now() - longestEvaluationMs)
       const asked = [...inUse, ...evaluating]
       await serving.keepOnly(run, asked)
       await clean({ run, store, directory }, config, { version, inUse, pinned: kept })
       const update = step === 0 ? undefined : await store.updates.get(run, step)
       if (update === undefined) return
-      const publishSeconds = (performance.now() - since) / 1000
+      const publishSeconds = (clock.monotonic() - since) / 1000
       await recordMetrics(store, open, metricsOf(update, publishSeconds))
     },
 
@@ -119,7 +120,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       const open = await runs.get(run)
       try {
         const version = await restoreCheckpoint(open.directory.checkpointsDir, { to, from })
-        const time = new Date().toISOString()
+        const time = new Date(clock.now()).toISOString()
         await recordMetrics(store, open, { rollback: to, version, from, time })
         return { version, problem: '' }
       } catch (error) {
@@ -155,7 +156,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await requireKnownOrders(store, state, at)
       await store.runs.publish(run, { version, state })
       await store.runs.setStatus(run, phase === 'done' || phase === 'stopped' ? phase : 'failed', {
-        ended: Date.now(),
+        ended: clock.now(),
         ...(progress.message === undefined ? {} : { detail: progress.message }),
       })
       const open = await runs.get(run)

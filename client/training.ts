@@ -6,11 +6,11 @@
  * - Looking never changes the run; a look that fails is reported and tried again.
  * - Closing leaves the run resumable, and nothing running that was started here.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConfigInput } from '../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
 import { reasonOf } from '../faults/reason.ts'
 import { runId, runNameAt } from '../identity/identity.ts'
+import { clock } from '../machine/services/clock.ts'
 import { defaultHome, homeAt } from '../storage/disk/home.ts'
 import type { MetricsLine } from '../storage/metrics/metrics.ts'
 import { openStore } from '../storage/store.ts'
@@ -82,7 +82,7 @@ export async function train(
   const resolved = resolveConfig(config)
   const checked = await checkRun(resolved, { home, own: environments })
   for (const notice of checked.notices) options.log?.(notice)
-  const run = runId(options.run ?? runNameAt('run', new Date()))
+  const run = runId(options.run ?? runNameAt('run', new Date(clock.now())))
   return open(run, options, (session) => session.start(run, checked.config))
 }
 
@@ -133,7 +133,7 @@ function trainingOf(
     for (;;) {
       const look = await Promise.race([ended, lookAt(session, run, log)])
       if (look !== undefined) yield look.progress
-      const end = await Promise.race([ended, sleep(lookEveryMs, undefined, { ref: false })])
+      const end = await Promise.race([ended, clock.sleep(lookEveryMs, { ref: false })])
       if (end === undefined) continue
       if (end !== look) yield end.progress
       return

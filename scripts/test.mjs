@@ -145,6 +145,7 @@ function runChecks() {
     ['unused code', 'knip', []],
     ['numbered invariants and their tests', 'node', ['scripts/invariants.ts']],
     ['rooms without cycles or crowds', 'node', ['scripts/rooms.ts']],
+    ['time and chance from their services', 'node', ['scripts/services.ts']],
     ...(tier !== 'quick'
       ? [['a fault of each kind', 'node', ['bench/chaos/run.ts', '--each', '1', '--deployments', '4']]]
       : []),

@@ -6,13 +6,13 @@
  * - The file appears under its name when it is whole; a killed export leaves no half file there.
  * - An episode that fails its checksum is left out and named, the others are exported.
  */
-import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { makeFolder } from '../machine/files/folder.ts'
 import { jsonLine } from '../machine/files/shown-text.ts'
+import { chance } from '../machine/services/chance.ts'
 import { StorageFault, storageFaultOf } from './disk/fault.ts'
 import { shortestFloat32 } from './sqlite/codec.ts'
 import type { Store } from './store.ts'
@@ -74,7 +74,7 @@ export async function exportRun(
   const refused: { episode: EpisodeId; reason: string }[] = []
   let episodes = 0
   let tokens = 0
-  const beside = `${out}.${randomUUID()}.part`
+  const beside = `${out}.${chance.uuid()}.part`
   let sink: RowSink | undefined
   try {
     makeFolder(dirname(out))

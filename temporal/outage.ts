@@ -13,6 +13,7 @@
  * - Other failures are retried as the client does by default.
  */
 import { type ConnectionOptions, defaultGrpcRetryOptions } from '@temporalio/client'
+import { clock, type Timer } from '../machine/services/clock.ts'
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
 /** A unary call, as the library takes it from an interceptor. */
@@ -53,7 +54,7 @@ export function createOutageWait(): OutageWait {
     const call = waitingCall(() => send(options), {
       pauseMs(tries, status) {
         if (status.code !== unavailable) refusals += 1
-        return isEnded ? undefined : pauseBefore({ tries, refusals, leftMs: deadline - Date.now() }, status)
+        return isEnded ? undefined : pauseBefore({ tries, refusals, leftMs: deadline - clock.now() }, status)
       },
       settled: () => calls.delete(call),
     })
@@ -110,7 +111,7 @@ function waitingCall(send: () => Call, { pauseMs, settled }: Rules): Call {
   let tries = 1
   let begun: { readonly metadata: Metadata; readonly listener: Listener } | undefined
   let message: unknown
-  let waiting: { readonly timer: NodeJS.Timeout; readonly status: Status } | undefined
+  let waiting: { readonly timer: Timer; readonly status: Status } | undefined
   let isCancelled = false
 
   function begin(metadata: Metadata, listener: Listener): void {
@@ -126,7 +127,7 @@ function waitingCall(send: () => Call, { pauseMs, settled }: Rules): Call {
       onReceiveStatus: (status) => {
         const pause = isCancelled ? undefined : pauseMs(tries, status)
         if (pause !== undefined) {
-          waiting = { status, timer: setTimeout(again, pause) }
+          waiting = { status, timer: clock.after(pause, again) }
           return
         }
         if (header !== undefined) listener.onReceiveMetadata?.(header)
@@ -174,7 +175,7 @@ function waitingCall(send: () => Call, { pauseMs, settled }: Rules): Call {
         attempt.cancelWithStatus(code, details)
         return
       }
-      clearTimeout(waiting.timer)
+      waiting.timer.cancel()
       const { status } = waiting
       waiting = undefined
       begun?.listener.onReceiveMessage?.(null)

@@ -11,7 +11,7 @@
  *   mid-run.
  * - [PAYLOADS-3] A changed byte, a swapped key id or a missing key is a PayloadFault, which names the id and no key.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,7 @@ import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
 import api from '@temporalio/proto'
 import { remembered } from '../config/files/secrets.ts'
 import { Fault } from '../faults/fault.ts'
+import { chance } from '../machine/services/chance.ts'
 
 const { Payload: PayloadMessage } = api.temporal.api.common.v1
 
@@ -121,7 +122,7 @@ export function payloadCodec(ring: KeyRing): PayloadCodec {
 }
 
 function encrypt(payload: Payload, id: string, key: Buffer): Payload {
-  const nonce = randomBytes(nonceBytes)
+  const nonce = chance.bytes(nonceBytes)
   const cipher = createCipheriv(cipherName, key, nonce)
   cipher.setAAD(Buffer.from(id))
   const data = Buffer.concat([

@@ -9,6 +9,7 @@
 import { Context } from '@temporalio/activity'
 import { DefaultLogger, type LogLevel, makeTelemetryFilterString, Runtime } from '@temporalio/worker'
 import { parseWorkflowId } from '../identity/identity.ts'
+import { clock } from '../machine/services/clock.ts'
 import { createLogFile, type LogFile } from '../telemetry/log-file.ts'
 
 let log: LogFile | undefined
@@ -60,7 +61,7 @@ export function sdkMetricsPort(): number | undefined {
 export function logged(onLine: (line: string) => void): (line: string) => void {
   return (line) => {
     onLine(line)
-    log?.write({ time: Date.now(), level: 'INFO', message: line, meta: activityAttributes() })
+    log?.write({ time: clock.now(), level: 'INFO', message: line, meta: activityAttributes() })
   }
 }
 
@@ -82,7 +83,7 @@ function logLevel(): LogLevel {
 /** Shows lines of workflows and activities, which are about runs; the SDK's own lines go to the log alone. */
 function showLine(message: string, meta: Readonly<Record<string, unknown>> | undefined): void {
   if (meta?.sdkComponent !== 'workflow' && meta?.sdkComponent !== 'activity') return
-  const now = Date.now()
+  const now = clock.now()
   if (now - (lastShown.get(message) ?? 0) < showEveryMs) return
   lastShown.set(message, now)
   const { workflowId, turn, reason } = meta

@@ -2,6 +2,7 @@
  * Calls to the server that a person waits for: none waits for ever, and none for a server that has fallen silent.
  */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
+import { clock } from '../machine/services/clock.ts'
 import type { TemporalConnection } from './connection.ts'
 import { describedExecution } from './histories.ts'
 import { reaching } from './reach.ts'
@@ -27,13 +28,13 @@ export function createServerCalls(
     const look = () => {
       if (silence() !== undefined) silent.abort()
     }
-    const looking = setInterval(look, silenceLookMs)
+    const looking = clock.every(silenceLookMs, look)
     try {
       return await client.withAbortSignal(silent.signal, () =>
-        client.withDeadline(Date.now() + answerDeadlineMs, question),
+        client.withDeadline(clock.now() + answerDeadlineMs, question),
       )
     } finally {
-      clearInterval(looking)
+      looking.cancel()
     }
   }
 

@@ -10,11 +10,11 @@
  * - While a process works, its store adds a nonce every few seconds: a copy knows none that is newer than itself.
  * - A server that keeps no nonce, or does not answer, ends nothing that works.
  */
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, ScheduleNotFoundError } from '@temporalio/client'
 import { reasonOf } from '../faults/reason.ts'
 import type { HomeName } from '../identity/identity.ts'
+import { chance } from '../machine/services/chance.ts'
+import { clock } from '../machine/services/clock.ts'
 import type { Nonces } from '../storage/records/nonces.ts'
 import { TemporalFault } from './server/fault.ts'
 
@@ -54,7 +54,7 @@ export async function claimName(claimant: Claimant): Promise<Claim> {
 
   async function keep(): Promise<void> {
     while (!signal.aborted) {
-      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
       try {
         await renew(claimant)
@@ -82,8 +82,8 @@ async function renew({ nonces, register, file, name }: Claimant): Promise<void> 
       'copied_store',
       `another store works as ${name} on this server, and ${file} is a copy of it or was put back from a backup: continue in the other one, or give this one another name in PERDURE_FLEET`,
     )
-  const nonce = randomUUID()
-  await nonces.add(nonce, Date.now())
+  const nonce = chance.uuid()
+  await nonces.add(nonce, clock.now())
   await register.write(nonce)
 }
 

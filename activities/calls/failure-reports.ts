@@ -12,6 +12,7 @@ import { reasonOf } from '../../faults/reason.ts'
 import { type RunId, runId } from '../../identity/identity.ts'
 import { failingWords } from '../../learning/run/failing-words.ts'
 import { clipped, textBytes } from '../../learning/run/state-bounds.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { FailingWorks } from '../../storage/records/failing-work.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
@@ -45,13 +46,13 @@ export function createFailureReports({ failing, log }: Dependencies): FailureRep
   async function report(run: RunId, work: string, attempt: number, said: string): Promise<void> {
     const reason = clipped(said, textBytes)
     const key = `${run} ${work}`
-    const now = performance.now()
+    const now = clock.monotonic()
     const last = reported.get(key)
     if (last === undefined || now - last > betweenLinesMs) {
       reported.set(key, now)
       log(`${run}: ${failingWords({ work, attempt, reason })}`)
     }
-    await stored(() => failing.put(run, { work, reason, attempt, time: Date.now() }))
+    await stored(() => failing.put(run, { work, reason, attempt, time: clock.now() }))
   }
 
   async function succeed(run: RunId, work: string): Promise<void> {

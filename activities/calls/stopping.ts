@@ -8,8 +8,8 @@
  * - [STOP-3] A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
  * - [STOP-4] What was given up and still works can be waited for, before what it uses is closed.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure } from '@temporalio/common'
+import { clock } from '../../machine/services/clock.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** Turns and updates of a small policy end within it, and a person waits that long after Ctrl-C. */
@@ -52,13 +52,13 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
     stop() {
       if (isStopping) return
       isStopping = true
-      setTimeout(() => giveUp(workerStopping()), graceMs).unref()
+      clock.after(graceMs, () => giveUp(workerStopping())).unref()
     },
     async settled(withinMs) {
       const enough = new AbortController()
       await Promise.race([
         Promise.allSettled(working),
-        sleep(withinMs, undefined, { signal: enough.signal }).catch(() => undefined),
+        clock.sleep(withinMs, { signal: enough.signal }).catch(() => undefined),
       ])
       enough.abort()
     },

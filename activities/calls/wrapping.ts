@@ -7,6 +7,7 @@
  *   it last told of its progress stays to be seen.
  */
 import { Context } from '@temporalio/activity'
+import { clock } from '../../machine/services/clock.ts'
 
 /** Activities by name, each with one argument object. */
 export type Activities = Readonly<Record<string, (argument: never) => Promise<unknown>>>
@@ -39,11 +40,11 @@ export function tellProgress(details: unknown): void {
 export function heartbeating<A extends Activities>(activities: A): A {
   return wrapEach(activities, async (call) => {
     const context = Context.current()
-    const timer = setInterval(() => context.heartbeat(lastDetails.get(context)), everyMs)
+    const timer = clock.every(everyMs, () => context.heartbeat(lastDetails.get(context)))
     try {
       return await call()
     } finally {
-      clearInterval(timer)
+      timer.cancel()
     }
   })
 }

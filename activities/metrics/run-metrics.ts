@@ -7,10 +7,10 @@
  *   not for long.
  * - Making again adds lines of work that is done and published, and changes none.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { log } from '@temporalio/activity'
 import { reasonOf } from '../../faults/reason.ts'
 import type { RunId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { type MetricsLine, placeOf, replaces } from '../../storage/metrics/metrics.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeTrackers } from '../../storage/trackers/tracking.ts'
@@ -36,7 +36,7 @@ const patienceMs = 30_000
 /** At the end of a run: brings its trackers up to date, and waits for those that are servers. */
 export async function finishTrackers(store: Store, open: Pick<OpenRun, 'run' | 'config'>): Promise<void> {
   const { sent } = await updateTrackers(store, open)
-  await Promise.race([sent, sleep(patienceMs, undefined, { ref: false })])
+  await Promise.race([sent, clock.sleep(patienceMs, { ref: false })])
 }
 
 /**

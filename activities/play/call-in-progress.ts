@@ -6,6 +6,7 @@
  *   end (`stopping.ts`).
  */
 import { Context } from '@temporalio/activity'
+import { clock } from '../../machine/services/clock.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
 
 interface CallInProgress {
@@ -28,9 +29,9 @@ export async function timed<Result>(
   work: () => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly took: TurnTime }> {
   const { attempt } = Context.current().info
-  const since = performance.now()
+  const since = clock.monotonic()
   const result = await work()
-  return { result, took: { seconds: (performance.now() - since) / 1000, attempt } }
+  return { result, took: { seconds: (clock.monotonic() - since) / 1000, attempt } }
 }
 
 /** Waits for an environment until the caller is cancelled. @throws CancelledFailure */

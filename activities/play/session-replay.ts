@@ -10,6 +10,7 @@ import { EnvironmentFault, type StepResult } from '../../envs/contract/environme
 import { playAction } from '../../envs/contract/played-action.ts'
 import type { EpisodeId, RunId } from '../../identity/identity.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Store } from '../../storage/store.ts'
 import type { StoredAction } from '../../storage/trajectories/actions.ts'
@@ -118,7 +119,7 @@ async function instanceOf(
     id: opening.episode,
     task: definition.name,
     instance,
-    created: Date.now(),
+    created: clock.now(),
   })
   return instance
 }

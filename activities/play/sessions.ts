@@ -10,6 +10,7 @@
  */
 import type { Environment } from '../../envs/contract/environment.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 
 export interface LiveSession {
   readonly environment: Environment
@@ -60,20 +61,20 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
   }
 
   function closeIdle(): void {
-    const since = performance.now() - idleMs
+    const since = clock.monotonic() - idleMs
     for (const [episode, used] of lastUsed) if (used < since && !last.has(episode)) abandon(episode)
   }
 
   async function closeWhatIsOver(): Promise<void> {
     if (isOver === undefined) return
-    const since = performance.now() - lookEveryMs
+    const since = clock.monotonic() - lookEveryMs
     for (const [episode, used] of [...lastUsed])
       if (used < since && !last.has(episode) && (await isOver(episode)) && !last.has(episode))
         abandon(episode)
   }
 
   // A store that cannot be read now is asked again at the next look.
-  const looking = setInterval(() => closeWhatIsOver().catch(() => undefined), lookEveryMs)
+  const looking = clock.every(lookEveryMs, () => closeWhatIsOver().catch(() => undefined))
   looking.unref()
 
   return {
@@ -81,12 +82,12 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
     set(episode, session) {
       closeIdle()
       live.set(episode, session)
-      lastUsed.set(episode, performance.now())
+      lastUsed.set(episode, clock.monotonic())
     },
     close,
     abandon,
     async closeAll() {
-      clearInterval(looking)
+      looking.cancel()
       await Promise.all([...live.keys()].map(close))
     },
     async inTurn(episode, work) {
@@ -96,7 +97,7 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
       try {
         return await mine
       } finally {
-        if (live.has(episode)) lastUsed.set(episode, performance.now())
+        if (live.has(episode)) lastUsed.set(episode, clock.monotonic())
         if (last.get(episode) === mine) last.delete(episode)
       }
     },

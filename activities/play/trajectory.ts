@@ -12,6 +12,7 @@ import type { EpisodeResult, GroupReport } from '../../contract/messages.ts'
 import type { EpisodeId, GroupId, RunId } from '../../identity/identity.ts'
 import { finalReward, isSuccess } from '../../learning/algorithms/reward.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
 import { failing, rewardOf } from '../calls/failure.ts'
@@ -56,14 +57,14 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
           id,
           task: config.tasks[request.taskIndex]?.task ?? '',
           instance: '',
-          created: Date.now(),
+          created: clock.now(),
         })
       const { episode } = await store.episodes.seal(
         id,
         {
           outcome,
           reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
-          ended: Date.now(),
+          ended: clock.now(),
         },
         request.turns,
       )
@@ -93,13 +94,13 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       )
       const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
       const { group: id, number, task, version } = report
-      await store.groups.insert({ id, run, number, task, instance, version, created: Date.now() })
+      await store.groups.insert({ id, run, number, task, instance, version, created: clock.now() })
       await store.groups.complete(id, {
         status: report.episodes.length === 0 ? 'abandoned' : 'complete',
         episodes: report.episodes.map(({ episode }) => episode),
         rewards,
         oldestVersion: version,
-        ended: Date.now(),
+        ended: clock.now(),
       })
       return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }
     },

@@ -12,11 +12,11 @@
  * - [TURNS-4] Sealing that fails, and an episode that is cancelled, are left to the caller: the block's turns are its
  *   result all the same.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { Context, log } from '@temporalio/activity'
 import type { EpisodeResult } from '../../contract/messages.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { type Outcome, outcomeAfter } from '../../learning/evaluation/outcome.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { EnvironmentActivities, TurnResult } from './environment.ts'
 import type { SampleRequest, SamplingActivities } from './sampling.ts'
 import type { Opening } from './session-replay.ts'
@@ -101,7 +101,7 @@ export function createTurnActivities({ sampling, environment, trajectories, arou
   async function playOn(request: BlockRequest, turnLimit: number): Promise<BlockResult> {
     const { invalidActionLimit } = request
     const { cancellationSignal } = Context.current()
-    const endsAt = performance.now() + request.blockMs
+    const endsAt = clock.monotonic() + request.blockMs
     const turns: BlockTurn[] = []
     let { invalidInARow } = request
     // An episode that branches off may begin at its end.
@@ -118,7 +118,7 @@ export function createTurnActivities({ sampling, environment, trajectories, arou
         if (turns.length === 0) throw error
         break
       }
-      if (performance.now() >= endsAt || cancellationSignal.aborted) break
+      if (clock.monotonic() >= endsAt || cancellationSignal.aborted) break
     }
     return { turns, outcome, turnLimit }
   }
@@ -137,7 +137,7 @@ export function createTurnActivities({ sampling, environment, trajectories, arou
     const closing = around('closeEnvironment', { episode }, environment.closeEnvironment)
       .catch((error: unknown) => log.warn('session not closed', { episode, reason: reasonOf(error) }))
       .finally(() => closed.abort())
-    const tooLong = delay(closingMs, undefined, { signal: closed.signal }).catch(() => undefined)
+    const tooLong = clock.sleep(closingMs, { signal: closed.signal }).catch(() => undefined)
     await Promise.race([closing, tooLong])
   }
 

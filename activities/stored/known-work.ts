@@ -14,6 +14,7 @@
 
 import type { TrainingState } from '../../contract/training-state.ts'
 import { type EpisodeId, evaluationId, groupId, type ParentId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Store } from '../../storage/store.ts'
 import { isSealed } from '../../storage/trajectories/episode.ts'
@@ -83,7 +84,7 @@ export async function requireSealed(
   if (lost !== undefined) throw lacking(`the end of episode ${lost}`)
   for (const { id } of episodes)
     if (!sealed.has(id))
-      await store.episodes.seal(id, { outcome: 'infrastructure_error', reward: null, ended: Date.now() })
+      await store.episodes.seal(id, { outcome: 'infrastructure_error', reward: null, ended: clock.now() })
 }
 
 function lacking(what: string): StorageFault {

@@ -14,6 +14,7 @@ import { z } from 'zod'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { RunId } from '../../identity/identity.ts'
 import { versionsInUse } from '../../learning/run/versions-in-use.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import { deleteCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
@@ -69,7 +70,7 @@ export async function holdingsOf(
   const { trajectories = true } = options
   const stored = await store.runs.get(run)
   const needs = options.needs ?? (await lastNeeds(run, store))
-  const evaluating = await store.evaluations.unfinished(run, Date.now() - longestEvaluationMs)
+  const evaluating = await store.evaluations.unfinished(run, clock.now() - longestEvaluationMs)
   const promoted = await promotedVersion(directory)
   const orders = pendingVersions(await store.audit.list(run))
   const versions = await publishedVersions(directory.checkpointsDir)

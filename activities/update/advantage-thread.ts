@@ -7,11 +7,11 @@
  * - The thread ends with the process. One that is lost fails its calls; the next call starts another.
  */
 import { extname } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { AdvantageGroup } from '../../learning/algorithms/own-advantage.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
+import { clock } from '../../machine/services/clock.ts'
 
 /** The methods of the thread. */
 export type AdvantageMethods = {
@@ -44,7 +44,7 @@ export async function moduleAdvantages(
   if (thread === undefined || thread.calls.isLost) thread = start()
   const { worker, calls } = thread
   const answered = new AbortController()
-  const tooLong = delay(limitMs, undefined, { signal: answered.signal }).then(
+  const tooLong = clock.sleep(limitMs, { signal: answered.signal }).then(
     () => {
       calls.fail(
         new ExternalFault(

@@ -22,6 +22,7 @@ import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
 import { staleness, stalenessStatistics } from '../../learning/rollout/staleness.ts'
 import { noTrainerFigures, type TrainerFigures, trainerFigures } from '../../learning/run/metrics.ts'
 import { settingsInForce } from '../../learning/run/settings-in-force.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { latestGoodCheckpoint } from '../../policy/checkpoints/versions.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
@@ -111,7 +112,7 @@ export async function updatePolicy(
   const replays = await replayedGroups(request, rules, store)
   const { batch, learnt, figures } = await collectBatch(store, ids, rules, replays)
   const { worth, ...collected } = figures
-  const since = performance.now()
+  const since = clock.monotonic()
   const trained = await train(request, opened, batch, tools)
   const statistics: UpdateFigures = {
     ...collected,
@@ -123,11 +124,11 @@ export async function updatePolicy(
       ? { memberWeights: measuredWeights(worth, trained.origins) }
       : {}),
     waitSeconds: request.waitedSeconds,
-    trainSeconds: (performance.now() - since) / 1000,
+    trainSeconds: (clock.monotonic() - since) / 1000,
   }
   const isMade = batch !== null && trained.refused === undefined
   const version = isMade ? current + 1 : current
-  const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: Date.now() }
+  const update = { run, step, version, statistics: { ...statistics }, groups: ids, created: clock.now() }
   await store.updates.put(update, isMade ? learnt : [])
   return resultAt((await store.updates.get(run, step)) ?? update, current)
 }

@@ -30,6 +30,7 @@ import {
   workflowIdOf,
 } from '../../identity/identity.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
 import type { experiment } from '../../workflows/experiment.ts'
@@ -232,7 +233,7 @@ async function insertStatement(
         'run_exists',
         `run ${run} exists in ${home.dir} and belongs to no experiment ${name}: give the experiment another name`,
       )
-  await store.experiments.insert({ name, statement, created: Date.now() })
+  await store.experiments.insert({ name, statement, created: clock.now() })
   return { statement, isNew: true }
 }
 

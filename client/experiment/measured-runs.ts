@@ -13,6 +13,7 @@ import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
 import { sharesOf } from './comparison.ts'
@@ -100,7 +101,7 @@ async function measureRun(
     }),
     experts: await store.experts.list(run),
     cost: {
-      seconds: ((record.ended ?? Date.now()) - record.created) / 1000,
+      seconds: ((record.ended ?? clock.now()) - record.created) / 1000,
       ...(cpuSeconds === undefined ? {} : { cpuSeconds }),
       episodes,
       actionTokens,

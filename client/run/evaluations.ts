@@ -10,6 +10,7 @@ import type { EvaluationSummary } from '../../contract/messages.ts'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { workflowIdOf } from '../../identity/identity.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { summaryOf } from '../../storage/records/evaluations.ts'
 import type { evaluation } from '../../workflows/play/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../../workflows/play/evaluation-plan.ts'
@@ -42,7 +43,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
       if (found !== undefined && isComplete(found)) return found
       // From now on the run keeps the version's checkpoint.
       const entry = { id: plan.evaluation, run: id, suite: plan.suite, version, seed: config.seed }
-      await store.evaluations.insert({ ...entry, created: Date.now() })
+      await store.evaluations.insert({ ...entry, created: clock.now() })
       try {
         await client.workflow.start<typeof evaluation>('evaluation', {
           ...evaluationStart(plan, { namespace: client.options.namespace, home: homeName }),

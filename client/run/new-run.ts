@@ -8,6 +8,7 @@
 import { withoutHome } from '../../config/files/home-paths.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type RunId, runId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { createHome, type Home } from '../../storage/disk/home.ts'
 import type { Precedence } from '../../storage/sqlite/codec.ts'
 import { openStore, type Store } from '../../storage/store.ts'
@@ -25,7 +26,7 @@ export async function insertRun(
   run: string,
   given: RunConfig,
 ): Promise<NewRun & { readonly precedence: Precedence }> {
-  const created = { id: runId(run), config: withoutHome(given, home.dir), created: Date.now() }
+  const created = { id: runId(run), config: withoutHome(given, home.dir), created: clock.now() }
   return { ...created, precedence: await store.runs.insert(created) }
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { bestOf } from '../../learning/evaluation/best-version.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { type Promotion, readPromotion, writePromotion } from '../../policy/checkpoints/promotion.ts'
 import { suiteOf } from './good-version.ts'
 import type { SessionParts } from './run-calls.ts'
@@ -45,7 +46,7 @@ export function createRunPromotions(parts: SessionParts): RunPromotions {
           `the checkpoint of version ${version} of run ${run} is broken; promote another`,
         )
       const evidence = measured.find((summary) => summary.suite === suite && summary.version === version)
-      const time = Date.now()
+      const time = clock.now()
       const before = await readPromotion(checkpointsDir)
       const promotion: Promotion = {
         version,

@@ -20,6 +20,7 @@ import type { RunConfig } from '../../config/schema/schema.ts'
 import { isWarm, type TrainingState } from '../../contract/training-state.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import type { RunId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
 import { changedState, stateToRestartFrom, stateToResumeFrom } from '../../workflows/state/run-state.ts'
@@ -94,7 +95,7 @@ export async function resumeChanged(
   const from = former === undefined ? stateToResumeFrom : stateToRestartFrom
   const { state, entries } = changedState(from(stored, change.config, trail), change, {
     by,
-    time: Date.now(),
+    time: clock.now(),
   })
   await former?.terminate('its configuration was changed')
   if (!isWarm(stored) && change.changes.some(({ key }) => /^(policy|warmStart)\./.test(key))) {

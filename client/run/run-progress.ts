@@ -14,6 +14,7 @@ import { CancelledFailure } from '@temporalio/common'
 import { type FailingWork, progress, type RunProgress } from '../../contract/messages.ts'
 import { runId } from '../../identity/identity.ts'
 import type { RunPhase } from '../../learning/run/run-phase.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { diskSpace } from '../../storage/disk/disk-use.ts'
 import { isDeadline, isNotReady } from '../../temporal/calls/call-status.ts'
 import { diskWarning } from '../../workers/upkeep/disk-watch.ts'
@@ -67,7 +68,7 @@ export function createRunsProgress(
 
   /** Failures from the store, and those of the run's own activities that only the server knows. */
   async function failingWork(run: string): Promise<readonly FailingWork[]> {
-    const stored = await store.failing.list(runId(run), Date.now())
+    const stored = await store.failing.list(runId(run), clock.now())
     const pending = await pendingFailures(() => describe(run))
     const others = pending.filter(({ work }) => stored.every((each) => each.work !== work))
     return [...stored.map(({ work, reason, attempt }) => ({ work, reason, attempt })), ...others]

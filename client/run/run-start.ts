@@ -13,6 +13,7 @@ import { lookAround } from '../../contract/messages.ts'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { initialState, type TrainingState } from '../../contract/training-state.ts'
 import { type RunId, runId, workflowIdOf } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { trainingRun } from '../../workflows/run/training-run.ts'
 import { trainingStart } from '../../workflows/run/training-start.ts'
 import {
@@ -59,7 +60,7 @@ export function createRunLaunch(parts: SessionParts): RunLaunch {
       if ((await store.runs.get(run)) === undefined) return
       const { config } = await known(run)
       const stored = stateToRestartFrom(await lastState(run), config, await store.audit.list(run))
-      const { state, entries } = relaunchedState(stored, relaunch, Date.now())
+      const { state, entries } = relaunchedState(stored, relaunch, clock.now())
       await store.audit.put(run, entries)
       await start(state, 'TERMINATE_EXISTING')
     },

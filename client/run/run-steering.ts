@@ -6,7 +6,6 @@
  * - A call returns when the run has taken the order, or says why it has not.
  */
 import { hostname, userInfo } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client'
 import { ApplicationFailure } from '@temporalio/common'
 import {
@@ -21,6 +20,7 @@ import {
   stop,
 } from '../../contract/messages.ts'
 import { runId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { AuditEntry } from '../../storage/records/audit.ts'
 import { isDeadline, isNotFound, isNotReady } from '../../temporal/calls/call-status.ts'
 import { TemporalFault } from '../../temporal/server/fault.ts'
@@ -66,7 +66,7 @@ export function createRunSteering(parts: SessionParts): RunSteering {
   async function steer<T>(
     run: string,
     send: (handle: WorkflowHandle<typeof trainingRun>) => Promise<T>,
-    until = Date.now() + answerDeadlineMs,
+    until = clock.now() + answerDeadlineMs,
   ): Promise<T> {
     await known(run)
     const description = await describe(run)
@@ -76,8 +76,8 @@ export function createRunSteering(parts: SessionParts): RunSteering {
     } catch (error) {
       // The run's task failed meanwhile, as it does when the run is just ending, or the run restarts.
       const isEarly = isNotReady(error) || isForNextExecution(error)
-      if (isEarly && Date.now() < until) {
-        await delay(askedAgainAfterMs)
+      if (isEarly && clock.now() < until) {
+        await clock.sleep(askedAgainAfterMs)
         return steer(run, send, until)
       }
       // It ended since it was looked at.

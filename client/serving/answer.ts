@@ -8,8 +8,8 @@
  * - [SERVED-ANSWER-3] No part of an answer is left out: calls are given where the whole answer can be read, else all of it is content.
  * - Log-probabilities are those at the asked temperature; at 0, those at 1.
  */
-import { randomInt, randomUUID } from 'node:crypto'
 import { seedOf } from '../../identity/identity.ts'
+import { chance } from '../../machine/services/chance.ts'
 import { argumentsText } from '../../messages/exact-arguments.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
@@ -71,7 +71,7 @@ export async function answerTo(
       '`prompt`: it is empty, and the first token needs one before it',
       'prompt',
     )
-  const drawn = seed ?? randomInt(2 ** 32)
+  const drawn = seed ?? chance.below(2 ** 32)
   const samples = await Promise.all(
     Array.from({ length: count }, (_, index) =>
       policy.sample(
@@ -116,7 +116,7 @@ export function messageOf(model: ServedModel, sampled: SampledTokens) {
 
 function callsOf(message: AssistantMessage) {
   return (message.tool_calls ?? []).map((call) => ({
-    id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+    id: `call_${chance.uuid().replaceAll('-', '').slice(0, 24)}`,
     type: 'function' as const,
     function: { name: call.name, arguments: argumentsText(call) },
   }))

@@ -9,7 +9,6 @@
  *   of its own.
  * - An answer that is asked for as a stream comes as one; its text is there when its last token is sampled.
  */
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
@@ -25,6 +24,8 @@ import {
   type Objection,
   objectionTo,
 } from '../../machine/network/listening.ts'
+import { chance } from '../../machine/services/chance.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { EngineFault } from '../../policy/engines/engine.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { ChatFault } from '../../policy/templates/chat-fault.ts'
@@ -223,7 +224,7 @@ async function completeChat(asked: Asked, request: ChatRequest): Promise<Respons
   const prompt = await promptOf(asked, model, words)
   const wish = wishOf(request, request.max_completion_tokens ?? request.max_tokens ?? undefined)
   const head = {
-    id: `chatcmpl-${randomUUID()}`,
+    id: `chatcmpl-${chance.uuid()}`,
     created: now(),
     model: request.model,
     system_fingerprint: model.id,
@@ -276,7 +277,7 @@ async function completeText(asked: Asked, request: CompletionRequest): Promise<R
   const { model } = borrowed
   const wish = wishOf(request, request.max_tokens ?? 16)
   const head = {
-    id: `cmpl-${randomUUID()}`,
+    id: `cmpl-${chance.uuid()}`,
     object: 'text_completion',
     created: now(),
     model: request.model,
@@ -333,5 +334,5 @@ function streamed(context: Context, chunks: readonly object[], usage: object | u
 
 /** Seconds since the epoch. */
 function now(): number {
-  return Math.floor(Date.now() / 1000)
+  return Math.floor(clock.now() / 1000)
 }

@@ -10,9 +10,10 @@
  *   without asking first by their content type.
  * - Tokens are compared in constant time and are part of no message.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { Fault } from '../../faults/fault.ts'
 import { codeOf } from '../../faults/system-error.ts'
+import { chance } from '../services/chance.ts'
 
 export const loopback = '127.0.0.1'
 
@@ -65,7 +66,7 @@ export function notAvailable(cause: unknown, flag: string, port: number): Listen
 
 /** A token that no one can guess, valid in a path. */
 export function newToken(): string {
-  return randomBytes(24).toString('base64url')
+  return chance.bytes(24).toString('base64url')
 }
 
 /** The headers that decide whether a request is answered. */

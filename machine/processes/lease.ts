@@ -8,7 +8,8 @@
  *   at the next renewal.
  * - A lease of another owner, or of a process that cannot be asked, is left alone.
  */
-import { randomUUID } from 'node:crypto'
+import { chance } from '../services/chance.ts'
+import { clock, type Timer } from '../services/clock.ts'
 import { processOfScopeAlive, processScope } from './process.ts'
 
 export type LeaseKind = 'container' | 'database' | 'folder'
@@ -96,12 +97,12 @@ export interface LeaseHolder {
 
 /** Holds leases in a store; `onRenewalFault` hears of a store that does not answer. */
 export function holdLeases(store: LeaseStore, onRenewalFault: (fault: unknown) => void): LeaseHolder {
-  const owner = `${processScope()}-${randomUUID().slice(0, 8)}`
+  const owner = `${processScope()}-${chance.uuid().slice(0, 8)}`
   const held = new Map<string, { since: number; onLost: () => void }>()
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
 
   async function renew(): Promise<void> {
-    const asked = Date.now()
+    const asked = clock.now()
     const kept = new Set(await store.renew(owner, asked + leaseTtlMs))
     for (const [id, { since, onLost }] of held) {
       if (kept.has(id) || since >= asked) continue
@@ -111,19 +112,18 @@ export function holdLeases(store: LeaseStore, onRenewalFault: (fault: unknown) =
   }
 
   function stop(): void {
-    clearInterval(timer)
+    timer?.cancel()
     timer = undefined
   }
 
   return {
     owner,
     async hold(kind, onLost) {
-      const id = `perdure-${randomUUID()}`
-      await store.take({ id, kind, owner, expires: Date.now() + leaseTtlMs })
-      held.set(id, { since: Date.now(), onLost })
+      const id = `perdure-${chance.uuid()}`
+      await store.take({ id, kind, owner, expires: clock.now() + leaseTtlMs })
+      held.set(id, { since: clock.now(), onLost })
       if (timer === undefined) {
-        timer = setInterval(() => void renew().catch(onRenewalFault), renewalPeriodMs)
-        timer.unref()
+        timer = clock.every(renewalPeriodMs, () => void renew().catch(onRenewalFault)).unref()
       }
       return id
     },

@@ -8,6 +8,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../../faults/system-error.ts'
 import { makeFolder } from '../files/folder.ts'
+import { clock } from '../services/clock.ts'
 import { endExpired, isUnowned, type LeaseHolder, type LeaseStore } from './lease.ts'
 
 export interface LeasedFolder {
@@ -42,7 +43,7 @@ export async function leaseFolder(parent: string, scope: string, holder: LeaseHo
 export async function reapFolders(
   parent: string,
   leases: LeaseStore,
-  now: number = Date.now(),
+  now: number = clock.now(),
 ): Promise<readonly string[]> {
   const names = await readdir(parent).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return []

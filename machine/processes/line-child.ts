@@ -9,8 +9,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf } from '../../faults/system-error.ts'
+import { clock } from '../services/clock.ts'
 
 export interface ChildCommand {
   readonly command: string
@@ -66,8 +66,8 @@ export class LineChild {
     child.on('error', (cause) => this.lose(`cannot be started: ${cause.message}`, cause))
     child.on('close', (code, signal) => this.lose(`ended with ${signal ?? `code ${code}`}`))
     child.on('exit', (code, signal) => {
-      const lost = setTimeout(() => this.lose(`ended with ${signal ?? `code ${code}`}`), heldMs)
-      child.once('close', () => clearTimeout(lost))
+      const lost = clock.after(heldMs, () => this.lose(`ended with ${signal ?? `code ${code}`}`))
+      child.once('close', () => lost.cancel())
     })
     child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text))
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -103,7 +103,7 @@ export class LineChild {
     const leaving = new AbortController()
     await Promise.race([
       this.#closed,
-      delay(withinMs, undefined, { signal: leaving.signal }).catch(() => undefined),
+      clock.sleep(withinMs, { signal: leaving.signal }).catch(() => undefined),
     ])
     leaving.abort()
     this.#kill('SIGKILL')

@@ -12,6 +12,7 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { CompiledQuery, Kysely } from 'kysely'
+import { clock } from '../../machine/services/clock.ts'
 import { type StorageFault, storageFaultOf } from '../disk/fault.ts'
 import type { Schema } from './schema.ts'
 
@@ -70,8 +71,8 @@ export function createStatements(of: {
   function commitSoon(): void {
     if (isDue) return
     isDue = true
-    const wait = lastCommit + collectMs - performance.now()
-    if (wait > 0) setTimeout(commitNext, wait)
+    const wait = lastCommit + collectMs - clock.monotonic()
+    if (wait > 0) clock.after(wait, commitNext)
     else setImmediate(commitNext)
   }
 
@@ -89,7 +90,7 @@ export function createStatements(of: {
     } catch (error) {
       for (const { reject } of writes) reject(faultOf(error))
     }
-    lastCommit = performance.now()
+    lastCommit = clock.monotonic()
   }
 
   /** @throws where no write was tried */

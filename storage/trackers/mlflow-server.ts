@@ -10,6 +10,7 @@
  */
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
+import { deadlineSignal } from '../../machine/services/clock.ts'
 import { StorageFault } from '../disk/fault.ts'
 import { allowedName, experimentName, parametersOf } from './mlflow-names.ts'
 import { type TrackedRun, trackedId } from './tracked-run.ts'
@@ -209,7 +210,7 @@ function serverAt(url: string): Server {
     let response: Response
     let body: unknown
     try {
-      response = await fetch(address, { ...init, signal: AbortSignal.timeout(callMs) })
+      response = await fetch(address, { ...init, signal: deadlineSignal(callMs) })
       body = await response.json().catch(() => undefined)
     } catch (cause) {
       throw new StorageFault(

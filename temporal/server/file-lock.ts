@@ -9,8 +9,8 @@
  * within one process apart, which POSIX locks alone do not. Nothing is ever written to the file.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
 import { systemFailureOf } from '../../faults/system-error.ts'
+import { clock } from '../../machine/services/clock.ts'
 
 const pollMs = 40
 
@@ -55,11 +55,11 @@ export async function lockWithin(
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<FileLock | undefined> {
-  const deadline = performance.now() + timeoutMs
+  const deadline = clock.monotonic() + timeoutMs
   for (;;) {
     signal?.throwIfAborted()
     const lock = tryLock(file)
-    if (lock !== undefined || performance.now() >= deadline) return lock
-    await delay(pollMs)
+    if (lock !== undefined || clock.monotonic() >= deadline) return lock
+    await clock.sleep(pollMs)
   }
 }

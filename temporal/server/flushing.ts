@@ -8,6 +8,7 @@
  */
 import { reasonOf } from '../../faults/reason.ts'
 import { createFileFlush } from '../../machine/files/file-flush.ts'
+import { clock } from '../../machine/services/clock.ts'
 
 /** The server flushes its log when it is full, which may take minutes. A flush costs less than a millisecond of work. */
 const flushEveryMs = 1_000
@@ -36,7 +37,7 @@ export function flushRegularly(
     }
   }
 
-  const timer = setInterval(() => void flushOnce(), flushEveryMs)
+  const timer = clock.every(flushEveryMs, () => void flushOnce())
   timer.unref()
-  return { flushed: flush, close: () => clearInterval(timer) }
+  return { flushed: flush, close: () => timer.cancel() }
 }

@@ -6,8 +6,8 @@
  * - Silence counts only while this process runs: after it was stopped itself, as on a laptop that slept, it counts from zero.
  * - Silence is reported once when it begins and once when it ends.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { Connection, type ConnectionOptions } from '@temporalio/client'
+import { clock } from '../../machine/services/clock.ts'
 
 /** From then on it is reported; a busy machine answers sooner. */
 export const silentAfterMs = 5_000
@@ -69,12 +69,12 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
   let hasAnswered = false
   let isTold = false
 
-  const ticking = setInterval(() => {
-    meter.tick(performance.now())
+  const ticking = clock.every(tickMs, () => {
+    meter.tick(clock.monotonic())
     if (isTold || meter.silentMs() < silentAfterMs) return
     isTold = true
     log?.(`${silenceWords(meter.silentMs(), remedy)}.`)
-  }, tickMs)
+  })
   ticking.unref()
 
   async function ask(): Promise<void> {
@@ -83,7 +83,7 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
     const asked = connection
     try {
       await asked.withAbortSignal(signal, () =>
-        asked.withDeadline(Date.now() + callDeadlineMs, () => asked.workflowService.getSystemInfo({})),
+        asked.withDeadline(clock.now() + callDeadlineMs, () => asked.workflowService.getSystemInfo({})),
       )
     } catch (error) {
       if (!isAnswer(error)) {
@@ -101,7 +101,7 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
 
   async function work(): Promise<void> {
     while (!signal.aborted) {
-      await delay(askEveryMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(askEveryMs, { signal, ref: false }).catch(() => undefined)
       if (!signal.aborted) await ask()
     }
   }
@@ -111,7 +111,7 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
     silentMs: () => meter.silentMs(),
     hasAnswered: () => hasAnswered,
     async close() {
-      clearInterval(ticking)
+      ticking.cancel()
       closing.abort()
       // A call that still waits for a connection ends with it.
       await connection?.close()

@@ -8,8 +8,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive, processOf, statusOf } from '../../machine/processes/process.ts'
+import { clock } from '../../machine/services/clock.ts'
 
 /** A server writes its SQLite file back within seconds; afterwards it is hung. */
 const endMs = 10_000
@@ -83,10 +83,10 @@ async function endProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<b
   } catch {
     return true
   }
-  const deadline = performance.now() + endMs
+  const deadline = clock.monotonic() + endMs
   while (isAlive(meant)) {
-    if (performance.now() >= deadline) return false
-    await delay(pollMs)
+    if (clock.monotonic() >= deadline) return false
+    await clock.sleep(pollMs)
   }
   return true
 }
@@ -103,14 +103,14 @@ const tickMs = 10
  */
 export function isAtWork(pid: number): (silentMs: number) => boolean {
   const before = statusOf(pid)
-  const since = performance.now()
+  const since = clock.monotonic()
   return (silentMs) => {
     const now = statusOf(pid)
     const isStopped = now !== undefined && /[Tt]/.test(now.state)
     if (before === undefined || now === undefined || silentMs >= longestWorkMs || isStopped) return false
     const cpuMs = tickMs * (now.cpuTicks - before.cpuTicks)
     const waitsForDisk = now.state === 'D'
-    return waitsForDisk || cpuMs / Math.max(1, performance.now() - since) >= leastShare
+    return waitsForDisk || cpuMs / Math.max(1, clock.monotonic() - since) >= leastShare
   }
 }
 

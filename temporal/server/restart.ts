@@ -5,8 +5,8 @@
  * - It comes back on the same ports and the same file.
  * - Among the processes that use it, the holder of the start lock starts it; the others find it there.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { TemporalFault } from './fault.ts'
 import type { ServerPaths, ServerRecord } from './record.ts'
 import { obtainTemporalBinary } from './startup/fetch-binary.ts'
@@ -53,7 +53,7 @@ export async function restartServer(restart: Restart): Promise<Restarted | undef
       lastFault = error
       log(reasonOf(error))
     }
-    await delay(backOffMs, undefined, { signal, ref: false })
+    await clock.sleep(backOffMs, { signal, ref: false })
     backOffMs = Math.min(backOffMs * 2, longestBackOffMs)
   }
   throw new TemporalFault(
@@ -65,10 +65,10 @@ export async function restartServer(restart: Restart): Promise<Restarted | undef
 
 async function restartOnce({ paths, record, hung, log }: Restart): Promise<Restarted> {
   using _ = await takeStartLock(paths)
-  const deadline = performance.now() + closedAfterMs
+  const deadline = clock.monotonic() + closedAfterMs
   let found = await findServer(paths)
-  while (found.kind === 'silent' && found.pid !== hung && performance.now() < deadline) {
-    await delay(lookEveryMs)
+  while (found.kind === 'silent' && found.pid !== hung && clock.monotonic() < deadline) {
+    await clock.sleep(lookEveryMs)
     found = await findServer(paths)
   }
   if (found.kind === 'answers') return { record: found.record, byThis: false }

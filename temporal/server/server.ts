@@ -13,8 +13,8 @@
  * - A start that is given up leaves no process.
  * - If the server cannot start, a TemporalFault says what to do.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopback } from '../../machine/network/listening.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { withProxy } from '../calls/proxied.ts'
 import { TemporalFault } from './fault.ts'
 import { embeddedRemedy, hungAfterMs, silenceWords, watchHealth } from './health.ts'
@@ -103,7 +103,7 @@ async function awaitAnswer(
           `${silenceWords(silentMs)} (process ${pid}): ${remedyOf(paths)}.`,
         )
       }
-      await delay(lookEveryMs, undefined, { signal })
+      await clock.sleep(lookEveryMs, { signal })
     }
   } finally {
     await health.close()

@@ -7,7 +7,7 @@
  * - A server that is silent and works, as on a file that is slow, is given more time than one that does nothing.
  */
 import { existsSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
+import { clock } from '../../machine/services/clock.ts'
 import { withProxy } from '../calls/proxied.ts'
 import { atExit } from './departure.ts'
 import { TemporalFault } from './fault.ts'
@@ -80,7 +80,7 @@ export function supervise(membership: Membership): RunningTemporal {
   async function watch(): Promise<void> {
     let atWork: ReturnType<typeof isAtWork> | undefined
     while (!stopWatching.signal.aborted) {
-      await delay(watchMs, undefined, { signal: stopWatching.signal, ref: false })
+      await clock.sleep(watchMs, { signal: stopWatching.signal, ref: false })
       const silentMs = health.silentMs()
       const { pid } = record
       if (!(await isPortOpen(record.port))) await recover('has died')

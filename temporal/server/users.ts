@@ -5,11 +5,11 @@
  * - A user counts as long as its process lives and has not left; one that was killed does not count.
  * - Joining and counting happen under the home's start lock, so a server is never stopped under a newcomer.
  */
-import { randomUUID } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../faults/system-error.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
+import { chance } from '../../machine/services/chance.ts'
 import { isWritable } from '../../storage/sqlite/read-only.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 
@@ -22,7 +22,7 @@ export interface ServerUser {
 /** Joins the users kept in the folder; a crash leaves by itself. */
 export function joinUsers(folder: string): ServerUser {
   makeFolder(folder)
-  const file = join(folder, `${process.pid}-${randomUUID()}`)
+  const file = join(folder, `${process.pid}-${chance.uuid()}`)
   const lock: FileLock | undefined = tryLock(file)
   if (lock === undefined) throw new Error(`${file} is new and yet locked`)
   return {

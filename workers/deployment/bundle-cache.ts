@@ -7,11 +7,12 @@
  * - A bundle that is damaged, or a cache that cannot be written, costs the time of bundling and nothing else.
  * - The cache does not grow: of many bundles the oldest go.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { makeFolder } from '../../machine/files/folder.ts'
+import { chance } from '../../machine/services/chance.ts'
 
 /** What a bundle was made from, as the bundler tells it. */
 export interface BundleSources {
@@ -58,7 +59,7 @@ export function bundleCache(folder: string) {
   }
 
   function write(file: string, entry: Entry): void {
-    const beside = `${file}.${randomUUID()}.partial`
+    const beside = `${file}.${chance.uuid()}.partial`
     try {
       makeFolder(folder)
       writeFileSync(beside, JSON.stringify(entry))

@@ -8,6 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { type HomeName, ownServer } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { isDeadline, isNotReady } from '../../temporal/calls/call-status.ts'
 
 /** Longer than a busy worker needs to answer. */
@@ -50,7 +51,7 @@ export function createDeploymentCalls(dependencies: Dependencies): DeploymentCal
   const { workflowService } = connection
   const name = deploymentName(home)
   const call = <T>(work: () => Promise<T>) =>
-    connection.withAbortSignal(signal, () => connection.withDeadline(Date.now() + callTimeoutMs, work))
+    connection.withAbortSignal(signal, () => connection.withDeadline(clock.now() + callTimeoutMs, work))
 
   return {
     async look() {
@@ -70,7 +71,7 @@ export function createDeploymentCalls(dependencies: Dependencies): DeploymentCal
       const version = versioningInfo?.currentDeploymentVersion
       return {
         current: version?.deploymentName === name ? (version.buildId ?? undefined) : undefined,
-        hasWorkers: (of) => Date.now() - (seen.get(of) ?? 0) < goneAfterMs,
+        hasWorkers: (of) => clock.now() - (seen.get(of) ?? 0) < goneAfterMs,
       }
     },
 

@@ -8,13 +8,13 @@
  * - What others use is left alone; without a place a home works without a deployment, and says so.
  * - [REGISTRATION-1] A server that limits requests is asked again: that says nothing of how many places it has.
  */
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { type HomeName, ownServer } from '../../identity/identity.ts'
+import { chance } from '../../machine/services/chance.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { isExhausted, isExisting } from '../../temporal/calls/call-status.ts'
 import { deploymentName } from './deployment-calls.ts'
 
@@ -66,7 +66,7 @@ type Creation = 'created' | 'full' | 'limited'
 
 /** Asks again while the server limits requests, for a minute at most. */
 async function createUnlessLimited(registration: Registration): Promise<Creation> {
-  const { namespace, log, wait = sleep } = registration
+  const { namespace, log, wait = clock.sleep } = registration
   for (let waitedMs = 0; ; waitedMs += limitedEveryMs) {
     const creation = await create(registration)
     if (creation !== 'limited' || waitedMs >= limitedMs) return creation
@@ -78,11 +78,11 @@ async function createUnlessLimited(registration: Registration): Promise<Creation
 
 async function create({ connection, namespace, home }: Registration): Promise<Creation> {
   try {
-    await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+    await connection.withDeadline(clock.now() + callTimeoutMs, () =>
       connection.workflowService.createWorkerDeployment({
         namespace,
         deploymentName: deploymentName(home),
-        requestId: randomUUID(),
+        requestId: chance.uuid(),
       }),
     )
     return 'created'
@@ -123,7 +123,7 @@ async function remove(
     taskQueue: { name: taskQueue('orchestrator', owner) },
     taskQueueType: workflowQueue,
   })
-  const isFresh = pollers.some(({ lastAccessTime }) => Date.now() - tsToMs(lastAccessTime) < pollersGoneMs)
+  const isFresh = pollers.some(({ lastAccessTime }) => clock.now() - tsToMs(lastAccessTime) < pollersGoneMs)
   const query = `ExecutionStatus = "Running" AND TemporalWorkerDeployment = "${name}"`
   if (isFresh || Number((await workflowService.countWorkflowExecutions({ namespace, query })).count) > 0)
     return false

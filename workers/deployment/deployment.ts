@@ -10,10 +10,10 @@
  *   the newer one are there.
  * - A build that has no workers does not stay the current one while another has some.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker'
 import { reasonOf } from '../../faults/reason.ts'
 import type { HomeName } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { isDeadline, isNotFound, isNotReady } from '../../temporal/calls/call-status.ts'
 import { compareVersions } from '../../temporal/server/startup/binary.ts'
 import { createDeploymentCalls, type DeploymentCalls, deploymentName } from './deployment-calls.ts'
@@ -107,7 +107,7 @@ export function joinDeployment(options: DeploymentOptions): Deployment {
         if (!isExpected && !wasCurrent && !signal.aborted)
           say(`build ${build} is not the current one yet: ${reasonOf(error)}`)
       }
-      await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(wait, { signal, ref: false }).catch(() => undefined)
     }
   }
 

@@ -7,10 +7,11 @@
  * - [RESTART-1] What was restarted three times within an hour does not begin again for that: a run is paused, and then
  *   left to a person; what works for a run is ended, and the run plays it anew or gives it up.
  */
-import { randomUUID } from 'node:crypto'
 import type { Client } from '@temporalio/client'
 import { searchAttributes } from '../../contract/messages.ts'
 import { parseWorkflowId, type RunId, runId } from '../../identity/identity.ts'
+import { chance } from '../../machine/services/chance.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { isNotFound } from '../../temporal/calls/call-status.ts'
 import { describedExecution } from '../../temporal/histories.ts'
 import type { Relaunch } from '../../workflows/state/run-state.ts'
@@ -95,7 +96,7 @@ export async function restart(
 
 /** How often an identity was restarted within the last hour. */
 export async function countRestarts(client: Client, workflowId: string): Promise<number> {
-  const since = new Date(Date.now() - withinMs).toISOString()
+  const since = new Date(clock.now() - withinMs).toISOString()
   const { count } = await client.workflow.count(
     `WorkflowId = "${workflowId}" AND ExecutionStatus = "Terminated" AND CloseTime > "${since}"`,
   )
@@ -138,7 +139,7 @@ async function beginAgain(client: Client, execution: Recorded): Promise<void> {
   const attributes = Object.entries(begun.searchAttributes?.indexedFields ?? {})
   await client.workflowService.startWorkflowExecution({
     namespace: client.options.namespace,
-    requestId: randomUUID(),
+    requestId: chance.uuid(),
     workflowId,
     workflowType: begun.workflowType ?? null,
     taskQueue: { name: execution.taskQueue },

@@ -13,12 +13,12 @@
  *   in a row, and no more often than `restart.ts` allows.
  * - A task that fails for another reason, as for a missing key, is left to who can repair that.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { DeterminismViolationError } from '@temporalio/workflow'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import type { HomeName } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { Deployment } from './deployment.ts'
 import { listedBuild } from './deployment-calls.ts'
 import { replayFaults } from './replay.ts'
@@ -97,7 +97,7 @@ export function startTakeover(options: TakeoverOptions): Takeover {
         if (!signal.aborted) log(`what is left to take over is looked for later: ${reasonOf(error)}`)
       }
       settle()
-      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal, ref: false }).catch(() => undefined)
     }
   }
 
@@ -105,7 +105,7 @@ export function startTakeover(options: TakeoverOptions): Takeover {
   return {
     looked: Promise.race([
       looked,
-      sleep(lookedWithinMs, undefined, { signal, ref: false }).catch(() => undefined),
+      clock.sleep(lookedWithinMs, { signal, ref: false }).catch(() => undefined),
     ]),
     async close() {
       closing.abort()

@@ -8,11 +8,11 @@
  * - A watch that fails is reported once and continues; it stops no work.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { RunId } from '../../identity/identity.ts'
 import type { RunPhase } from '../../learning/run/run-phase.ts'
 import { percent } from '../../learning/statistics/percent.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { type DiskSpace, diskSpace, type FreeLimit, isShort } from '../../storage/disk/disk-use.ts'
 
 /** A disk fills at some hundred megabytes a second at most. */
@@ -133,7 +133,7 @@ export function watchDisk(options: DiskWatchOptions): DiskWatch {
         if (!isFailing && !closing.signal.aborted) log(`the disk of ${home} is not watched: ${String(error)}`)
         isFailing = true
       }
-      await sleep(everyMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
   }
 

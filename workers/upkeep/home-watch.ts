@@ -6,7 +6,7 @@
  * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
  */
 import { stat } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { clock } from '../../machine/services/clock.ts'
 import { StorageFault, storageFaultOf } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 
@@ -31,7 +31,7 @@ export async function watchHome(home: Home, everyMs: number = lookEveryMs): Prom
     while (!closing.signal.aborted) {
       const found = await identityOf(home)
       if (found !== 'unknown' && found !== first) return reject(lostHome(home, found))
-      await sleep(everyMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
   }
 

@@ -6,11 +6,11 @@
  * - Runs in progress clean up after themselves; here only their histories and logs are looked at.
  * - Work never waits for it, and a fault of it is reported and tried again the next time.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@temporalio/client'
 import { holdingsOf, remove, retentionPolicy } from '../../activities/stored/retention.ts'
 import { storedConfig } from '../../config/files/stored-config.ts'
 import type { HomeName } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { longLogs, shortenLog } from '../../storage/disk/logs.ts'
 import { planRetention } from '../../storage/records/retention.ts'
@@ -44,7 +44,7 @@ export function startRetentionRounds(dependencies: Dependencies): RetentionRound
   async function work(): Promise<void> {
     let waitMs = firstAfterMs
     for (;;) {
-      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(waitMs, { signal, ref: false }).catch(() => undefined)
       if (signal.aborted) return
       waitMs = everyMs
       try {
@@ -69,7 +69,7 @@ async function applyRetention(
   { home, store, client, homeName }: Dependencies,
   signal: AbortSignal,
 ): Promise<void> {
-  const now = Date.now()
+  const now = clock.now()
   const limits: number[] = []
   for (const { id: run, status, created, config: given } of await store.runs.list()) {
     if (signal.aborted) return

@@ -5,9 +5,9 @@
  * - [COSTS-1] All processor time of the process is counted, once: of one run at a time exactly, of several in equal parts.
  * - A process that is killed loses what it spent since the last look; a count that fails is made up for by the next.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { reasonOf } from '../../faults/reason.ts'
 import type { RunId } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
 import type { RunCosts } from '../../storage/records/run-costs.ts'
 
 /** Rare enough to cost nothing, often enough that a killed process loses little. */
@@ -53,7 +53,7 @@ export function startCostCount(options: CostOptions): CostCount {
 
   async function work(): Promise<void> {
     while (!signal.aborted) {
-      await sleep(everyMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal, ref: false }).catch(() => undefined)
       try {
         await count()
       } catch (error) {

@@ -17,6 +17,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { reasonOf } from '../../../faults/reason.ts'
 import { makeFolder } from '../../../machine/files/folder.ts'
+import { clock } from '../../../machine/services/clock.ts'
 import { TemporalFault } from '../fault.ts'
 import {
   cachedBinaryPath,
@@ -96,20 +97,18 @@ async function fetchArchive(folder: string): Promise<string> {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const address = `https://temporal.download/cli/archive/v${fetchedCliVersion}?platform=${process.platform}&arch=${architecture}`
   const abort = new AbortController()
-  const answerTimer = setTimeout(
-    () => abort.abort(new Error(`no answer within ${answerDeadlineMs / 1000} s`)),
-    answerDeadlineMs,
+  const answerTimer = clock.after(answerDeadlineMs, () =>
+    abort.abort(new Error(`no answer within ${answerDeadlineMs / 1000} s`)),
   )
-  const transferTimer = setTimeout(
-    () => abort.abort(new Error(`not complete within ${transferDeadlineMs / 1000} s`)),
-    transferDeadlineMs,
+  const transferTimer = clock.after(transferDeadlineMs, () =>
+    abort.abort(new Error(`not complete within ${transferDeadlineMs / 1000} s`)),
   )
   try {
     const response = await fetch(address, { signal: abort.signal }).catch((error: unknown) => {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       throw cause
     })
-    clearTimeout(answerTimer)
+    answerTimer.cancel()
     if (!response.ok || response.body === null) throw new Error(`it answers ${response.status}`)
     const tar = spawn('tar', ['-xzf', '-', '-C', folder, 'temporal'], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -126,8 +125,8 @@ async function fetchArchive(folder: string): Promise<string> {
     ])
     return join(folder, 'temporal')
   } finally {
-    clearTimeout(answerTimer)
-    clearTimeout(transferTimer)
+    answerTimer.cancel()
+    transferTimer.cancel()
   }
 }
 

@@ -18,10 +18,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
 import { shellWord } from '../../../machine/files/shell-word.ts'
 import { loopback } from '../../../machine/network/listening.ts'
+import { clock } from '../../../machine/services/clock.ts'
 import { withProxy } from '../../calls/proxied.ts'
 import { atExit } from '../departure.ts'
 import { TemporalFault } from '../fault.ts'
@@ -114,20 +114,20 @@ export async function launchServer(
   void ended.then((reason) => {
     end = reason
   })
-  const deadline = performance.now() + readyDeadlineMs
+  const deadline = clock.monotonic() + readyDeadlineMs
   let lastError: unknown
   let answeredAt: number | undefined
-  while (end === undefined && pid !== undefined && signal?.aborted !== true && performance.now() < deadline) {
+  while (end === undefined && pid !== undefined && signal?.aborted !== true && clock.monotonic() < deadline) {
     try {
       const clusterId = await prepareServer(ports.port)
-      answeredAt ??= performance.now()
+      answeredAt ??= clock.monotonic()
       const announced = readLogFrom(paths.log, size).includes(announcement)
-      if (announced || performance.now() - answeredAt > unannouncedMs)
+      if (announced || clock.monotonic() - answeredAt > unannouncedMs)
         return { ...ports, pid, child, clusterId }
     } catch (error) {
       lastError = error
     }
-    await delay(readyPollMs)
+    await clock.sleep(readyPollMs)
   }
   if (pid !== undefined && end === undefined) await stopProcess(pid)
   signal?.throwIfAborted()
@@ -172,7 +172,7 @@ async function withConnection<Result>(
     connectTimeout: 3000,
   })
   try {
-    return await connection.withDeadline(Date.now() + 10_000, () => use(connection))
+    return await connection.withDeadline(clock.now() + 10_000, () => use(connection))
   } finally {
     await connection.close()
   }
