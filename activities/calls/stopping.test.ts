@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure } from '@temporalio/common'
 import { describe, expect, it } from 'vitest'
-import { createCalls } from './stopping.ts'
+import { createCalls, givenUpSignal } from './stopping.ts'
 
 const stopping = { type: 'WorkerStopping', nonRetryable: false }
 const never = new Promise<never>(() => {})
@@ -37,6 +38,21 @@ describe('the calls of a worker that stops', () => {
     open('ended')
     await expect(quick).resolves.toBe('ended')
     await expect(endless).rejects.toMatchObject(stopping)
+  })
+
+  it('receive a signal when they are given up, and not before [STOP-5]', async () => {
+    const { call, stop, settled } = calls(0)
+    expect(givenUpSignal()).toBeUndefined()
+    let signal: AbortSignal | undefined
+    const work = call(async () => {
+      signal = givenUpSignal()
+      await once(signal ?? new EventTarget(), 'abort')
+    })
+    await expect(Promise.race([work, sleep(20, 'working')])).resolves.toBe('working')
+    stop()
+    await expect(work).rejects.toMatchObject(stopping)
+    await settled(60_000)
+    expect(signal?.aborted).toBe(true)
   })
 
   it('are done again when they fail meanwhile, whatever of [STOP-3]', async () => {

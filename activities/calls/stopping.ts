@@ -7,13 +7,23 @@
  *   does it again. So no activity keeps a worker from stopping.
  * - [STOP-3] A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
  * - [STOP-4] What was given up and still works can be waited for, before what it uses is closed.
+ * - [STOP-5] The signal of a call that is given up aborts: engine and environment are left at once.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setMaxListeners } from 'node:events'
 import { ApplicationFailure } from '@temporalio/common'
 import { clock } from '../../machine/services/clock.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** Turns and updates of a small policy end within it, and a person waits that long after Ctrl-C. */
 const defaultGraceMs = 3_000
+
+const givenUpSignals = new AsyncLocalStorage<AbortSignal>()
+
+/** Aborts when the call that asks for it is given up; undefined outside of the calls of a worker. */
+export function givenUpSignal(): AbortSignal | undefined {
+  return givenUpSignals.getStore()
+}
 
 /** The calls of one process. */
 export interface Calls {
@@ -29,11 +39,13 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
   const working = new Set<Promise<unknown>>()
   const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()
   givenUp.catch(() => undefined)
+  const abandoned = new AbortController()
+  setMaxListeners(0, abandoned.signal)
   let isStopping = false
 
   async function inHand(call: () => Promise<unknown>): Promise<unknown> {
     if (isStopping) throw workerStopping()
-    const work = call()
+    const work = givenUpSignals.run(abandoned.signal, call)
     working.add(work)
     // Who waits for it hears of its fault; one that was given up has no one.
     work.then(
@@ -52,7 +64,12 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
     stop() {
       if (isStopping) return
       isStopping = true
-      clock.after(graceMs, () => giveUp(workerStopping())).unref()
+      clock
+        .after(graceMs, () => {
+          giveUp(workerStopping())
+          abandoned.abort(workerStopping())
+        })
+        .unref()
     },
     async settled(withinMs) {
       const enough = new AbortController()

@@ -3,14 +3,15 @@
  *
  * Invariants
  * - [CALL-PROGRESS-1] It is no longer wanted once it is cancelled or its time is up. A worker that stops lets its calls
- *   end (`stopping.ts`).
+ *   end for a moment, then gives them up (`stopping.ts`).
  */
 import { Context } from '@temporalio/activity'
 import { clock } from '../../machine/services/clock.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
+import { givenUpSignal } from '../calls/stopping.ts'
 
 interface CallInProgress {
-  /** Aborts with a CancelledFailure. */
+  /** Aborts with a CancelledFailure, or with the failure of a worker that stops. */
   readonly signal: AbortSignal
   /** From 1 on. */
   readonly attempt: number
@@ -34,20 +35,17 @@ export async function timed<Result>(
   return { result, took: { seconds: (clock.monotonic() - since) / 1000, attempt } }
 }
 
-/** Waits for an environment until the caller is cancelled. @throws CancelledFailure */
+/** Waits for an environment until the call is no longer wanted. @throws the reason of its signal */
 export async function unlessCancelled<T>(work: () => Promise<T>): Promise<T> {
-  const { cancellationSignal } = Context.current()
+  const { signal } = callInProgress()
   const { promise: givenUp, reject } = Promise.withResolvers<never>()
-  const onCancel = () => {
-    // A worker that shuts down lets the step end.
-    if (!isShutdown(cancellationSignal)) reject(cancellationSignal.reason)
-  }
-  if (cancellationSignal.aborted) onCancel()
-  cancellationSignal.addEventListener('abort', onCancel, { once: true })
+  const onAbort = () => reject(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([work(), givenUp])
   } finally {
-    cancellationSignal.removeEventListener('abort', onCancel)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
@@ -61,8 +59,10 @@ function wantedUntil(cancellation: AbortSignal): AbortSignal {
   }
   if (cancellation.aborted) onAbort()
   cancellation.addEventListener('abort', onAbort, { once: true })
-  signals.set(cancellation, own.signal)
-  return own.signal
+  const givenUp = givenUpSignal()
+  const signal = givenUp === undefined ? own.signal : AbortSignal.any([own.signal, givenUp])
+  signals.set(cancellation, signal)
+  return signal
 }
 
 /** True for a call that is cancelled because its worker stops. */
