@@ -42,9 +42,9 @@ export type {
   AdvantageEpisode,
   AdvantageGroup,
   AdvantageTurn,
-  OwnAdvantage,
-} from './learning/algorithms/own-advantage.ts'
-export type { LossSettings, LossToken, OwnLoss } from './learning/loss/own-loss.ts'
+  CustomAdvantage,
+} from './learning/algorithms/custom-advantage.ts'
+export type { CustomLoss, LossSettings, LossToken } from './learning/loss/custom-loss.ts'
 export type { VersionSpan } from './learning/run/version-spans.ts'
 export type * from './messages/message.ts'
 export type * from './policy/engines/engine.ts'

@@ -9,9 +9,9 @@
 
 import type { EvaluationSummary } from '../contract/messages.ts'
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
-import { isSuccess } from '../learning/algorithms/reward.ts'
 import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
 import { isRewarded, type Outcome } from '../learning/evaluation/outcome.ts'
+import { isSuccess } from '../learning/evaluation/reward.ts'
 import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
 import { clock } from '../machine/services/clock.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'

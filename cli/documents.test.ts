@@ -18,8 +18,8 @@ import { parse } from 'yaml'
 import { loadExperiment } from '../config/files/experiment.ts'
 import { loadConfig, parseConfig } from '../config/files/loader.ts'
 import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
-import type { OwnAdvantage } from '../learning/algorithms/own-advantage.ts'
-import type { OwnLoss } from '../learning/loss/own-loss.ts'
+import type { CustomAdvantage } from '../learning/algorithms/custom-advantage.ts'
+import type { CustomLoss } from '../learning/loss/custom-loss.ts'
 import type { JsonObject } from '../messages/message.ts'
 import { documents } from '../test/support/documents.ts'
 import { createProgram } from './program.ts'
@@ -156,9 +156,9 @@ test('the custom advantage and loss that the documents show are right: the deriv
     writeFileSync(join(folder, 'advantage.ts'), advantageSource)
     writeFileSync(join(folder, 'loss.ts'), lossSource)
     const { advantage } = (await import(pathToFileURL(join(folder, 'advantage.ts')).href)) as {
-      advantage: OwnAdvantage
+      advantage: CustomAdvantage
     }
-    const { loss } = (await import(pathToFileURL(join(folder, 'loss.ts')).href)) as { loss: OwnLoss }
+    const { loss } = (await import(pathToFileURL(join(folder, 'loss.ts')).href)) as { loss: CustomLoss }
     const turn = { reward: 0, actionTokens: 1 }
     const episode = (reward: number, turns: number) => ({
       ...{ reward, completed: true, actionTokens: turns },

@@ -6,8 +6,8 @@
  * - Every figure of memory follows from the shapes, 4 bytes a number; 2 where the trainer computes in bfloat16.
  */
 
-import { mostSkipped } from '../learning/algorithms/refill.ts'
 import { admissible } from '../learning/rollout/admission.ts'
+import { mostSkipped } from '../learning/rollout/refill.ts'
 import type { RunConfig } from './schema/schema.ts'
 
 /** The facts that a plan needs beyond the configuration. */

@@ -17,10 +17,10 @@ import type {
   GroupId,
   RunId,
 } from '../identity/identity.ts'
-import type { Standstill } from '../learning/algorithms/learning-signal.ts'
 import type { LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
 import type { Outcome } from '../learning/evaluation/outcome.ts'
 import type { CrossPolicyRule } from '../learning/rollout/cross-policy.ts'
+import type { Standstill } from '../learning/run/learning-signal.ts'
 import type { LiveNames } from '../learning/run/live-settings.ts'
 import type { RunPhase } from '../learning/run/run-phase.ts'
 import type { EpisodeLoss } from './episode-loss.ts'

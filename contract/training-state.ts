@@ -12,11 +12,11 @@
 
 import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunId } from '../identity/identity.ts'
-import type { Standstill } from '../learning/algorithms/learning-signal.ts'
 import { bestOf } from '../learning/evaluation/best-version.ts'
 import { isComplete } from '../learning/evaluation/evaluation-completeness.ts'
 import type { MemberWeight } from '../learning/rollout/adaptive-pool.ts'
 import { firstPool } from '../learning/rollout/cross-policy.ts'
+import type { Standstill } from '../learning/run/learning-signal.ts'
 import type { RunPhase } from '../learning/run/run-phase.ts'
 import {
   carriedFailures,

@@ -5,9 +5,9 @@
  * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
  */
 
-import type { LearningSignal } from '../../learning/algorithms/learning-signal.ts'
 import type { RatioStatistics } from '../../learning/loss/ratio-statistics.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
+import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import {
   type MetricName,
   metricRows,

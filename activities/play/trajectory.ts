@@ -10,8 +10,8 @@
 
 import type { EpisodeResult, GroupReport } from '../../contract/messages.ts'
 import type { EpisodeId, GroupId, RunId } from '../../identity/identity.ts'
-import { finalReward, isSuccess } from '../../learning/algorithms/reward.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import { finalReward, isSuccess } from '../../learning/evaluation/reward.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'

@@ -8,7 +8,7 @@
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { AdvantageGroup } from '../../learning/algorithms/own-advantage.ts'
+import type { AdvantageGroup } from '../../learning/algorithms/custom-advantage.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
 import { clock } from '../../machine/services/clock.ts'

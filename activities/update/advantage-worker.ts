@@ -8,16 +8,16 @@ import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import {
   type AdvantageGroup,
-  type OwnAdvantage,
-  ownAdvantages,
-} from '../../learning/algorithms/own-advantage.ts'
+  type CustomAdvantage,
+  customAdvantages,
+} from '../../learning/algorithms/custom-advantage.ts'
 import { ExternalFault, importOnly } from '../../machine/modules/external-module.ts'
 import { serveCalls } from '../../machine/modules/thread-answers.ts'
 import type { AdvantageMethods } from './advantage-thread.ts'
 
 const advantageSchema = z.looseObject({
   name: z.string().min(1),
-  advantagesOf: z.custom<OwnAdvantage['advantagesOf']>(
+  advantagesOf: z.custom<CustomAdvantage['advantagesOf']>(
     (value) => typeof value === 'function',
     'expected a function',
   ),
@@ -28,16 +28,16 @@ serveCalls<AdvantageMethods>({
     const own = (await importOnly(module, {
       words: { one: 'advantage', several: 'advantages' },
       keys: ['advantagesOf'],
-      written: 'export const advantage: OwnAdvantage = …',
+      written: 'export const advantage: CustomAdvantage = …',
       schema: advantageSchema,
-    })) as OwnAdvantage
+    })) as CustomAdvantage
     return groups.map((group) => advantagesOf(own, module, group))
   },
 })
 
-function advantagesOf(own: OwnAdvantage, module: string, group: AdvantageGroup) {
+function advantagesOf(own: CustomAdvantage, module: string, group: AdvantageGroup) {
   try {
-    return ownAdvantages(own, group)
+    return customAdvantages(own, group)
   } catch (cause) {
     throw new ExternalFault(
       'bad_result',

@@ -7,10 +7,10 @@
  */
 
 import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
-import type { LearningSignal } from '../../learning/algorithms/learning-signal.ts'
-import { isSuccess } from '../../learning/algorithms/reward.ts'
 import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
+import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
+import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import { type PlayedFigures, playedFigures } from '../../learning/run/metrics.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { rewardOf } from '../calls/failure.ts'

@@ -359,7 +359,7 @@ it('an advantage of the user’s own is asked for each group, and what it says w
     const path = join(folder, `${name}.ts`)
     writeFileSync(
       path,
-      `import type { OwnAdvantage } from 'perdure'\nexport const own: OwnAdvantage = { name: '${name}', advantagesOf({ task, episodes }) { ${body} } }\n`,
+      `import type { CustomAdvantage } from 'perdure'\nexport const own: CustomAdvantage = { name: '${name}', advantagesOf({ task, episodes }) { ${body} } }\n`,
     )
     return path
   }

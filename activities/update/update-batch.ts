@@ -12,9 +12,9 @@ import type { GroupId } from '../../identity/identity.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/objective-choice.ts'
-import { teaches, trainedOn } from '../../learning/algorithms/refill.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
+import { teaches, trainedOn } from '../../learning/rollout/refill.ts'
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Groups } from '../../storage/records/groups.ts'
@@ -31,7 +31,7 @@ import {
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
-import { advantageOf } from './own-learning.ts'
+import { advantageOf } from './custom-learning.ts'
 
 export interface CollectedBatch {
   /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */

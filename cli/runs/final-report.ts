@@ -8,12 +8,8 @@
 
 import type { SuiteComparison } from '../../client/experiment/comparison.ts'
 import type { RunProgress } from '../../client/session/training-session.ts'
-import {
-  isUntrained,
-  type LearningCourse,
-  standstillWords,
-} from '../../learning/algorithms/learning-signal.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
+import { isUntrained, type LearningCourse, standstillWords } from '../../learning/run/learning-signal.ts'
 import { commandName, homeFlag } from '../../machine/processes/typed-command.ts'
 import { type Fact, factLines, Table } from '../terminal/table.ts'
 import { count, duration, inLines, points, pointsBetween } from '../terminal/wording.ts'

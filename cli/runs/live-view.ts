@@ -8,9 +8,9 @@
  */
 import { styleText } from 'node:util'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../../client/session/training-session.ts'
-import { standstillLine, standstillWords } from '../../learning/algorithms/learning-signal.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { failingWords, leftOutWords } from '../../learning/run/failing-words.ts'
+import { standstillLine, standstillWords } from '../../learning/run/learning-signal.ts'
 import { type Interval, wilsonInterval } from '../../learning/statistics/interval.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { shownLine } from '../../machine/files/shown-text.ts'

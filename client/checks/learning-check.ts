@@ -1,11 +1,11 @@
 /**
- * Checks what a configuration has of someone's own for learning before anything starts: whether it can be loaded.
+ * Checks before a start whether the custom advantage, losses and trainer of a configuration can be loaded.
  *
  * Invariants
  * - A module that cannot be used is refused by the key that names it.
  * - A trainer that cannot be started, or does not offer what the run needs, is refused; it is ended before the run starts.
  */
-import { advantageOf, lossChoices } from '../../activities/update/own-learning.ts'
+import { advantageOf, lossChoices } from '../../activities/update/custom-learning.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { importTrainer } from '../../policy/trainer/foreign/module-trainer.ts'

@@ -9,10 +9,10 @@
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { type RunId, seedOf } from '../../identity/identity.ts'
-import { isSuccess } from '../../learning/algorithms/reward.ts'
 import { newestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { isRewarded } from '../../learning/evaluation/outcome.ts'
+import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import {
   type Shares,

@@ -9,7 +9,7 @@
  */
 import { settingAt } from '../../client/run/past-settings.ts'
 import { rolloutSettings } from '../../contract/rollout-settings.ts'
-import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { ratioEdges } from '../../learning/loss/ratio-statistics.ts'
 import { isEvaluationMetrics, isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'

@@ -7,7 +7,7 @@
 import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { groupAdvantages, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
-import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { spoken } from '../../messages/spoken-action.ts'

@@ -7,7 +7,7 @@
  * - A demonstration is what the expert did in a session like any other, and it won.
  */
 import { z } from 'zod'
-import { isSuccess } from '../../learning/algorithms/reward.ts'
+import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { AssistantMessage, JsonObject, ToolCall } from '../../messages/message.ts'
 import {
   type Demonstration,

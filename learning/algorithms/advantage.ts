@@ -11,7 +11,7 @@
 export const advantageEstimators = ['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'] as const
 export type AdvantageEstimator = (typeof advantageEstimators)[number]
 
-/** Any other name is that of a module of someone's own (`own-advantage.ts`). */
+/** Any other name is that of a custom module (`custom-advantage.ts`). */
 export function isAdvantageEstimator(name: string): name is AdvantageEstimator {
   return (advantageEstimators as readonly string[]).includes(name)
 }

@@ -8,11 +8,11 @@
  *   (moments, masses, weights) apply to the tokens of units.
  */
 
+import { isFullReward } from '../evaluation/reward.ts'
 import { tokenWeights } from '../loss/loss-aggregation.ts'
 import { type AdvantageEstimator, groupAdvantages, hasPreference, weighNegative } from './advantage.ts'
+import type { AdvantageGroup, CheckedAdvantage } from './custom-advantage.ts'
 import { type ImitationRules, imitatesAlone, imitationWeights } from './imitation.ts'
-import type { AdvantageGroup, CheckedAdvantage } from './own-advantage.ts'
-import { isFullReward } from './reward.ts'
 import { type StepGroupRules, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 import {
   normalizeByTask,
@@ -178,7 +178,7 @@ function planOf(
 /** Group advantages, of the turns where steps are compared. */
 function unitsOf(group: BatchGroup, rules: BatchRules): Units {
   const { task, rewards, actionTokens, episodes } = group
-  if (typeof rules.advantage !== 'string') return ownUnits(group, rules.advantage)
+  if (typeof rules.advantage !== 'string') return customUnits(group, rules.advantage)
   const preference = hasPreference(rewards)
   const advantages = groupAdvantages(rewards, rules.advantage)
   const { weight } = rules.stepGroups
@@ -219,7 +219,7 @@ export function advantageGroup({ task, rewards, actionTokens, episodes = [] }: B
 }
 
 /** The turns of a group with a custom advantage; it has a preference where one of them is not 0. */
-function ownUnits(group: BatchGroup, own: CheckedAdvantage): Units {
+function customUnits(group: BatchGroup, own: CheckedAdvantage): Units {
   const { task, episodes = [] } = group
   const found = own(advantageGroup(group))
   const turns = episodes.flatMap(({ turnTokens }, owner) => {

@@ -7,8 +7,9 @@
  * - [IMITATION-1] Only tokens of won episodes count, all together as much as the coefficient says, however many there are.
  * - [IMITATION-2] Alone, nothing else counts: an advantage of 1 for each won episode, of 0 for the others.
  */
+
+import { isFullReward } from '../evaluation/reward.ts'
 import { type LossAggregation, tokenWeights } from '../loss/loss-aggregation.ts'
-import { isFullReward } from './reward.ts'
 
 /** The rules of learning that decide about imitation; names as in the configuration. */
 export interface ImitationRules {

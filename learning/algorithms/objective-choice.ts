@@ -12,7 +12,7 @@ import { imitatesAlone } from './imitation.ts'
 /** The names for `learning.objective`, beside a custom module. */
 export const objectiveNames = [...policyLosses, 'imitation'] as const
 
-/** True for a loss that comes with Perdure; any other name is that of a module (`own-loss.ts`). */
+/** True for a loss that comes with Perdure; any other name is that of a module (`custom-loss.ts`). */
 export function isPolicyLoss(name: string): name is PolicyLoss {
   return (policyLosses as readonly string[]).includes(name)
 }

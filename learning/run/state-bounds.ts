@@ -5,7 +5,7 @@
  * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.
  * - The size that a configuration may lead to is estimated from above: with long numbers, and every list full.
  */
-import { mostSkipped } from '../algorithms/refill.ts'
+import { mostSkipped } from '../rollout/refill.ts'
 
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
 export const mostStateBytes = 65_536

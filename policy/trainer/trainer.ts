@@ -11,7 +11,7 @@ import type { TrainerFigures } from '../../learning/run/metrics.ts'
 import type { Division } from './update/minibatches.ts'
 import type { OriginSums } from './update/origins.ts'
 
-/** A loss that comes with Perdure, by name, or one of a module (`OwnLoss`). */
+/** A loss that comes with Perdure, by name, or one of a module (`CustomLoss`). */
 export type LossChoice =
   | PolicyLoss
   | {

@@ -46,11 +46,11 @@ export interface Combination {
   readonly config: RunConfig
 }
 
-/** All combinations that the configuration does not refuse. @param ownLoss path of a module with a loss */
-export function combinations(ownLoss: string): Combination[] {
+/** All combinations that the configuration does not refuse. @param customLoss path of a module with a loss */
+export function combinations(customLoss: string): Combination[] {
   const { proximal, lossAggregation } = learningSchema.shape
   const found: Combination[] = []
-  for (const objective of [...objectiveNames, ownLoss])
+  for (const objective of [...objectiveNames, customLoss])
     for (const stepWeight of [0, 0.7])
       for (const policy of proximal.unwrap().options)
         for (const aggregation of lossAggregation.unwrap().options)
@@ -68,7 +68,7 @@ export function combinations(ownLoss: string): Combination[] {
                 passes,
               }),
             )
-            const shown = objective === ownLoss ? 'a loss of a module' : objective
+            const shown = objective === customLoss ? 'a loss of a module' : objective
             const name = `${shown}, advantages by ${stepWeight > 0 ? 'turn' : 'episode'}, ratios to ${policy}, alike by ${aggregation}, ${minibatches * passes} step(s)`
             if (success) found.push({ name, config: data })
           }

@@ -109,7 +109,7 @@ const formulas: Readonly<Record<PlainRules['objective'], Formula>> = {
 }
 
 /** The source of a module with the loss that is called `own` here. */
-export const ownLossModule = `export const loss = {
+export const customLossModule = `export const loss = {
   name: 'tanh',
   lossOf({ logprob, proximalLogprob, behaviourLogprob, advantage }) {
     const y = Math.tanh(2 * logprob - proximalLogprob - behaviourLogprob)
@@ -171,7 +171,7 @@ export function plainUpdate(
         const { logprob } = found[place - 1]!
         const advantage = advantages[index]!.get(place)!
         if (rules.proximal === 'behaviour') return { logprob, base: behaviour, behaviour, advantage }
-        // Decoupled PPO, arXiv 2110.00641, its importance weight truncated; an own loss weighs by itself.
+        // Decoupled PPO, arXiv 2110.00641, its importance weight truncated; a custom loss weighs by itself.
         const weight =
           rules.objective === 'own' ? 1 : Math.min(Math.exp(atStart - behaviour), rules.importanceLimit)
         return { logprob, base: atStart, behaviour, advantage: weight * advantage }

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { combinations, type Ground, gradientError, preparedIn } from '../gradient/combinations.ts'
-import { ownLossModule } from '../gradient/plain-update.ts'
+import { customLossModule } from '../gradient/plain-update.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-objectives-'))
-const ownLoss = join(folder, 'own-loss.mjs')
-writeFileSync(ownLoss, ownLossModule)
+const customLoss = join(folder, 'custom-loss.mjs')
+writeFileSync(customLoss, customLossModule)
 const trainer = createTrainer({ threads: 1 })
 let ground: Ground
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test.each(combinations(ownLoss))(
+test.each(combinations(customLoss))(
   'the gradient is within 1e-4 of the plain one: $name',
   async (combination) => {
     expect(await gradientError(combination, ground, trainer)).toBeLessThan(1e-4)

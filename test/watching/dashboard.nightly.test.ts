@@ -107,7 +107,7 @@ it('says of a thousand tokens the version, logprob, advantage and update that th
   expect([1, 2, 3]).toEqual(expect.arrayContaining([...updates]))
   expect(updates.size).toBeGreaterThan(1)
   // What the page would say wrongly if it had one advantage for an episode.
-  expect(drawn.filter(hasOwnAdvantage).length).toBeGreaterThan(100)
+  expect(drawn.filter(hasCustomAdvantage).length).toBeGreaterThan(100)
   for (const token of drawn) {
     if (token.batch === undefined) throw new Error('the page has no batch for a token that was learnt from')
     expect(token.batch.file).toBe(directory.batchFile(token.update))
@@ -128,7 +128,7 @@ it('says of a thousand tokens the version, logprob, advantage and update that th
   }
 }, 120_000)
 
-function hasOwnAdvantage({ advantage, mean }: ShownToken): boolean {
+function hasCustomAdvantage({ advantage, mean }: ShownToken): boolean {
   return Math.abs(advantage - mean) > 0.01
 }
 
@@ -257,7 +257,10 @@ it.skipIf(absent !== undefined)(
   `a reader of the page sees of a token what the batch file has${absent === undefined ? '' : ` (${absent})`}`,
   async () => {
     const { drawn } = await drawnTokens()
-    const [own, others] = [drawn.filter(hasOwnAdvantage), drawn.filter((token) => !hasOwnAdvantage(token))]
+    const [own, others] = [
+      drawn.filter(hasCustomAdvantage),
+      drawn.filter((token) => !hasCustomAdvantage(token)),
+    ]
     const looked = [...own.slice(0, 8), ...others.slice(0, 4)]
     expect(looked.length).toBeGreaterThan(8)
     const browser = await startBrowser()

@@ -7,8 +7,8 @@
  */
 import { z } from 'zod'
 import { reasonOf } from '../../../faults/reason.ts'
+import { type CustomLoss, customTokenLoss } from '../../../learning/loss/custom-loss.ts'
 import type { PolicyLoss } from '../../../learning/loss/objective.ts'
-import { type OwnLoss, ownTokenLoss } from '../../../learning/loss/own-loss.ts'
 import { ExternalFault, importOnly } from '../../../machine/modules/external-module.ts'
 import type { UpdateBatch } from '../batch.ts'
 import { type LossChoice, type ObjectiveSettings, type Trainer, TrainerFault } from '../trainer.ts'
@@ -16,9 +16,9 @@ import { type LossChoice, type ObjectiveSettings, type Trainer, TrainerFault } f
 /** A loss as it is computed. */
 export type Loss = PolicyLoss | Rule
 
-/** A loss of someone's own, whose faults have names. */
+/** A custom loss, whose faults have names. */
 interface Rule {
-  readonly lossOf: (...token: Parameters<OwnLoss['lossOf']>) => ReturnType<typeof ownTokenLoss>
+  readonly lossOf: (...token: Parameters<CustomLoss['lossOf']>) => ReturnType<typeof customTokenLoss>
 }
 
 /** The losses of a batch's tokens. */
@@ -31,17 +31,17 @@ export interface Losses {
 
 const lossSchema = z.looseObject({
   name: z.string().min(1),
-  lossOf: z.custom<OwnLoss['lossOf']>((value) => typeof value === 'function', 'expected a function'),
+  lossOf: z.custom<CustomLoss['lossOf']>((value) => typeof value === 'function', 'expected a function'),
 })
 
 /** The loss that a module exports. @param path absolute @throws ExternalFault */
-export async function importLoss(path: string): Promise<OwnLoss> {
+export async function importLoss(path: string): Promise<CustomLoss> {
   return (await importOnly(path, {
     words: { one: 'loss', several: 'losses' },
     keys: ['lossOf'],
-    written: 'export const loss: OwnLoss = …',
+    written: 'export const loss: CustomLoss = …',
     schema: lossSchema,
-  })) as OwnLoss
+  })) as CustomLoss
 }
 
 /** @throws TrainerFault `bad_loss`, `bad_batch` */
@@ -72,7 +72,7 @@ async function loaded(choice: LossChoice): Promise<Loss> {
   return {
     lossOf(token, settings) {
       try {
-        return ownTokenLoss(own, token, settings)
+        return customTokenLoss(own, token, settings)
       } catch (cause) {
         throw faultOf(cause, `the loss "${name}" of ${module} fails: ${reasonOf(cause)}`)
       }
@@ -91,7 +91,7 @@ export async function checkOffer(
   if (trainer.losses !== undefined) refuseUnoffered(losses, await trainer.losses())
 }
 
-/** Whether a trainer has to say that it can do them: one of someone's own, or several in one batch. */
+/** Whether a trainer has to say that it can do them: a custom one, or several in one batch. */
 function needOffer(losses: readonly LossChoice[]): boolean {
   return losses.length > 1 || losses.some((loss) => typeof loss !== 'string')
 }

@@ -10,6 +10,8 @@
  *   advantage.
  * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
  */
+
+import type { LossToken } from '../../../learning/loss/custom-loss.ts'
 import {
   cispoLoss,
   clippedLoss,
@@ -17,7 +19,6 @@ import {
   type TokenLoss,
   type TokenObjective,
 } from '../../../learning/loss/objective.ts'
-import type { LossToken } from '../../../learning/loss/own-loss.ts'
 import type { ProximalBatch } from '../batch.ts'
 import type { TokenResults } from '../graphs/graph-sessions.ts'
 import type { Loss, Losses } from './losses.ts'

@@ -123,7 +123,7 @@ async function decoupled(
   const losses = await lossesOf(objective, batch)
   return aroundStart(batch, atStart, {
     limit: objective.decoupled.importanceLimit,
-    // A loss of someone's own sees both policies and weighs as it will.
+    // A custom loss sees both policies and weighs as it will.
     isWeighed: (source) => typeof losses.of(source) === 'string',
   })
 }

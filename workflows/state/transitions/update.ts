@@ -8,8 +8,8 @@
 import type { UpdateResult } from '../../../activities/update/policy-update.ts'
 import type { GroupReady } from '../../../contract/training-state.ts'
 import { groupId } from '../../../identity/identity.ts'
-import { type LearningSignal, standstillAfter } from '../../../learning/algorithms/learning-signal.ts'
 import { blendedWeights } from '../../../learning/rollout/adaptive-pool.ts'
+import { type LearningSignal, standstillAfter } from '../../../learning/run/learning-signal.ts'
 import type { Changing } from './changing.ts'
 import { nextBatchOf } from './pipeline.ts'
 

@@ -1,4 +1,4 @@
-/** Losses of the user's own, and several losses in one batch. */
+/** Custom losses, and several losses in one batch. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,8 +39,8 @@ function moduleWith(name: string, body: string): { name: string; module: string 
   const module = join(folder, `${name}.ts`)
   writeFileSync(
     module,
-    `import type { OwnLoss } from 'perdure'
-export const loss: OwnLoss = { name: '${name}', lossOf(token, { clipLow, clipHigh, dualClip }) { ${body} } }\n`,
+    `import type { CustomLoss } from 'perdure'
+export const loss: CustomLoss = { name: '${name}', lossOf(token, { clipLow, clipHigh, dualClip }) { ${body} } }\n`,
   )
   return { name, module }
 }
@@ -144,7 +144,7 @@ describe('a loss of a module', () => {
     writeFileSync(none, 'export const half = 0.5\n')
     for (const [module, message] of [
       [join(folder, 'nowhere.ts'), /nowhere\.ts does not exist/],
-      [none, /none\.ts exports no loss: write one `export const loss: OwnLoss = …`/],
+      [none, /none\.ts exports no loss: write one `export const loss: CustomLoss = …`/],
     ] as const)
       await expect(lossesOf({ loss: { name: 'x', module } }, {})).rejects.toMatchObject({
         kind: 'bad_loss',

@@ -1,16 +1,16 @@
 /**
- * A loss of someone's own, in the place of a policy loss that comes with Perdure.
+ * A custom loss, in the place of a policy loss that comes with Perdure.
  *
  * It says the derivative beside the loss, and the trainer multiplies it with the gradient of the token's log-probability. So no
  * graph has to be written, and the reference term and the entropy bonus are added as always.
  *
  * Invariants
- * - [OWN-LOSS-1] A loss or derivative that is no finite number is refused by name, and never learnt from.
- * - [OWN-LOSS-2] It gets copies: what it writes to them changes nothing.
+ * - [CUSTOM-LOSS-1] A loss or derivative that is no finite number is refused by name, and never learnt from.
+ * - [CUSTOM-LOSS-2] It gets copies: what it writes to them changes nothing.
  */
 import type { TokenLoss, TokenObjective } from './objective.ts'
 
-/** A sampled token, as an own loss sees it. Logarithms are natural, at the temperature of sampling. */
+/** A sampled token, as a custom loss sees it. Logarithms are natural, at the temperature of sampling. */
 export interface LossToken {
   readonly logprob: number
   /** The logprob under the version that sampled it. */
@@ -26,7 +26,7 @@ export interface LossToken {
 export type LossSettings = Pick<TokenObjective, 'clipLow' | 'clipHigh' | 'dualClip'>
 
 /** A pure function of a token: no time, randomness or I/O, so that an update that is done again has the same bytes. */
-export interface OwnLoss {
+export interface CustomLoss {
   /** A trainer in another process does it by this name, if it says that it can. */
   readonly name: string
   /** `derivative` is ∂loss/∂logprob; `clipped`, for the statistics: whether a clip made the loss constant. */
@@ -37,7 +37,7 @@ export interface OwnLoss {
 }
 
 /** Result of a custom loss for one token. @throws RangeError a value that is not finite */
-export function ownTokenLoss(own: OwnLoss, token: LossToken, settings: LossSettings): TokenLoss {
+export function customTokenLoss(own: CustomLoss, token: LossToken, settings: LossSettings): TokenLoss {
   const found: { loss?: unknown; derivative?: unknown; clipped?: unknown } | undefined = own.lossOf(
     { ...token },
     { ...settings },

@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest'
-import { type OwnLoss, ownTokenLoss } from './own-loss.ts'
+import { type CustomLoss, customTokenLoss } from './custom-loss.ts'
 
 const settings = { clipLow: 0.2, clipHigh: 0.3, dualClip: 3 }
 const token = { logprob: -1, behaviourLogprob: -1.5, proximalLogprob: -1.2, advantage: 2, stale: false }
 
 it('a loss sees the token and the settings, and its ratio is to the proximal policy', () => {
-  const own: OwnLoss = {
+  const own: CustomLoss = {
     name: 'plain',
     lossOf: ({ advantage, logprob }, { clipHigh }) => {
       return { loss: -advantage * logprob * clipHigh, derivative: -advantage * clipHigh, clipped: true }
     },
   }
-  const { ratio, ...found } = ownTokenLoss(own, token, settings)
+  const { ratio, ...found } = customTokenLoss(own, token, settings)
   expect(found).toEqual({ loss: 0.6, derivative: -0.6, clipped: true })
   expect(ratio).toBeCloseTo(Math.exp(0.2), 12)
 })
 
-// [OWN-LOSS-2]
+// [CUSTOM-LOSS-2]
 it('a loss gets copies: what it writes to the token and the settings changes nothing', () => {
-  const own: OwnLoss = {
+  const own: CustomLoss = {
     name: 'writes',
     lossOf(token, settings) {
       Object.assign(token, { logprob: 9, proximalLogprob: 0, advantage: 9 })
@@ -27,11 +27,11 @@ it('a loss gets copies: what it writes to the token and the settings changes not
     },
   }
   const before = structuredClone({ token, settings })
-  expect(ownTokenLoss(own, token, settings).ratio).toBeCloseTo(Math.exp(0.2), 12)
+  expect(customTokenLoss(own, token, settings).ratio).toBeCloseTo(Math.exp(0.2), 12)
   expect({ token, settings }).toEqual(before)
 })
 
-// [OWN-LOSS-1]
+// [CUSTOM-LOSS-1]
 it.each([
   [undefined],
   [{}],
@@ -39,6 +39,6 @@ it.each([
   [{ loss: Number.NaN, derivative: 0 }],
   [{ loss: 0, derivative: Number.POSITIVE_INFINITY }],
 ])('what is no finite number is refused: %j', (value) => {
-  const own = { name: 'broken', lossOf: () => value } as unknown as OwnLoss
-  expect(() => ownTokenLoss(own, token, settings)).toThrow(/expected finite numbers/)
+  const own = { name: 'broken', lossOf: () => value } as unknown as CustomLoss
+  expect(() => customTokenLoss(own, token, settings)).toThrow(/expected finite numbers/)
 })

@@ -7,10 +7,10 @@
  * - [REFILL-2] Which groups an update trains on follows from the groups that were played for it, whatever the order in which
  *   they ended.
  */
-import { hasPreference } from './advantage.ts'
-import { type ImitationRules, imitatesAlone } from './imitation.ts'
-import { isFullReward } from './reward.ts'
-import type { TaskNormalization } from './task-normalization.ts'
+import { hasPreference } from '../algorithms/advantage.ts'
+import { type ImitationRules, imitatesAlone } from '../algorithms/imitation.ts'
+import type { TaskNormalization } from '../algorithms/task-normalization.ts'
+import { isFullReward } from '../evaluation/reward.ts'
 
 /** The rules of learning that decide whether a group teaches something. */
 interface LessonRules extends Pick<ImitationRules, 'objective'> {

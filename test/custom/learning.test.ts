@@ -1,4 +1,4 @@
-/** A run that learns by an advantage and a loss of the user's own, and what becomes of one whose loss is broken. */
+/** A run that learns by a custom advantage and a custom loss, and what becomes of one whose loss is broken. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -38,12 +38,12 @@ function written(name: string, text: string): string {
 
 const advantage = written(
   'advantage.ts',
-  `import type { OwnAdvantage } from 'perdure'
-export const advantage: OwnAdvantage = { name: 'twos', advantagesOf: ({ episodes }) => episodes.map(({ reward }) => (reward === 1 ? 2 : -1)) }\n`,
+  `import type { CustomAdvantage } from 'perdure'
+export const advantage: CustomAdvantage = { name: 'twos', advantagesOf: ({ episodes }) => episodes.map(({ reward }) => (reward === 1 ? 2 : -1)) }\n`,
 )
 const lossOf = (body: string) =>
-  `import type { OwnLoss } from 'perdure'
-export const loss: OwnLoss = { name: 'plain', lossOf({ advantage, logprob }) { ${body} } }\n`
+  `import type { CustomLoss } from 'perdure'
+export const loss: CustomLoss = { name: 'plain', lossOf({ advantage, logprob }) { ${body} } }\n`
 
 test('a run learns by modules that its configuration names', async () => {
   const run = runId('own')

@@ -5,7 +5,7 @@
  * - [REPLAY-1] No group is replayed later than `maxAge` updates after the one that consumed it, and none in that one.
  * - [REPLAY-2] Replayed groups are at most `share · B`, drawn by the run's seed: an update that is repeated replays the same.
  */
-import { shuffled } from '../rollout/shuffled.ts'
+import { shuffled } from './shuffled.ts'
 
 /** How much is replayed; names as in the configuration. */
 export interface ReplayRules {

@@ -2,12 +2,12 @@
  * A custom advantage, in the place of a group advantage that comes with Perdure.
  *
  * Invariants
- * - [OWN-ADVANTAGE-1] Its result has one entry for each episode, a finite number for all of its turns or one for each of
+ * - [CUSTOM-ADVANTAGE-1] Its result has one entry for each episode, a finite number for all of its turns or one for each of
  *   them; anything else is refused by name, and never learnt from.
- * - [OWN-ADVANTAGE-2] It gets a copy: what it writes to it changes nothing.
+ * - [CUSTOM-ADVANTAGE-2] It gets a copy: what it writes to it changes nothing.
  */
 
-/** A turn of an episode, as an own advantage sees it. */
+/** A turn of an episode, as a custom advantage sees it. */
 export interface AdvantageTurn {
   /** The environment's reward for it. */
   readonly reward: number
@@ -34,13 +34,13 @@ export interface AdvantageGroup {
 }
 
 /** A pure function of a group's episodes: no time, randomness or I/O, so that an update that is done again has the same bytes. */
-export interface OwnAdvantage {
+export interface CustomAdvantage {
   readonly name: string
   /** @returns [group] of every action token of the episode, or [group][turns] */
   advantagesOf(group: AdvantageGroup): readonly (number | readonly number[])[]
 }
 
-/** An own advantage whose results are checked: [group] one number, or [turns]. */
+/** A custom advantage whose results are checked: [group] one number, or [turns]. */
 export type CheckedAdvantage = (group: AdvantageGroup) => readonly (readonly number[])[]
 
 /**
@@ -48,7 +48,10 @@ export type CheckedAdvantage = (group: AdvantageGroup) => readonly (readonly num
  * @returns [group] one number, or [turns]
  * @throws RangeError a result with other lengths, or a value that is not finite
  */
-export function ownAdvantages(own: OwnAdvantage, group: AdvantageGroup): readonly (readonly number[])[] {
+export function customAdvantages(
+  own: CustomAdvantage,
+  group: AdvantageGroup,
+): readonly (readonly number[])[] {
   const found: unknown = own.advantagesOf(structuredClone(group))
   const { episodes } = group
   if (!Array.isArray(found) || found.length !== episodes.length)

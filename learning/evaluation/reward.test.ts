@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isRewarded, outcomes } from '../evaluation/outcome.ts'
 import { staleness, stalenessStatistics } from '../rollout/staleness.ts'
+import { isRewarded, outcomes } from './outcome.ts'
 import { finalReward, isSuccess } from './reward.ts'
 
 describe('finalReward', () => {

@@ -5,7 +5,7 @@
  * - An infrastructure failure or a cancellation never carries a reward.
  * - An episode that did not complete earns the penalty, whatever it was paid on the way.
  */
-import { isRewarded, type Outcome } from '../evaluation/outcome.ts'
+import { isRewarded, type Outcome } from './outcome.ts'
 
 /**
  * Final reward. Source: arXiv 2510.04206 (penalty −0.2 for episodes that end without completing).

@@ -1,13 +1,13 @@
 /**
- * What a configuration has of someone's own for learning: an advantage and losses, from modules.
+ * Custom advantages and losses of a configuration, loaded from their modules.
  *
  * Invariants
  * - A module is loaded once in a thread, and named where it cannot be used. What it gives is checked each time.
  */
 import { type AdvantageEstimator, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
 import { advantageGroup, type BatchGroup } from '../../learning/algorithms/batch-plan.ts'
+import type { CheckedAdvantage } from '../../learning/algorithms/custom-advantage.ts'
 import { chosenLosses, isPolicyLoss } from '../../learning/algorithms/objective-choice.ts'
-import type { CheckedAdvantage } from '../../learning/algorithms/own-advantage.ts'
 import type { LossChoice } from '../../policy/trainer/trainer.ts'
 import { importLoss } from '../../policy/trainer/update/losses.ts'
 import { moduleAdvantages } from './advantage-thread.ts'

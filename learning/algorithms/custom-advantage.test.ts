@@ -4,9 +4,9 @@ import { planBatch } from './batch-plan.ts'
 import {
   type AdvantageGroup,
   type CheckedAdvantage,
-  type OwnAdvantage,
-  ownAdvantages,
-} from './own-advantage.ts'
+  type CustomAdvantage,
+  customAdvantages,
+} from './custom-advantage.ts'
 
 const turn = { reward: 0, actionTokens: 3 }
 const group: AdvantageGroup = {
@@ -16,16 +16,19 @@ const group: AdvantageGroup = {
     { reward: 0, completed: true, actionTokens: 3, turns: [turn] },
   ],
 }
-const returning = (value: unknown): OwnAdvantage => ({ name: 'own', advantagesOf: () => value as number[] })
+const returning = (value: unknown): CustomAdvantage => ({
+  name: 'own',
+  advantagesOf: () => value as number[],
+})
 
-describe('ownAdvantages', () => {
+describe('customAdvantages', () => {
   it('takes a number for an episode, or one for each of its turns', () => {
-    expect(ownAdvantages(returning([[0.5, -0.5], 2]), group)).toEqual([[0.5, -0.5], [2]])
+    expect(customAdvantages(returning([[0.5, -0.5], 2]), group)).toEqual([[0.5, -0.5], [2]])
   })
 
-  // [OWN-ADVANTAGE-2]
+  // [CUSTOM-ADVANTAGE-2]
   it('gives a copy of the group: what the module writes to it changes nothing', () => {
-    const own: OwnAdvantage = {
+    const own: CustomAdvantage = {
       name: 'writes',
       advantagesOf({ episodes }) {
         for (const episode of episodes) Object.assign(episode, { reward: 9, turns: [] })
@@ -34,11 +37,11 @@ describe('ownAdvantages', () => {
       },
     }
     const before = structuredClone(group)
-    expect(ownAdvantages(own, group)).toEqual([[1], [1]])
+    expect(customAdvantages(own, group)).toEqual([[1], [1]])
     expect(group).toEqual(before)
   })
 
-  // [OWN-ADVANTAGE-1]
+  // [CUSTOM-ADVANTAGE-1]
   it.each([
     [undefined, /undefined, expected a list of 2/],
     [[1], /1 advantages, expected a list of 2/],
@@ -46,13 +49,13 @@ describe('ownAdvantages', () => {
     [[[1, Number.NaN], 0], /advantage NaN for episode 0, expected a finite number/],
     [['1', 0], /advantage 1 for episode 0, expected a finite number/],
   ])('refuses %j', (value, words) => {
-    expect(() => ownAdvantages(returning(value), group)).toThrow(words)
+    expect(() => customAdvantages(returning(value), group)).toThrow(words)
   })
 })
 
 /** The checked form with which a batch is planned. */
-function checked(advantagesOf: OwnAdvantage['advantagesOf']): CheckedAdvantage {
-  return (group) => ownAdvantages({ name: 'own', advantagesOf }, group)
+function checked(advantagesOf: CustomAdvantage['advantagesOf']): CheckedAdvantage {
+  return (group) => customAdvantages({ name: 'own', advantagesOf }, group)
 }
 
 describe('a batch with an advantage of the user’s own', () => {
