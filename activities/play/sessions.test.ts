@@ -1,5 +1,7 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { EpisodeId } from '../../identity/identity.ts'
+import { simulatedClock } from '../../machine/services/clock.testing.ts'
+import { withClock } from '../../machine/services/clock.ts'
 import { createSessions, type LiveSession } from './sessions.ts'
 
 function session(closed: string[], name: string): LiveSession {
@@ -47,27 +49,32 @@ describe('sessions of a worker', () => {
     expect(order).toEqual([1, 2])
   })
 
-  it('close the session of an episode that is over, and not that of one that continues or is in use', async () => {
-    const closed: string[] = []
-    const asked: string[] = []
-    const sessions = createSessions({
-      lookEveryMs: 5,
-      isOver: async (episode) => {
-        asked.push(episode)
-        return episode !== b
-      },
+  it('close the session of an episode that is over, and not that of one that continues or is in use', () => {
+    const clock = simulatedClock()
+    return withClock(clock, async () => {
+      const closed: string[] = []
+      const asked: string[] = []
+      const sessions = createSessions({
+        lookEveryMs: 5,
+        isOver: async (episode) => {
+          asked.push(episode)
+          return episode !== b
+        },
+      })
+      for (const [name, episode] of Object.entries({ a, b, c })) sessions.set(episode, session(closed, name))
+      const { promise: working, resolve: finish } = Promise.withResolvers<void>()
+      const inUse = sessions.inTurn(c, () => working)
+      await clock.advance(15)
+      expect(closed).toEqual(['a'])
+      expect(asked.filter((episode) => episode === b).length).toBeGreaterThan(1)
+      expect(asked).not.toContain(c)
+      finish()
+      await inUse
+      await clock.advance(10)
+      expect(closed).toEqual(['a', 'c'])
+      await sessions.closeAll()
+      expect(closed).toEqual(['a', 'c', 'b'])
     })
-    for (const [name, episode] of Object.entries({ a, b, c })) sessions.set(episode, session(closed, name))
-    const { promise: working, resolve: finish } = Promise.withResolvers<void>()
-    const inUse = sessions.inTurn(c, () => working)
-    await vi.waitFor(() => expect(closed).toEqual(['a']))
-    await vi.waitFor(() => expect(asked.filter((episode) => episode === b).length).toBeGreaterThan(1))
-    expect(asked).not.toContain(c)
-    finish()
-    await inUse
-    await vi.waitFor(() => expect(closed).toEqual(['a', 'c']))
-    await sessions.closeAll()
-    expect(closed).toEqual(['a', 'c', 'b'])
   })
 
   it('forget an abandoned session at once, whether it can be closed or not', () => {
