@@ -27,7 +27,7 @@ interface Ended {
   readonly stderr: string
 }
 
-/** What the program says to a call in this process, in the empty folder. */
+/** Runs a command in this process, in the empty folder. */
 async function answerHere(...words: string[]): Promise<Ended> {
   const before = process.cwd()
   process.chdir(folder)

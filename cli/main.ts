@@ -4,7 +4,7 @@
  * Invariants
  * - The exit code is set, and the process ends once nothing is left to do, so that what is written reaches its reader.
  * - A module of the user ends with the command, whatever timers and connections it has left.
- * - What a signal means is decided here from the first moment to the last, and by the launcher before that.
+ * - This module handles signals from its first line to its last; before that the launcher does.
  */
 
 import { hasModuleCode } from '../machine/modules/module-code.ts'

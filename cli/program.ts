@@ -152,12 +152,12 @@ function homeTakers(of: Command, parents = ''): readonly string[] {
   })
 }
 
-/** What names a run, by the name of the argument. */
+/** The run's name in an argument, by the argument's name. */
 const runOf: Readonly<Record<string, (given: never) => string>> = {
   run: (given: string) => given,
   'run[@version]': ({ run }: RunVersion) => run,
   'other[@version]': ({ run }: RunVersion) => run,
-  // What a page of the UI shows may begin with the name of a home.
+  // The UI shows episode ids that may begin with the name of a home.
   episode: (given: string) => runName(parseWorkflowId(given).id.split('/')[0] ?? ''),
 }
 

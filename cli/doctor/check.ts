@@ -2,16 +2,16 @@
  * A check of `doctor`: one thing that was looked at, what it is like, and what to do.
  *
  * Invariants
- * - What is not well says what to do; what was repaired says what was done.
+ * - A check that fails says what to do; a repair says what was done.
  */
 
-/** What a check found. */
+/** Result of one check. */
 export interface Check {
   readonly name: string
   /** `wrong`: something that keeps Perdure from working, or has lost data; `warning`: merely missing or left over. */
   readonly state: 'ok' | 'warning' | 'wrong' | 'repaired'
   readonly detail: string
-  /** What to do; absent where all is well. */
+  /** Absent when all is well; else the next step. */
   readonly advice?: string
 }
 

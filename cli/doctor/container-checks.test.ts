@@ -8,14 +8,14 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** An engine that says so of itself, and refuses sizes in these words where there are any. */
-async function engine(told: object, { refusal, images = 1 }: { refusal?: string; images?: number } = {}) {
+/** An engine with this `/info`; it refuses to make containers if `refusal` is given. */
+async function engine(info: object, { refusal, images = 1 }: { refusal?: string; images?: number } = {}) {
   const calls: string[] = []
   const server = createServer((request, response) => {
     const call = `${request.method} ${request.url}`
     calls.push(call)
     if (call === 'GET /_ping') return response.end('OK')
-    if (call === 'GET /info') return response.end(JSON.stringify(told))
+    if (call === 'GET /info') return response.end(JSON.stringify(info))
     if (call.startsWith('GET /images/json'))
       return response.end(JSON.stringify(Array.from({ length: images }, () => ({ Id: 'sha256:i' }))))
     if (call.startsWith('DELETE')) return response.writeHead(204).end()

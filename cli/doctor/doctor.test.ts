@@ -63,7 +63,7 @@ async function examine(repair = false): Promise<readonly Check[]> {
   return examineHome(home.dir, { repair })
 }
 
-/** What is not well, by name. */
+/** The checks that are not ok. */
 async function troubles(repair = false): Promise<readonly Check[]> {
   return (await examine(repair)).filter(({ state }) => state !== 'ok')
 }

@@ -51,7 +51,6 @@ export async function examineHome(
   }
 }
 
-/** What the server knows the home's work by. */
 async function nameOnServer(home: Home): Promise<Check> {
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const name = homeNameOn({ isOwn: false }, store)

@@ -130,7 +130,7 @@ function sentence(words: string): string {
 async function checkWarmStarts(): Promise<Check> {
   const name = 'warm starts'
   const folder = warmStartsFolder()
-  if (isCacheOff()) return check.fine(name, 'made anew by each run: PERDURE_NO_CACHE is set')
+  if (isCacheOff()) return check.fine(name, 'not kept, each run makes its own: PERDURE_NO_CACHE is set')
   if (!existsSync(folder)) return check.fine(name, `none kept yet in ${folder}`)
   const kept = readdirSync(folder).length
   return check.fine(

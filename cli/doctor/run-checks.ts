@@ -94,7 +94,7 @@ async function checkCheckpoints(
     ]
   const newest = good.at(-1)
   const isMissing = published !== undefined && newest !== undefined && !versions.includes(published)
-  // One that was moved aside has been reported.
+  // A checkpoint that was moved aside has been reported.
   if (isMissing && !existsSync(join(home.asideDir, asideName(id, published))))
     broken.push(
       check.warning(

@@ -50,7 +50,7 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
   if (problems.length === 0) return check.fine(name, `${basename(storeFile)} is whole`)
   const detail = `${storeFile} is damaged: ${problems.slice(0, namedProblems).join('; ')}`
   const advice =
-    'What can be built anew from its rows is; else put a copy back, or move it away and start again.'
+    'Its indices can be rebuilt from its rows. For other damage restore a backup, or move the file away and start over.'
   if (!mayRepair(examination)) return unrepaired(check.wrong(name, detail, advice), examination)
   try {
     makeFolder(home.asideDir)
@@ -58,11 +58,11 @@ async function checkIntegrity(home: Home, examination: Examination): Promise<Che
     copyFileSync(storeFile, copy)
     rebuildIndices(storeFile)
     if (problemsOf(storeFile).length === 0)
-      return check.repaired(name, `its indices were built anew; ${copy} is as it was before`)
+      return check.repaired(name, `its indices were rebuilt; ${copy} is as it was before`)
   } catch {
-    // What cannot be repaired is reported below as it was found.
+    // The result below reports the damage as it was found.
   }
-  return check.wrong(name, detail, 'It cannot be repaired: put a copy back, or move it away and start again.')
+  return check.wrong(name, detail, 'It cannot be repaired: restore a backup, or move it away and start over.')
 }
 
 function rebuildIndices(file: string): void {
@@ -75,7 +75,7 @@ function takeInLog(file: string): void {
   database.exec('pragma wal_checkpoint(truncate)')
 }
 
-/** What SQLite finds wrong with a file. */
+/** Problems that SQLite finds in a file. */
 export function problemsOf(file: string): string[] {
   try {
     using opened = openForReading(file)

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - `--dry-run` removes nothing and shows the same table.
- * - What goes, why, and how many bytes is in the report, line by line in the JSON.
+ * - The report names each thing removed, the reason and its bytes, one line each in the JSON.
  */
 import { relative } from 'node:path'
 import { Command } from 'commander'

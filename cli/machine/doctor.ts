@@ -33,7 +33,7 @@ export function doctorCommand(): Command {
     const home = resolve(options.home)
     const { examineMachine } = await import('../doctor/machine-checks.ts')
     const { examineHome } = await import('../doctor/home-checks.ts')
-    // What the home lacks may be what the machine is then asked for.
+    // The home is examined first: its repair may put right what a machine check would report.
     const inHome = await examineHome(home, { repair: options.repair === true })
     const checks = [...(await examineMachine(home)), ...inHome]
     const ok = checks.every(({ state }) => state !== 'wrong')

@@ -29,11 +29,11 @@ export function branchCommand(): Command {
     new Command('branch')
       .summary('play on from a turn of a recorded episode')
       .description(
-        'Replays the actions of a recorded episode up to a turn, and lets the policy play on from there. What it plays\n' +
+        'Replays the actions of a recorded episode up to a turn, and lets the policy play on from there. The continuation\n' +
           'is stored with the run, and no update or evaluation ever counts it.',
       )
       .argument('<episode>', 'id of the episode, e.g. first/g3/s0/a0')
-      .requiredOption('--turn <k>', 'the first turn to play anew, from 0', wholeNumber)
+      .requiredOption('--turn <k>', 'the first turn to play again, from 0', wholeNumber)
       .option('--samples <n>', 'how many continuations; 1 by default', sampleCount)
       .option('--version <v>', "the version that plays on; the run's newest by default", wholeNumber),
     ['branch first/g3/s0/a0 --turn 2', 'branch first/g3/s0/a0 --turn 2 --samples 8 --version 0'],

@@ -57,7 +57,7 @@ function meanWords({ mean, low, high }: SeedMean): string {
   return `${percent(mean)} (${(100 * low).toFixed(1)}–${(100 * high).toFixed(1)})`
 }
 
-/** Of one run, in the mean. */
+/** Mean cost of one run. */
 function costWords({ seconds, cpuSeconds, actionTokens }: RunCost): readonly string[] {
   return [duration(seconds), cpuSeconds === undefined ? '–' : duration(cpuSeconds), count(actionTokens)]
 }

@@ -96,7 +96,7 @@ export async function watchExperiment(
   }
 }
 
-/** What has to change for another line. */
+/** A new line is printed when this text changes. */
 function milestone({ status, progress }: ExperimentRunCourse): string {
   if (progress === undefined) return status
   const { phase, step, updates, warmStart, evaluations } = progress

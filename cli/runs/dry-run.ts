@@ -103,7 +103,7 @@ function planLines(plan: RunPlan, { policy, rollout, evaluation }: RunConfig): r
   return ['Plan', ...rows.map(([name, value]) => `  ${name.padEnd(12)} ${value}`)]
 }
 
-/** What other processes hold. Their numbers may be shorter: it is said for 4 bytes. */
+/** Memory of other processes. The figures assume 4 bytes a number; a process that uses 2 bytes needs half. */
 function elsewhereRows({ servers, trainer }: RunPlan['memory']): readonly [string, string][] {
   const rows: [string, string][] = []
   if (servers > 0) rows.push(['of it', `${bytes(servers)} at the engine's servers, half of it in 16 bits`])

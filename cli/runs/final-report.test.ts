@@ -58,7 +58,7 @@ test('what an evaluation lost to the infrastructure is said', () => {
   expect(text).toMatch(/held_out │ 5 of 40, 35 lost │ v60/)
 })
 
-test('the expert of a suite stands below what the policy reached', () => {
+test('the expert of a suite is listed below what the policy reached', () => {
   const experts = [{ suite: 'held_out', success: 0.95, n: 80 }]
   const text = finalReport({ ...end, progress: { ...progress, experts } }, false)
   expect(text).toMatch(/v60 .*\n.*held_out │ +80 │ the expert +│ 95\.0 % \(87\.8–98\.0\)/)
@@ -81,7 +81,7 @@ test('it fits a terminal of 80 columns', () => {
   ).toBeLessThanOrEqual(80)
 })
 
-test('a run that ended early is told to be resumed first', () => {
+test('a run that ended early names perdure resume first', () => {
   const text = finalReport({ ...end, progress: { ...progress, phase: 'stopped', evaluations: [] } }, false)
   expect(text).toContain('No evaluation finished.')
   expect(text.indexOf('perdure resume')).toBeLessThan(text.indexOf('perdure status'))

@@ -1,5 +1,5 @@
 /**
- * What a run ends with: success at warm start and at the end, what it cost, where it lies, which commands come next.
+ * The report at the end of a run: success at warm start and at the end, cost, directory, and the next commands.
  *
  * Invariants
  * - Pure: the same run gives the same text.
@@ -18,12 +18,12 @@ import { bySuite, shareWithInterval } from './live-view.ts'
 /** Columns of the narrowest usual terminal. */
 const reportWidth = 80
 
-/** What the report is made of. */
+/** Input of the report. */
 export interface RunEnd {
   readonly progress: RunProgress
   /** On each suite, the first version that was evaluated compared with the last one. */
   readonly course?: readonly SuiteComparison[] | undefined
-  /** What the run took, breaks included. */
+  /** Wall-clock time, breaks included. */
   readonly seconds: number
   readonly directory: string
   /** Where the UI is served, if it is. */
@@ -99,7 +99,7 @@ export function nextCommands(
   return commands.map(({ command, purpose }) => `  ${command}\n    ${purpose}`)
 }
 
-/** What the run has not learnt; nothing where its last update had something to learn from. */
+/** Says why updates had nothing to learn from; empty when the last update learnt. */
 export function learningWords(course: LearningCourse): readonly string[] {
   const { step, nothingLearnt } = course
   if (nothingLearnt === undefined) return []

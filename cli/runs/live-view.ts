@@ -18,7 +18,7 @@ import { withTypedCommands } from '../../machine/processes/typed-command.ts'
 import { count, duration, inLines, runSeconds, timeOfDay } from '../terminal/wording.ts'
 import type { Pace } from './pace.ts'
 
-/** What is known of a run at one moment. */
+/** State of a run at one moment. */
 export interface LiveState extends Pace {
   readonly progress: RunProgress
   /** Milliseconds since the epoch. */
@@ -26,7 +26,7 @@ export interface LiveState extends Pace {
   readonly uiUrl: string | undefined
   /** Where `perdure ui` shows the run. */
   readonly page?: string | undefined
-  /** What the person should know now, e.g. that the run is being stopped. */
+  /** A message for the person, e.g. that the run is being stopped. */
   readonly notice?: string | undefined
 }
 

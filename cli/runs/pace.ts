@@ -3,12 +3,12 @@
  *
  * Invariants
  * - Says nothing before it has seen enough: no rate from one observation, no time left before an update ended. A run's
- *   first update tells nothing of the others: it waits for all of its groups, beside the first evaluation.
+ *   first update does not predict the others: it waits for all of its groups, beside the first evaluation.
  * - Only looks at what it was shown; the clock comes in as an argument.
  */
 import type { RunProgress } from '../../client/session/training-session.ts'
 
-/** What is known of the pace. */
+/** Each figure is undefined until enough was observed. */
 export interface Pace {
   readonly tokensPerSecond: number | undefined
   readonly secondsLeft: number | undefined

@@ -1,5 +1,5 @@
 /**
- * What the store knows of a run, whether a process works on it or not.
+ * A run as the store has it, whether a process works on it or not.
  *
  * Invariants
  * - Only reads; a home without a store has no runs.
@@ -48,7 +48,7 @@ export interface RunRecord {
   readonly emptyUpdates?: number
   readonly nothingLearnt?: Standstill
   readonly evaluations: readonly EvaluationSummary[]
-  /** Those that were given up, each with its reason. */
+  /** Evaluations that were given up, each with its reason. */
   readonly failedEvaluations?: readonly FailedEvaluation[]
   /** The version that users take. */
   readonly promoted?: Promotion
@@ -74,7 +74,7 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
   }
 }
 
-// What the run told when it last published itself; one of an older version counted nothing.
+// A run of an older version has published no such counts.
 function learningOf(state: unknown): Pick<RunRecord, 'emptyUpdates' | 'nothingLearnt'> {
   const { emptyUpdates, nothingLearnt } = (state ?? {}) as Partial<TrainingState>
   return {
@@ -102,7 +102,7 @@ export async function findRun(directory: string, name: string): Promise<RunRecor
   return lookUp(directory, name, recordOf)
 }
 
-/** What a run that is done came to; undefined where it is not. @throws CallFault when the home has no run of that name */
+/** Final progress of a run; undefined unless it is done. @throws CallFault when the home has no run of that name */
 export async function findFinished(directory: string, name: string): Promise<RunProgress | undefined> {
   return lookUp(directory, name, (store, _, { id }) => finishedProgress(store, id))
 }
@@ -116,7 +116,7 @@ export async function requireTurn(
   episode: string,
   { turn, version }: { readonly turn: number; readonly version: number | undefined },
 ): Promise<void> {
-  // What a page of the UI shows may begin with the name of a home.
+  // The UI shows episode ids that may begin with the name of a home.
   const { id } = parseWorkflowId(episode)
   await lookUp(directory, ancestryOf(id).run, async (store, home, { id: run }) => {
     await checkTurn(store, await recordedEpisode(store, id), turn)
@@ -147,7 +147,7 @@ export async function refuseTaken(directory: string, name: string): Promise<void
 }
 
 /**
- * What `--set` changes of a run; undefined where it changes nothing.
+ * Effect of `--set` on a run; undefined when nothing changes.
  * @throws CallFault when the home has no run of that name; ConfigFault a key that may not change, and why
  */
 export async function changeOf(

@@ -82,7 +82,7 @@ const idle: Service = { isAttended: false }
 
 // Asking starts a server where none runs, only to hear that no process works on the run.
 async function serviceOf(home: string): Promise<Service> {
-  // What asks for a run opens its home for writing.
+  // Asking the service opens the home for writing.
   if (!isWritable(homeAt(home).storeFile)) return idle
   const { externalServer } = await import('../../temporal/connection.ts')
   if (externalServer() !== undefined) return { isAttended: true }

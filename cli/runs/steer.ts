@@ -27,14 +27,14 @@ interface PlainOrder {
   readonly name: 'pause' | 'continue'
   readonly summary: string
   readonly description: string
-  /** What holds afterwards. */
+  /** Message after the order took effect. */
   said(run: string): string
 }
 
 const orders: readonly PlainOrder[] = [
   {
     name: 'pause',
-    summary: 'admit no more groups until told to continue',
+    summary: 'admit no more groups until the run is continued',
     description: 'Admits no more groups; episodes in flight are played to their end.',
     said: (run) => `Run ${run} is paused; \`perdure continue ${run}\` continues it.`,
   },

@@ -131,7 +131,7 @@ Examples:
     })
 }
 
-/** What is known of the machines, for the plan. @throws CallFault */
+/** Rates of the machines, for the plan. @throws CallFault */
 function ratesOf({ dryRun: isDry, flops, tokensPerSecond, price }: TrainOptions): PlanRates {
   const isGiven = [flops, tokensPerSecond, price].some((rate) => rate !== undefined)
   if (isGiven && !isDry)
@@ -263,7 +263,7 @@ async function follow(
     })
   } catch (error) {
     if (!signal.aborted && !watched.ended) throw error
-    // What was under way when the signal came may fail of it, and what a finished run leaves is no part of it.
+    // The signal may make calls in progress fail, and a run that has ended is not undone by a failure to close.
     if (error !== signal.reason) terminal.say(reasonOf(error))
   }
   if (!isKnown) await keep?.()

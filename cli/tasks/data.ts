@@ -2,7 +2,7 @@
  * `perdure data`: the official data of the tasks, pulled from their publishers, and what is there.
  *
  * Invariants
- * - What was pulled is named with its folder, version and licence, and with what was not pinned beforehand.
+ * - A pull reports folder, version and licence, and the files whose checksum was not pinned beforehand.
  * - `pull all` tries every task, and fails where one of them failed.
  */
 import path from 'node:path'

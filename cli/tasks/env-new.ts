@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The test of an environment fails where its types do.
- * - What is written is the example guess-number under another name: it plays, passes its tests, and learns.
+ * - The new environment is a copy of the example guess-number: it plays, passes its tests, and learns.
  * - Nothing that is there is overwritten; the folder is there whole or not at all.
  */
 import { spawn } from 'node:child_process'
@@ -86,7 +86,7 @@ function renamed(text: string, name: string): string {
     .replaceAll('guessNumber', 'environment')
 }
 
-/** What to do with a new environment. */
+/** Commands to try on a new environment. */
 export function firstSteps(name: string): readonly string[] {
   return [
     `${name}/ is an environment that works: index.ts is where it is made your own.`,

@@ -82,7 +82,7 @@ test('a person plays a game to its end, and may ask what can be done', async () 
   expect(written).toMatch(/completed: reward 1 in \d+ turns\n$/)
 })
 
-test('a person is told how to call a tool before anything is typed, and is understood when doing so', async () => {
+test('the usage shown before the first action names every tool, and an action typed that way is understood', async () => {
   for (const name of ['db', 'os', 'kg', 'webshop', 'alfworld']) {
     const environment = await (await findEnvironment(name).open({})).create()
     const usages = [...howToType(environment.tools).matchAll(/^ {2}(\w+)(?: <(\w+)>)?$/gm)]

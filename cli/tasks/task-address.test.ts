@@ -43,6 +43,6 @@ it('a folder that is not there is named with what # means', async () => {
   )
 })
 
-it('a ~ that no shell replaced is named with the path that it stands for', async () => {
+it('a ~ that no shell replaced is named with the path that it means', async () => {
   await expect(tasksAt('~/game')).rejects.toThrow(`${join(homedir(), 'game')}: only a shell replaces "~"`)
 })

@@ -1,9 +1,9 @@
 /**
- * How a command is given a task: by a registered name, or where a task of one's own lies.
+ * The task argument of a command: a registered name, or the path of your own task.
  *
  * Invariants
  * - A registered name is never looked for anywhere else.
- * - What is no task is answered with the names there are, and with how to give one of one's own.
+ * - An unknown task lists the known ones and explains how to pass your own.
  */
 import { existsSync } from 'node:fs'
 import { meantInstead } from '../../config/files/fault.ts'

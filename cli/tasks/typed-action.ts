@@ -2,12 +2,12 @@
  * A typed action: what a person may type for a task's tools, and the call that it makes.
  *
  * Invariants
- * - What a person types reaches the task as typed.
+ * - The task receives a person's text unchanged.
  */
 import { z } from 'zod'
 import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../../messages/message.ts'
 
-/** What a person may type, before anything is typed. */
+/** Usage shown before the first action. */
 export function howToType(tools: readonly ToolSpec[]): string {
   const [first, ...others] = tools
   const keys = '"?" shows what can be done, "quit" leaves.'
@@ -49,7 +49,7 @@ function mainArgumentOf({ function: { parameters } }: ToolSpec): string | undefi
   return typeof main === 'string' ? main : undefined
 }
 
-/** What can be done now: the tools, and the commands that the task lists. */
+/** Possible actions: the tools, and the commands that the task lists. */
 export function possibilities(tools: readonly ToolSpec[], { admissible, clickables }: JsonObject): string {
   const described = tools.flatMap((tool) => [
     `${tool.function.name}: ${tool.function.description}`,
@@ -61,9 +61,9 @@ export function possibilities(tools: readonly ToolSpec[], { admissible, clickabl
 }
 
 /**
- * What a person typed, as a call: the text is the main argument of the only tool; where there are
- * several the first word names one, in full or up to its first underscore, and a JSON object gives all
- * its arguments. Anything else is said.
+ * Parses typed text into a call. With a single tool the text is its main argument; with
+ * several the first word names the tool, in full or up to its first underscore, and a JSON object gives all
+ * its arguments. Any other text is a plain message.
  */
 export function readAction(line: string, tools: readonly ToolSpec[]): AssistantMessage {
   const [word = ''] = line.split(' ', 1)
@@ -100,12 +100,12 @@ function isNumber(properties: JsonValue | undefined, key: string): boolean {
   return ['number', 'integer'].includes(String(schemasOf(properties)[key]?.type))
 }
 
-/** What is said of each argument; nothing where that cannot be read. */
+/** The JSON schema of each argument; empty where it cannot be read. */
 function schemasOf(properties: JsonValue | undefined): Readonly<Record<string, { readonly type?: unknown }>> {
   return z.record(z.string(), z.looseObject({ type: z.unknown() })).safeParse(properties).data ?? {}
 }
 
-/** What a person typed where a number belongs; no number is the task's to answer. */
+/** The number in a typed text; the text itself where it is no number, for the task to reject. */
 function numberOr(text: string): string | number {
   return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
 }

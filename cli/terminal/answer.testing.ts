@@ -1,9 +1,9 @@
 /**
- * What the program says to a call in the test's own process, where it takes no second to load.
+ * Runs the program in the test's own process, without the second that a new process takes to load.
  *
  * Invariants
- * - One call at a time: what it says is what the process says meanwhile.
- * - The exit code is the call's, and no later one's, nor that of the test's process.
+ * - One call at a time: all output of the process meanwhile counts as the call's.
+ * - The exit code is the call's; the test process keeps its own.
  */
 import { vi } from 'vitest'
 import { runCommandLine } from '../program.ts'

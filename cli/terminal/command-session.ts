@@ -2,9 +2,9 @@
  * The training session of a command: opened for its work, closed after it.
  *
  * Invariants
- * - [COMMAND-SESSION-1] What is waited for ends, or the command does, with a reason: also where its session has lost what it
+ * - [COMMAND-SESSION-1] A wait ends, or the command fails with a reason: also when the session loses what it
  *   needs, or its workers have stopped by themselves.
- * - A signal gives up what is waited for, and the session closes in its own order; the command then ends with 130.
+ * - A signal ends the wait, and the session closes in its own order; the command then ends with 130.
  */
 import { SessionFault } from '../../client/run/session-fault.ts'
 import type { SessionOptions, TrainingSession } from '../../client/session/training-session.ts'

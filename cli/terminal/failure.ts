@@ -47,7 +47,7 @@ const wrongSettings: ReadonlySet<TemporalFault['kind']> = new Set(['bad_settings
 
 /** The exit code that an error ends a command with. */
 export function exitCodeOf(error: unknown): number {
-  // What failed first decides; what closing failed at came of it.
+  // The first failure decides; the failure to close is its consequence.
   if (error instanceof SuppressedError) return exitCodeOf(error.suppressed)
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongCall
   if (error instanceof ConfigFault || error instanceof CallFault || error instanceof ListeningFault)
@@ -58,7 +58,7 @@ export function exitCodeOf(error: unknown): number {
   return exitCodes.failed
 }
 
-/** What is said of an error; the empty text where it was said already. */
+/** Message of an error; empty where it was printed already. */
 export function explain(error: unknown, debug: boolean): string {
   if (error instanceof SuppressedError)
     return `${explain(error.suppressed, debug)}\nClosing failed too: ${explain(error.error, debug)}`

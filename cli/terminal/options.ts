@@ -74,7 +74,7 @@ export interface CacheFlag {
   readonly cache?: boolean
 }
 
-/** What commands that start workers are given. */
+/** Options of commands that start workers. */
 export interface MetricsFlags {
   readonly metricsPort?: number
   readonly metricsHost?: string
@@ -120,7 +120,7 @@ export function reporting(command: Command, examples: readonly string[]): Comman
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ perdure ${example}`).join('\n')}`)
 }
 
-/** What commands with `--home` and `--json` are given. */
+/** Options of commands with `--home` and `--json`. */
 export interface ReportOptions {
   readonly home: string
   readonly json?: boolean

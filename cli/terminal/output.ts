@@ -29,7 +29,7 @@ export function guardOutput(streams: Streams = process): void {
   const { stdout, stderr } = streams
   filter(stdout)
   filter(stderr)
-  // What cannot be said on standard error can be said nowhere.
+  // Errors of standard error have nowhere to go.
   stderr.on('error', () => undefined)
   // A module of the user that writes may not end the process; the guard of its stream may.
   const onLost = AsyncResource.bind((fault: NodeJS.ErrnoException) => {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [TABLE-1] A table that fits is in its borders, one row a line.
- * - [TABLE-2] One that does not is a list: each row as lines of `heading  value`, none of them cut off in the
+ * - [TABLE-2] A table that does not fit is a list: each row as lines of `heading  value`, none of them cut off in the
  *   middle of a word that fits.
  * - [TABLE-3] Cells and facts hold no control codes; the styles are the table's own.
  */

@@ -28,7 +28,7 @@ export interface Terminal {
   draw(lines: readonly (string | Painted)[]): void
   /** Leaves the last view on the screen and continues below it. */
   settle(): void
-  /** What the command was asked for: the JSON document with `--json`, else the lines for people. */
+  /** Prints the result: the JSON document with `--json`, else the lines for people. */
   report(value: unknown, lines: readonly (string | Painted | Table)[]): void
 }
 
