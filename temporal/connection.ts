@@ -13,7 +13,7 @@ import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
 import { isLoopback } from '../machine/network/listening.ts'
 import { proxyTo } from '../machine/network/proxy.ts'
-import { clock } from '../machine/services/clock.ts'
+import { grpcDeadline } from '../machine/services/clock.ts'
 import { isNotFound, isUnreached } from './calls/call-status.ts'
 import { type ConnectionWay, hostOf, withProxy } from './calls/proxied.ts'
 import { unread } from './payload-encryption.ts'
@@ -135,7 +135,7 @@ async function reachExternal(
     throw unreachable(server, error)
   }
   try {
-    await connection.withDeadline(clock.now() + reachTimeoutMs, async () => {
+    await connection.withDeadline(grpcDeadline(reachTimeoutMs), async () => {
       await refuseUnknownNamespace(connection, server)
       await ensureSearchAttributes(connection, server.namespace)
     })

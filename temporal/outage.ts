@@ -13,7 +13,7 @@
  * - Other failures are retried as the client does by default.
  */
 import { type ConnectionOptions, defaultGrpcRetryOptions } from '@temporalio/client'
-import { clock, type Timer } from '../machine/services/clock.ts'
+import { clock, systemClock, type Timer } from '../machine/services/clock.ts'
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number]
 /** A unary call, as the library takes it from an interceptor. */
@@ -54,7 +54,9 @@ export function createOutageWait(): OutageWait {
     const call = waitingCall(() => send(options), {
       pauseMs(tries, status) {
         if (status.code !== unavailable) refusals += 1
-        return isEnded ? undefined : pauseBefore({ tries, refusals, leftMs: deadline - clock.now() }, status)
+        return isEnded
+          ? undefined
+          : pauseBefore({ tries, refusals, leftMs: deadline - systemClock.now() }, status)
       },
       settled: () => calls.delete(call),
     })

@@ -2,7 +2,7 @@
  * Calls to the server that a person waits for: none waits for ever, and none for a server that has fallen silent.
  */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
-import { clock } from '../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../machine/services/clock.ts'
 import type { TemporalConnection } from './connection.ts'
 import { describedExecution } from './histories.ts'
 import { reaching } from './reach.ts'
@@ -31,7 +31,7 @@ export function createServerCalls(
     const looking = clock.every(silenceLookMs, look)
     try {
       return await client.withAbortSignal(silent.signal, () =>
-        client.withDeadline(clock.now() + answerDeadlineMs, question),
+        client.withDeadline(grpcDeadline(answerDeadlineMs), question),
       )
     } finally {
       looking.cancel()

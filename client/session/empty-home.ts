@@ -4,7 +4,7 @@
  */
 import { reasonOf } from '../../faults/reason.ts'
 import { ownServer, parseWorkflowId } from '../../identity/identity.ts'
-import { clock } from '../../machine/services/clock.ts'
+import { grpcDeadline } from '../../machine/services/clock.ts'
 import type { SessionParts } from '../run/run-calls.ts'
 
 const lookDeadlineMs = 10_000
@@ -38,7 +38,7 @@ async function othersInWords(parts: Parts): Promise<string> {
 async function homesInProgress({ client, server }: Parts): Promise<ReadonlyMap<string, readonly string[]>> {
   const query = 'WorkflowType = "trainingRun" AND ExecutionStatus = "Running"'
   const found: { readonly home: string; readonly run: string }[] = []
-  await client.withDeadline(clock.now() + lookDeadlineMs, async () => {
+  await client.withDeadline(grpcDeadline(lookDeadlineMs), async () => {
     for await (const { workflowId } of client.workflow.list({ query })) {
       const { home, id } = parseWorkflowId(workflowId)
       found.push({ home: home === ownServer ? server.namespace : home, run: id })

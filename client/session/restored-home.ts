@@ -16,7 +16,7 @@ import { storedCourse } from '../../activities/stored/stored-course.ts'
 import { searchAttributes } from '../../contract/messages.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { type RunId, workflowIdOf } from '../../identity/identity.ts'
-import { clock } from '../../machine/services/clock.ts'
+import { grpcDeadline } from '../../machine/services/clock.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
 import { describedExecution, startPayloads } from '../../temporal/histories.ts'
 import {
@@ -83,7 +83,7 @@ export async function findRestoredRuns({
   try {
     const client = new Client({ connection, namespace: server.namespace, dataConverter: unread })
     await reaching(server, () =>
-      connection.withDeadline(clock.now() + lookDeadlineMs, () =>
+      connection.withDeadline(grpcDeadline(lookDeadlineMs), () =>
         inParallel(runs, (run) => look(client, run)),
       ),
     )

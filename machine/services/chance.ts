@@ -18,14 +18,15 @@ export interface Chance {
   below(end: number): number
 }
 
-const system: Chance = {
+/** The chance of the machine. */
+export const systemChance: Chance = {
   uuid: () => randomUUID(),
   bytes: (length) => randomBytes(length),
   below: (end) => randomInt(end),
 }
 
 const scope = new AsyncLocalStorage<Chance>()
-const current = (): Chance => scope.getStore() ?? system
+const current = (): Chance => scope.getStore() ?? systemChance
 
 /** The chance of the work that calls: the system's, or the one of `withChance`. */
 export const chance: Chance = {

@@ -33,7 +33,8 @@ export interface Timer {
   unref(): Timer
 }
 
-const system: Clock = {
+/** The clock of the machine. */
+export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: (ms, options) => wait(ms, undefined, options),
@@ -53,7 +54,7 @@ function timerOf(timeout: NodeJS.Timeout): Timer {
 }
 
 const scope = new AsyncLocalStorage<Clock>()
-const current = (): Clock => scope.getStore() ?? system
+const current = (): Clock => scope.getStore() ?? systemClock
 
 /** The clock of the work that calls: the system's, or the one of `withClock`. */
 export const clock: Clock = {
@@ -76,4 +77,9 @@ export function deadlineSignal(ms: number): AbortSignal {
   const late = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
   clock.after(ms, () => controller.abort(late)).unref()
   return controller.signal
+}
+
+/** The moment after so long by the system's clock, by which gRPC measures deadlines whatever clock the work has. */
+export function grpcDeadline(ms: number): number {
+  return systemClock.now() + ms
 }

@@ -49,8 +49,7 @@ describe('a server that accepts connections and answers nothing', () => {
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
     const reports: string[] = []
     const { port } = mute.address() as AddressInfo
-    // The deadline of a call is one of the system's clock.
-    const clock = simulatedClock(Date.now())
+    const clock = simulatedClock()
     const health = withClock(clock, () =>
       watchHealth(
         { address: `127.0.0.1:${port}` },

@@ -7,7 +7,7 @@
  * - Silence is reported once when it begins and once when it ends.
  */
 import { Connection, type ConnectionOptions } from '@temporalio/client'
-import { clock } from '../../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../../machine/services/clock.ts'
 
 /** From then on it is reported; a busy machine answers sooner. */
 export const silentAfterMs = 5_000
@@ -83,7 +83,7 @@ export function watchHealth(options: ConnectionOptions, { log, remedy }: HealthO
     const asked = connection
     try {
       await asked.withAbortSignal(signal, () =>
-        asked.withDeadline(clock.now() + callDeadlineMs, () => asked.workflowService.getSystemInfo({})),
+        asked.withDeadline(grpcDeadline(callDeadlineMs), () => asked.workflowService.getSystemInfo({})),
       )
     } catch (error) {
       if (!isAnswer(error)) {

@@ -7,6 +7,7 @@ import { openSession, type TrainingSession } from '../../client/session/training
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { parseEpisodeId } from '../../identity/identity.ts'
+import { noTrainerFigures } from '../../learning/run/metrics.ts'
 import { type Chat, openChat } from '../../policy/chat/chat.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Engine, SamplingRequest } from '../../policy/engines/engine.ts'
@@ -87,8 +88,7 @@ export function createCopyingTrainer(
       const { fromCheckpointDir, toCheckpointDir, version } = request
       await unlessAborted(beforeUpdate(request), signal)
       await copy(fromCheckpointDir, toCheckpointDir, version)
-      const none = { loss: 0, kl: 0, referenceKl: 0, entropy: 0, clipFraction: 0, gradientNorm: 0 }
-      return { ...none, actionTokens: 0, tokens: 0, seconds: 0 }
+      return { ...noTrainerFigures, actionTokens: 0, tokens: 0, seconds: 0 }
     },
     async warmStart({ fromCheckpointDir, toCheckpointDir, version }) {
       await copy(fromCheckpointDir, toCheckpointDir, version)

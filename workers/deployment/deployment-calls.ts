@@ -8,7 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js'
 import type { NativeConnection } from '@temporalio/worker'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { type HomeName, ownServer } from '../../identity/identity.ts'
-import { clock } from '../../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../../machine/services/clock.ts'
 import { isDeadline, isNotReady } from '../../temporal/calls/call-status.ts'
 
 /** Longer than a busy worker needs to answer. */
@@ -51,7 +51,7 @@ export function createDeploymentCalls(dependencies: Dependencies): DeploymentCal
   const { workflowService } = connection
   const name = deploymentName(home)
   const call = <T>(work: () => Promise<T>) =>
-    connection.withAbortSignal(signal, () => connection.withDeadline(clock.now() + callTimeoutMs, work))
+    connection.withAbortSignal(signal, () => connection.withDeadline(grpcDeadline(callTimeoutMs), work))
 
   return {
     async look() {

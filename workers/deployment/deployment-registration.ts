@@ -14,7 +14,7 @@ import { taskQueue } from '../../contract/task-queues.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { type HomeName, ownServer } from '../../identity/identity.ts'
 import { chance } from '../../machine/services/chance.ts'
-import { clock } from '../../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../../machine/services/clock.ts'
 import { isExhausted, isExisting } from '../../temporal/calls/call-status.ts'
 import { deploymentName } from './deployment-calls.ts'
 
@@ -78,7 +78,7 @@ async function createUnlessLimited(registration: Registration): Promise<Creation
 
 async function create({ connection, namespace, home }: Registration): Promise<Creation> {
   try {
-    await connection.withDeadline(clock.now() + callTimeoutMs, () =>
+    await connection.withDeadline(grpcDeadline(callTimeoutMs), () =>
       connection.workflowService.createWorkerDeployment({
         namespace,
         deploymentName: deploymentName(home),

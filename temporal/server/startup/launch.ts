@@ -21,7 +21,7 @@ import {
 import { Connection } from '@temporalio/client'
 import { shellWord } from '../../../machine/files/shell-word.ts'
 import { loopback } from '../../../machine/network/listening.ts'
-import { clock } from '../../../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../../../machine/services/clock.ts'
 import { withProxy } from '../../calls/proxied.ts'
 import { atExit } from '../departure.ts'
 import { TemporalFault } from '../fault.ts'
@@ -172,7 +172,7 @@ async function withConnection<Result>(
     connectTimeout: 3000,
   })
   try {
-    return await connection.withDeadline(clock.now() + 10_000, () => use(connection))
+    return await connection.withDeadline(grpcDeadline(10_000), () => use(connection))
   } finally {
     await connection.close()
   }
