@@ -35,14 +35,14 @@ export interface RunToClean {
   readonly created: number
 }
 
-/** What may go. */
+/** Things that may be removed. */
 export interface Cleaning {
   readonly runs: readonly { readonly run: RunId; readonly removals: readonly Removal[] }[]
   readonly histories: readonly { readonly run: RunId; readonly executions: readonly EndedExecution[] }[]
   readonly logs: readonly LongLog[]
 }
 
-/** What was given back to the disk beyond what was removed as files. */
+/** Bytes given back to the disk beyond the files removed. */
 export interface Compaction {
   /** Bytes of the store's file. */
   readonly store: number
@@ -51,7 +51,7 @@ export interface Compaction {
 }
 
 export interface HomeCleaning {
-  /** What may go now. @param options.histories false does not ask the server, which starts it where it does not run */
+  /** Lists what may be removed. @param options.histories false does not ask the server, which starts it where it does not run */
   look(runs: readonly RunToClean[], options?: { readonly histories?: boolean }): Promise<Cleaning>
   remove(cleaning: Cleaning): Promise<Compaction>
 }
@@ -64,7 +64,7 @@ export function createCleaning(
   now: number,
 ): HomeCleaning {
   async function histories(runs: readonly RunToClean[]): Promise<Cleaning['histories']> {
-    // What began later has not ended earlier: most often the server need not be asked.
+    // A run cannot end before it began: mostly the server need not be asked.
     const old = runs.filter(({ created, config }) => created < historiesBefore(config, now))
     if (old.length === 0 || (process.env.TEMPORAL_ADDRESS === undefined && !existsSync(home.temporalFile)))
       return []

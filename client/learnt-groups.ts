@@ -5,7 +5,7 @@
  * Invariants
  * - [LEARNT-1] Each number is the one that the trainer read: none is computed again from rewards.
  * - [LEARNT-2] An update without a record is shown as not kept, unless it had nothing to learn from.
- * - What was read is kept for the last few updates that were asked about: a page asks for many episodes of one.
+ * - The signals of the last few updates stay in memory: a page asks for many episodes of one update.
  */
 import { statSync } from 'node:fs'
 import type { EpisodeId, RunId } from '../identity/identity.ts'

@@ -160,7 +160,7 @@ describe('exportRun', () => {
     },
   )
 
-  it('a surrogate that stands alone is U+FFFD in both formats, in texts, arguments and their names', async () => {
+  it('a surrogate without its pair is U+FFFD in both formats, in texts, arguments and their names', async () => {
     const text = 'cut \ud83d, \udc00, a pair 😀, and a backslash before one: \\\ud83d \\ud83d'
     await play(episodeId(group, 0, 0), 1, text)
     const json = join(dir, 'run.jsonl')

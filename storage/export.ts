@@ -30,7 +30,7 @@ export type ExportFormat = 'jsonl' | 'parquet'
 export interface ExportOptions {
   readonly format: ExportFormat
   readonly out: string
-  /** What an update made of an episode; by default nothing is known of it. */
+  /** The effect of an update on an episode; by default unknown. */
   readonly learnt?: (trajectory: Trajectory, update: number) => Promise<Learnt | undefined>
 }
 

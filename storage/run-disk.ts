@@ -1,5 +1,5 @@
 /**
- * What one run takes of the disk, by kind.
+ * Disk use of a run, by kind.
  *
  * Invariants
  * - Only looks. Trajectories count as what their texts and tokens weigh, without the store's own share.

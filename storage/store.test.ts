@@ -225,7 +225,7 @@ describe('openStore', () => {
     await expect(store.runs.list()).rejects.toThrow()
   })
 
-  it('what a process was told is written survives its being killed', async () => {
+  it('a write that was confirmed to a process survives when the process is killed', async () => {
     const file = join(dir, 'store.db')
     const storeModule = JSON.stringify(new URL('./store.ts', import.meta.url).href)
     const script = `

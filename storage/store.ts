@@ -8,8 +8,8 @@
  * - [STORE-3] Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
  * - [STORE-4] Those who only read can do so where nothing can be written; a store of an earlier release is then read
  *   in a copy. Those who look never write, and wait for no one's write.
- * - [STORE-5] After `flushed` a power cut takes back nothing that this process has committed. What it takes back is always the
- *   latest: the file is then one that this store was at an earlier moment.
+ * - [STORE-5] After `flushed` a power cut loses nothing that this process has committed. A power cut only loses the latest
+ *   commits: the file is then one that this store was at an earlier moment.
  *
  * @example
  * await using store = await openStore('.perdure/store.db')

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Everything that an activity opened is closed in one order: sessions, engines, trainers, calls that were given up,
- *   tasks. What fails on the way keeps nothing after it from being closed.
+ *   tasks. A failure to close one part does not keep the later ones open.
  * - The store is the caller's.
  */
 import { createAuditActivities } from '../activities/audit.ts'

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A process takes on any set of roles; each role has workers of its own.
- * - What is left out is that of this package.
+ * - Omitted options take the values of this package.
  */
 import type { RunConfig } from '../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../envs/contract/environment.ts'

@@ -27,13 +27,13 @@ const limits: Readonly<Record<Role, Partial<WorkerOptions>>> = {
   trainer: { maxConcurrentActivityTaskExecutions: 1 }, // one update at a time: they share the cores
 }
 
-/** What the workers of one process have in common. */
+/** Options that the workers of one process share. */
 export interface CommonOptions
   extends Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'sinks' | 'dataConverter'> {
   readonly homeName: HomeName
 }
 
-/** What runs workflows. */
+/** The workflows, and how workers run them. */
 export interface WorkflowCode {
   readonly workflows: BuiltWorkflows
   /** The build that the server pins workflows to; undefined where it does not keep builds apart. */
@@ -68,7 +68,7 @@ export async function createRoleWorker(
       maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
       // An episode holds its task as long as it plays in blocks: with fewer, others and their groups wait for a place.
       maxConcurrentWorkflowTaskExecutions: usuallyCached,
-      // What a dead worker had cached waits that long for it; a busy one costs a replay when it is later.
+      // Executions cached by a dead worker wait that long for it; when a busy worker is later than that, the cost is a replay.
       stickyQueueScheduleToStartTimeout: '5 seconds',
     }),
   )

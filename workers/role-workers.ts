@@ -4,7 +4,7 @@
  * Invariants
  * - [ROLES-1] Everything that is started here is stopped by `close`, or when the rest cannot be started.
  * - It is stopped in one order: workers with their calls in progress, sessions, engines, trainers, tasks, connection, store.
- *   What fails on the way keeps nothing after it from being stopped.
+ *   A failure to stop one part does not keep the later ones running.
  * - With local dispatch episodes play in the orchestrator; with server dispatch in the environment workers, which
  *   hold the sessions, and sample through the policy workers' queue.
  */

@@ -11,7 +11,7 @@ import { createModuleTrainer } from '../policy/trainer/foreign/module-trainer.ts
 import { createProcessTrainer } from '../policy/trainer/foreign/process-trainer.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 
-/** What a run says of its trainer. */
+/** Settings of a run's trainer. */
 export type TrainerSettings = Pick<RunConfig['policy'], 'threads' | 'trainer' | 'trainerStallSeconds'>
 
 /** Makes the trainer of such settings. */

@@ -5,7 +5,7 @@
  * - An environment that begins none of the first instances of a split is refused.
  * - A task, module, split, setting or data folder that cannot be used is named by its key, with what is allowed.
  * - A warm start has an expert to imitate, or there is none.
- * - Of alternative splits the checked configuration holds the one that the data has.
+ * - The checked configuration names the one of alternative splits that the data has.
  * - Where official data is offered for all tasks, one that cannot use it plays its built-in problems, and says so.
  */
 import { resolve } from 'node:path'
@@ -35,11 +35,11 @@ export interface CheckedTasks {
   readonly turnLimits: ReadonlyMap<string, number>
   /** Whether each task of the configuration has an expert, in its order. */
   readonly experts: readonly boolean[]
-  /** What a person should know of the tasks before the run starts. */
+  /** Messages for the person before the run starts. */
   readonly notices: readonly string[]
 }
 
-/** What is known beside the configuration. */
+/** Circumstances of the check beside the configuration. */
 export interface TaskSurroundings {
   /** Where what the tasks keep lies. */
   readonly home: string
@@ -49,7 +49,7 @@ export interface TaskSurroundings {
   readonly officialData?: string | undefined
   /** False leaves out what official data needs set up on this machine, and whether it can be. */
   readonly setUp?: boolean
-  /** Told of what takes unusually long. */
+  /** Receives a sentence about each step that takes unusually long. */
   readonly report?: ((sentence: string) => void) | undefined
 }
 

@@ -4,7 +4,7 @@
  * Invariants
  * - [COMPARISON-1] An instance takes part where both have an episode of it that ended with a reward; its samples count
  *   as one share. Instances are the same where task and name are, whatever position they had.
- * - [COMPARISON-2] Of a run without a version it is the newest one whose evaluation of the suite is complete.
+ * - [COMPARISON-2] A run given without a version is measured at the newest one whose evaluation of the suite is complete.
  * - Reads the store alone.
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
@@ -28,7 +28,7 @@ export interface Side {
   readonly version?: number | undefined
 }
 
-/** What a suite said of a policy. */
+/** Figures of a policy on a suite. */
 export interface SideFindings {
   readonly run: RunId
   readonly version: number

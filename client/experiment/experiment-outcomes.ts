@@ -1,9 +1,9 @@
 /**
- * Outcomes: what every evaluated version of an experiment's runs came to on each instance, as a report that is written keeps it.
+ * Outcomes: the result of every evaluated version of an experiment's runs on each instance, as a written report keeps it.
  *
  * Invariants
- * - [OUTCOMES-1] What is read is what was written: the same shares of the same instances, in their order, by which a bootstrap draws.
- * - A word stands for an instance: the share of its samples that were won, or `-` where it was not played.
+ * - [OUTCOMES-1] Reading gives what was written: the same shares of the same instances, in their order, by which a bootstrap draws.
+ * - A word means an instance: the share of its samples that were won, or `-` where it was not played.
  */
 import { z } from 'zod'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'

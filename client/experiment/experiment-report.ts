@@ -40,11 +40,11 @@ export interface SeedMean extends Partial<Interval> {
 }
 
 export interface ReportedRun extends RunOfExperiment {
-  /** Of the version that counts, by suite; empty until the run is done. */
+  /** The version that counts, by suite; empty until the run is done. */
   readonly measured: readonly ReportedFigure[]
   /** Evaluations that lost too many episodes to count, by suite and version; absent without any. */
   readonly incomplete?: readonly ReportedFigure[]
-  /** Of all versions that were evaluated, by suite and version. */
+  /** All evaluated versions, by suite and version. */
   readonly curve: readonly ReportedFigure[]
 }
 
@@ -107,7 +107,7 @@ export interface ExperimentReport {
   readonly hypotheses: readonly ReportedHypothesis[]
   readonly curves: readonly ReportedCurve[]
   readonly runs: readonly ReportedRun[]
-  /** What every version came to on every instance; in a report that is written. */
+  /** The result of every version on every instance; only in a written report. */
   readonly outcomes?: Outcomes
 }
 
@@ -224,7 +224,7 @@ function curvesOf(
   )
 }
 
-/** What the curves of a suite are seen beside: its expert, at the same height for all versions. */
+/** Reference curve of a suite: its expert, at the same height for all versions. */
 function referencesOf(
   { suites }: ExperimentStatement,
   runs: readonly MeasuredRun[],

@@ -46,7 +46,7 @@ export interface ExperimentRunCourse {
   readonly status: RunStatus | 'waiting'
   /** Why it failed or stopped, in words. */
   readonly detail?: string
-  /** Of a run in progress; absent where it does not answer. */
+  /** Present while the run is in progress and answers. */
   readonly progress?: RunProgress
 }
 
@@ -63,7 +63,7 @@ export interface RunExperiments {
   ): Promise<{ readonly isNew: boolean }>
   /** Its runs, in the order in which they begin. @throws SessionFault `unknown_experiment` */
   experimentCourse(name: string): Promise<readonly ExperimentRunCourse[]>
-  /** Settles when all its runs have ended, but for those that are done elsewhere. @throws SessionFault `unknown_experiment`, `no_result` */
+  /** Settles when all its runs have ended, except those done elsewhere. @throws SessionFault `unknown_experiment`, `no_result` */
   experimentResult(name: string, elsewhere?: readonly RunId[]): Promise<readonly ExperimentRunEnding[]>
 }
 
@@ -187,12 +187,11 @@ export function runsOf(statement: ExperimentStatement): readonly ExperimentRun[]
   )
 }
 
-/** Those that are not done elsewhere. */
 function runsHere(statement: ExperimentStatement, elsewhere: readonly RunId[]): readonly ExperimentRun[] {
   return runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
 }
 
-/** What differs between the statement that an experiment began with and another, in words; empty where they agree. */
+/** Differences between the statement that an experiment began with and another, in words; empty where they agree. */
 export function statementChanges(before: ExperimentStatement, now: ExperimentStatement): readonly string[] {
   if (isSameFile(before, now)) return []
   const keys = ['seeds', 'suites', 'version', 'hypotheses', 'test', 'level'] as const
@@ -243,7 +242,7 @@ export function refuseChanged(stored: KnownExperiment, given: ExperimentStatemen
   if (changes.length === 0) return
   throw new SessionFault(
     'experiment_changed',
-    `experiment ${stored.name} began with another statement: ${changes.join(', ')}; what was stated first stands: put the file back, or give the new one another name`,
+    `experiment ${stored.name} began with another statement: ${changes.join(', ')}; an experiment keeps its statement: restore the file, or give the new one another name`,
   )
 }
 

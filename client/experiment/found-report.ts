@@ -17,7 +17,7 @@ import { completedBy, measureRuns, notBegun } from './measured-runs.ts'
 import { readReports } from './written-reports.ts'
 
 /**
- * What a home and reports that were written before know of an experiment together; undefined where neither knows it.
+ * An experiment's runs from a home and from reports written before; undefined where neither has it.
  * @throws SessionFault `unknown_experiment`, `bad_report`
  */
 export async function findReport(

@@ -2,8 +2,8 @@
  * Episodes that evaluations of an experiment's runs have lost: an experiment that is asked for again plays them again.
  *
  * Invariants
- * - [LOST-EPISODES-1] Only incomplete evaluations of runs that are done are repeated. One that cannot be, such as one whose
- *   checkpoint is no longer kept, is reported and does not keep the others from it.
+ * - [LOST-EPISODES-1] Only incomplete evaluations of runs that are done are repeated. An evaluation that cannot be
+ *   repeated, e.g. because its checkpoint is gone, is reported; the others are repeated all the same.
  */
 import { reasonOf } from '../../faults/reason.ts'
 import type { RunId } from '../../identity/identity.ts'

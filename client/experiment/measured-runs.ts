@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Every run of the statement is there once, in its order, begun or not.
- * - A run counts when it is done. What one instance came to is read only where it is asked for.
+ * - A run counts when it is done. Results of single instances are read only on request.
  */
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import type { MeasuredVersion } from '../../config/schema/experiment-schema.ts'
@@ -34,11 +34,11 @@ export interface MeasuredFigure extends ReportedFigure {
   readonly shares: () => Promise<Shares>
 }
 
-/** What a run has cost. */
+/** Cost of a run. */
 export interface RunCost {
   /** From its start to its end, breaks included. */
   readonly seconds: number
-  /** Of the processes with workers; absent where it was not counted. */
+  /** CPU time of the processes with workers; absent where it was not counted. */
   readonly cpuSeconds?: number
   /** With those of evaluations. */
   readonly episodes: number
@@ -53,14 +53,14 @@ export interface RunOfExperiment {
   readonly seed: number
   readonly status: RunStatus | 'waiting'
   readonly cost?: RunCost
-  /** Of a run that was done elsewhere: where. */
+  /** The machine of a run that was done elsewhere. */
   readonly machine?: string
 }
 
 export interface MeasuredRun extends RunOfExperiment {
   /** By version. */
   readonly figures: readonly MeasuredFigure[]
-  /** What the experts of its tasks reach. */
+  /** Success of the experts of its tasks. */
   readonly experts: readonly Pick<StoredExpert, 'suite' | 'success'>[]
 }
 

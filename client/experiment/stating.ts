@@ -1,8 +1,8 @@
 /**
- * From an experiment's file to what is begun: read, checked, and held against what began under its name.
+ * From an experiment's file to a statement: read, checked, and compared with the experiment that began under its name.
  *
  * Invariants
- * - A file that is, to the byte, the one that the experiment began with is not checked again: what was stored stands.
+ * - A file that equals, to the byte, the one that the experiment began with is not checked again: the stored statement is used.
  * - Arms are checked as runs are, so that splits and experts are known before anything starts.
  */
 import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
@@ -17,9 +17,9 @@ import { isSameFile, type KnownExperiment, refuseChanged, storedExperiment } fro
 /** An experiment that can be begun or continued. */
 export interface StatedExperiment {
   readonly statement: ExperimentStatement
-  /** What began under its name before. */
+  /** The experiment that began under its name before. */
   readonly known: KnownExperiment | undefined
-  /** What a person should know before the runs start. */
+  /** Messages for the person before the runs start. */
   readonly notices: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export async function stateExperiment(
   return { statement: known.statement, known, notices: [...stated.notices, others] }
 }
 
-/** What a home has of an experiment; it may have no store. */
+/** An experiment of a home, which may have no store. */
 export async function findExperiment(directory: string, name: string): Promise<KnownExperiment | undefined> {
   const home = homeAt(directory)
   if (!hasStore(home.storeFile)) return undefined

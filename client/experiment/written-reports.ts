@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [WRITTEN-1] A report counts only where its files are, to the byte, those that the experiment is stated by.
- * - [WRITTEN-2] What is measured of its runs is what was measured when it was written.
+ * - [WRITTEN-2] Figures of its runs are those measured when the report was written.
  */
 import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
@@ -57,9 +57,9 @@ const reportSchema = z.object({
 
 type WrittenReport = z.infer<typeof reportSchema>
 
-/** What reports have together. */
+/** Runs of several reports. */
 export interface WrittenRuns {
-  /** Those that are done, each as the first report has it. */
+  /** Runs that are done, each as the first report has it. */
   readonly runs: readonly MeasuredRun[]
   /** When the first of them began; absent without a report. */
   readonly began?: number

@@ -33,7 +33,7 @@ import { resultOf as endOf, type SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 
 export interface BranchWish {
-  /** The first turn that is played anew, from 0. */
+  /** The first turn that is played again, from 0. */
   readonly turn: number
   /** How many continuations; 1 by default. */
   readonly samples?: number | undefined
@@ -51,7 +51,7 @@ export interface EpisodeRow {
   readonly lastAction: string | null
 }
 
-/** What came of a branch. */
+/** Results of a branch. */
 export interface BranchFindings {
   readonly branch: BranchId
   readonly run: RunId
@@ -69,7 +69,7 @@ export interface RunBranches {
 }
 
 interface BranchParts extends SessionParts {
-  /** What plays the task at that position of the task mix. */
+  /** The environment of the task at that position of the task mix. */
   readonly definitionOf: (config: RunConfig, taskIndex: number) => Promise<EnvironmentDefinition>
 }
 

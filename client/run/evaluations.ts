@@ -2,8 +2,8 @@
  * Evaluations from outside: one checkpoint over one suite, by hand.
  *
  * Invariants
- * - The same checkpoint, suite, instances and samples are measured once, whichever process asks. What an incomplete evaluation
- *   lost is played again.
+ * - The same checkpoint, suite, instances and samples are measured once, whichever process asks. Repeating an incomplete
+ *   evaluation plays only the episodes that it lost.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { EvaluationSummary } from '../../contract/messages.ts'

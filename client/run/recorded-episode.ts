@@ -11,7 +11,7 @@ import type { Store } from '../../storage/store.ts'
 import { isSealed, type SealedEpisode } from '../../storage/trajectories/episode.ts'
 import { SessionFault } from './session-fault.ts'
 
-/** What an episode's id says of it. @throws SessionFault `unknown_episode` */
+/** Parts of an episode's id. @throws SessionFault `unknown_episode` */
 export function ancestryOf(episode: string) {
   try {
     return parseEpisodeId(episode)

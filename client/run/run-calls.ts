@@ -33,7 +33,7 @@ export interface RunCalls extends AsyncDisposable {
   describe(run: string): Promise<WorkflowExecutionDescription | undefined>
 }
 
-/** What the parts of a training session work with. */
+/** Dependencies of the parts of a training session. */
 export interface SessionParts extends Omit<SessionHome & RunCalls, typeof Symbol.asyncDispose>, StoredRuns {
   readonly goodVersion: GoodVersion
   readonly log: (line: string) => void
@@ -52,7 +52,7 @@ export function openRunCalls({ server, store, homeName }: SessionHome): RunCalls
     interceptors: { workflow: [flushedCalls(store, server)] },
     ...(converter === undefined ? {} : { dataConverter: converter }),
   })
-  // What is described needs no key.
+  // A description is not encrypted and needs no key.
   const { ask, describe } = createServerCalls(new Client({ ...common, dataConverter: unread }), server)
   const workflowIdOfRun = (run: string) => workflowIdOf(homeName, runId(run))
   return {
@@ -102,7 +102,7 @@ export async function throughRestarts<T extends Workflow>(
   }
 }
 
-/** What failed first. */
+/** The innermost cause. */
 export function firstReasonOf(error: Error): string {
   return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
 }

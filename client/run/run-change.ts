@@ -6,7 +6,7 @@
  * - Nothing is written here; `resume` takes it and writes it down with who ordered it.
  * - The change is in the store and in the audit trail before the run continues, so that a crash between loses nothing.
  * - An execution that still runs, as after a crash, is given up for a new one.
- * - A policy or a warm start that is begun with other settings is begun anew.
+ * - A policy or a warm start whose settings change starts over.
  */
 
 import { rmSync } from 'node:fs'
@@ -33,7 +33,7 @@ export interface RunChange {
   /** As a program would give it: its paths lie where they are. */
   readonly config: RunConfig
   readonly changes: readonly ConfigChange[]
-  /** What a person should know of it. */
+  /** Messages for the person. */
   readonly notices: readonly string[]
 }
 

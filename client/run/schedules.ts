@@ -70,7 +70,7 @@ export interface RunSchedules {
   deleteSchedule(run: string, name: string): Promise<void>
 }
 
-/** What a schedule missed for longer, while no server ran, is not made up for: the next time is near. */
+/** An action missed for longer while no server ran is skipped: the next one is near. */
 const catchupWindow = '1 minute'
 
 export function createRunSchedules(parts: SessionParts): RunSchedules {

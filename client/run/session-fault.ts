@@ -1,5 +1,5 @@
 /**
- * What a session cannot do.
+ * Faults of a training session.
  *
  * Invariants
  * - Light to load: a caller that distinguishes faults loads no worker.

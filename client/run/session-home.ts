@@ -2,8 +2,8 @@
  * The home of a training session: its store, the server that knows its runs, and the watch over its file.
  *
  * Invariants
- * - What cannot be opened closes what was opened before it. The last that was opened is closed first, and what fails to
- *   close keeps nothing else open.
+ * - A part that cannot be opened closes the parts opened before it, the last one first; a part that fails to close
+ *   does not keep the others open.
  */
 import type { HomeName } from '../../identity/identity.ts'
 import type { Home } from '../../storage/disk/home.ts'

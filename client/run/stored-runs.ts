@@ -24,9 +24,9 @@ export interface KnownRun {
 export interface StoredRuns {
   /** @throws SessionFault `unknown_run` */
   known(run: string): Promise<KnownRun>
-  /** What a run last stored of itself, and the update that it made since. @throws SessionFault `unknown_run` */
+  /** The last stored state of a run, with the update that it made since. @throws SessionFault `unknown_run` */
   lastState(run: string): Promise<TrainingState>
-  /** Those that have not ended. */
+  /** Runs that have not ended. */
   running(): Promise<readonly { readonly run: RunId; readonly config: RunConfig }[]>
 }
 
@@ -71,7 +71,7 @@ export async function withEvaluations(store: Store, run: RunId, answer: RunProgr
   }
 }
 
-/** What a run that is done came to; undefined where it is not done. */
+/** Final progress of a run; undefined unless it is done. */
 export async function finishedProgress(store: Store, run: RunId): Promise<RunProgress | undefined> {
   if ((await store.runs.get(run))?.status !== 'done') return undefined
   const state = (await store.runs.state(run)) as TrainingState | undefined

@@ -16,7 +16,7 @@ import type { SampledTokens } from '../../policy/engines/engine.ts'
 import { RequestFault } from './openai-request.ts'
 import type { ServedModel, ServedPolicy } from './served-policy.ts'
 
-/** What all answers to a request are sampled by. */
+/** Sampling settings that all answers to a request share. */
 export interface Wish {
   readonly maxTokens: number | undefined
   readonly temperature: number

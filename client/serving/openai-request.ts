@@ -86,7 +86,7 @@ const sampling = {
   n: z.int().min(1).max(64).nullish(),
   return_token_ids: z.boolean().nullish(),
   return_tokens_as_token_ids: z.boolean().nullish(),
-  // What only one value of is supported: the one that leaves the distribution as it is.
+  // Each accepts only the value that leaves the distribution as it is.
   top_p: z.literal(1).nullish(),
   presence_penalty: z.literal(0).nullish(),
   frequency_penalty: z.literal(0).nullish(),

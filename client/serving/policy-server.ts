@@ -56,14 +56,14 @@ import {
 import type { Words } from './prompt-encoder.ts'
 import { openServedPolicy, type ServedModel, type ServedPolicy, type ServedRun } from './served-policy.ts'
 
-/** What is served, and where. */
+/** The run to serve, and the address. */
 export interface PolicyServerOptions extends ServedRun, ListeningPlace {
   /** 0 takes any free one. */
   readonly port: number
 }
 
 export interface PolicyServer {
-  /** What a client takes as its base URL: `http://127.0.0.1:8000/v1`. */
+  /** Base URL for clients: `http://127.0.0.1:8000/v1`. */
   readonly url: string
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@
  * The versions of a run's policy as models that a program can ask: `RUN` is the newest, `RUN@7` a version.
  *
  * Invariants
- * - [SERVED-POLICY-1] A name stands for the checkpoint that answers: one that is broken is never sampled from, and `RUN` is the newest good
+ * - [SERVED-POLICY-1] A name always means the checkpoint that answers: a broken checkpoint is never sampled from, and `RUN` is the newest good
  *   version at the time of the request.
  * - Versions are loaded when they are first asked for, and a few of them are kept (`loaded-versions.ts`).
  */
@@ -28,7 +28,7 @@ export interface ServedModel extends PromptEncoder {
   readonly contextLength: number
 }
 
-/** What one answer is sampled by. */
+/** Sampling settings of one answer. */
 export type ServedSampling = Pick<
   SamplingRequest,
   'context' | 'maxNewTokens' | 'temperature' | 'seed' | 'stopTokens'
@@ -53,7 +53,7 @@ export interface ServedPolicy extends AsyncDisposable {
   sample(model: ServedModel, sampling: ServedSampling, signal?: AbortSignal): Promise<SampledTokens>
 }
 
-/** What is served. */
+/** The run to serve. */
 export interface ServedRun {
   readonly home: string
   readonly run: string

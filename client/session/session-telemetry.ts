@@ -15,7 +15,7 @@ import type { Role } from '../../workers/role-worker-options.ts'
 import type { OwnProgress } from '../run/run-progress.ts'
 import type { StoredRuns } from '../run/stored-runs.ts'
 
-/** What is known of the runs of the home. */
+/** Source of the figures of the home's runs. */
 export interface TelemetrySource {
   readonly parts: Pick<StoredRuns, 'running'> & { readonly store: Store }
   readonly ownProgress: OwnProgress
@@ -59,7 +59,7 @@ export async function openSessionTelemetry(options: SessionTelemetryOptions): Pr
   }
 }
 
-/** Of the runs that have not ended; one that does not answer is left out. */
+/** Progress of the runs that have not ended; a run that does not answer is left out. */
 async function progressOfRunning({ parts, ownProgress }: TelemetrySource): Promise<readonly RunProgress[]> {
   const asked = await Promise.allSettled((await parts.running()).map(({ run }) => ownProgress(run)))
   return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))

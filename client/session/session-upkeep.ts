@@ -1,9 +1,9 @@
 /**
- * What a process with workers does for its home beside its runs: it takes over what other builds left, watches the disk,
+ * Upkeep of a home by a process with workers, beside its runs: it takes over what other builds left, watches the disk,
  * counts what runs cost, and applies retention.
  *
  * Invariants
- * - The last that was started is stopped first, and what fails to stop keeps nothing else going.
+ * - Parts stop in reverse order of starting; a part that fails to stop does not keep the others running.
  */
 
 import { startTakeover, type Takeover } from '../../workers/deployment/takeover.ts'

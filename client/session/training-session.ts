@@ -104,8 +104,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     requireDisk(resolve(options.home))
   }
   const home = createHome(options.home)
-  // What cannot be opened ends the session, and with it what was opened before. The last that was opened is closed
-  // first, and what fails to close keeps nothing else open.
+  // A part that cannot be opened ends the session and closes the parts opened before it, the last one first.
   await using opened = new AsyncDisposableStack()
   const telemetry = opened.use(hasWorkers ? await openSessionTelemetry({ ...options, roles: wanted }) : null)
   const place = opened.use(await openSessionHome(home, { log, signal, hasWorkers }))
@@ -180,7 +179,7 @@ async function openWorkers(
   )
 }
 
-/** What plays the task at a position of the task mix. */
+/** The environment of the task at a position of the task mix. */
 function definitionIn(home: Home, { findEnvironment }: Pick<SessionOptions, 'findEnvironment'>) {
   return async (config: RunConfig, taskIndex: number): Promise<EnvironmentDefinition> => {
     const entry = inHome(config, home.dir).tasks[taskIndex]

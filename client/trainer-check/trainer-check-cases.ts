@@ -21,7 +21,7 @@ import { type Architecture, elementCount } from '../../policy/transformer/archit
 import { initialWeights } from '../../policy/transformer/initialization.ts'
 import { architecture, families, paddedTokenizer } from './trainer-check-models.ts'
 
-/** What the program is asked to train. */
+/** Input of the checked trainer. */
 export interface TrainerFixture {
   readonly folder: string
   /** An update that everything else varies. */

@@ -1,5 +1,5 @@
 /**
- * What a checked trainer wrote, beside what the embedded one wrote of the same.
+ * Compares the output of a checked trainer with the embedded one's for the same update.
  *
  * Invariants
  * - Differences are relative, and their limits are those that docs/trainers.md names.
@@ -15,7 +15,7 @@ import type { CheckedCase, TrainerFixture } from './trainer-check-cases.ts'
 /** Largest relative differences that rounding explains. */
 const limits = { loss: 1e-4, gradient: 1e-4, figures: 0.01, step: 1e-3 } as const
 
-/** What a broken promise is reported with. */
+/** A checked trainer broke its contract; the message says how. */
 export class BrokenPromise extends Error {
   override readonly name = 'BrokenPromise'
 }
@@ -39,10 +39,10 @@ export async function agreement(
   expectFigures(found, expected)
   const before = await readCheckpoint(asked.fromCheckpointDir)
   const [mine, other] = await Promise.all([readWithMoments(ours), readWithMoments(theirs)])
-  // One that keeps its moments in files of its own shows the gradient by its step alone.
+  // A trainer that keeps its moments in files of its own format shows the gradient only in its step.
   const isShown = other.optimizer !== undefined
   const differences = {
-    // Of one step without moments before it they are the gradient, but for a factor.
+    // After one step from zero moments, the first moments are the gradient times a constant.
     ...(isShown ? { gradient: relative(mine.optimizer?.first, other.optimizer?.first) } : {}),
     step: relative(minus(mine.weights, before.weights), minus(other.weights, before.weights)),
   }

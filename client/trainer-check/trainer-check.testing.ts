@@ -8,7 +8,7 @@ export interface UpdateFigures {
   readonly moments: Readonly<Record<string, { readonly norm: number; readonly projection: number }>>
 }
 
-/** Makes an update. After one step from none, its first moments are the gradient but for a factor. */
+/** Makes an update. After one step from zero moments, its first moments are the gradient times a constant. */
 export async function figuresOf(trainer: Trainer, request: UpdateRequest): Promise<UpdateFigures> {
   const { seconds: _, origins: __, drift = 0, ...statistics } = await trainer.update(request)
   const { optimizer } = await readCheckpoint(request.toCheckpointDir, { optimizer: true })

@@ -2,7 +2,7 @@
  * Checks a trainer, a program or a module, against the contract of trainers/contract.md: `perdure trainer check COMMAND…`.
  *
  * Invariants
- * - What is expected comes from the embedded trainer, on the same files.
+ * - The expected results come from the embedded trainer, on the same files.
  * - Every item is tried, whatever the others gave; the folder and the processes are gone afterwards.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -27,14 +27,14 @@ export interface TrainerCheck {
   readonly detail: string
 }
 
-/** What is tried, and how long its silences may be. */
+/** The trainer to try, and its longest silence. */
 export interface TrainerCheckOptions {
   /** The program and its arguments, or the absolute path of a module. */
   readonly trainer: readonly string[] | string
   readonly stallMs: number
   /** Items with these words alone; absent: all. */
   readonly only?: string | undefined
-  /** Told of each item as soon as it was tried. */
+  /** Receives each item as soon as it was tried. */
   readonly onCheck?: (check: TrainerCheck) => void
 }
 
@@ -69,7 +69,7 @@ async function outcomeOf(attempt: () => Promise<string>): Promise<Pick<TrainerCh
 
 type Item = readonly [name: string, attempt: () => Promise<string>]
 
-/** What items work with. */
+/** Dependencies of the items. */
 interface Attempting {
   readonly fixture: TrainerFixture
   readonly embedded: Trainer
@@ -256,8 +256,8 @@ function foundItem({ request, folder }: TrainerFixture, options: TrainerCheckOpt
         await asked(started),
         await asked(started),
       ])
-      const anew = await usingStarted(options, asked)
-      for (const answer of [again, anew])
+      const restarted = await usingStarted(options, asked)
+      for (const answer of [again, restarted])
         if (!isDeepStrictEqual(answer, first))
           throw new BrokenPromise(
             answer?.written === first?.written

@@ -36,7 +36,7 @@ export async function namesIn(folder: string): Promise<string[]> {
 
 /** Room on a disk, in bytes. */
 export interface DiskSpace {
-  /** What this user may still write. */
+  /** Bytes that this user may still write. */
   readonly free: number
   readonly total: number
 }

@@ -9,11 +9,11 @@ import { Fault } from '../../faults/fault.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { type SystemFailure, systemFailureOf } from '../../faults/system-error.ts'
 
-/** What went wrong; `permanent` on the fault tells of which of them waiting cannot help. */
+/** Kind of a fault; its `permanent` says whether waiting can help. */
 export type StorageFaultKind =
   /** Bytes are not those that were written. */
   | 'corrupt'
-  /** What was asked for was never written. */
+  /** The file or row was never written. */
   | 'missing'
   /** Another process holds the store for longer than a write may wait. */
   | 'locked'

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [GROWN-1] Afterwards the file holds that content and nothing else, whatever it held before.
- * - [GROWN-2] What begins as it should is only added to, so that readers that follow the file see it grow; anything else
+ * - [GROWN-2] A file that holds a prefix of the content is appended to, so that readers that follow it see it grow; any other
  *   is written beside and renamed.
  */
 import {
@@ -33,7 +33,7 @@ export function contentOf(file: string, what: string): Buffer | undefined {
 /**
  * Makes the file hold the content. The caller sees to it that no one else writes the file meanwhile.
  * @param what names the file in a fault
- * @param beforeReplacing is told what the file held if that is lost by it
+ * @param beforeReplacing receives the old content before it is lost
  * @throws StorageFault
  */
 export function growFile(

@@ -31,16 +31,16 @@ export interface RunDirectory {
   readonly checkpointsDir: string
   /** The directory of one version, whether it exists or not. */
   checkpointDir(version: number): string
-  /** Of a policy that is trained as an adapter. */
+  /** Base weights of a policy that is trained as an adapter. */
   readonly baseDir: string
   readonly batchesDir: string
-  /** What the warm start imitates. */
+  /** Demonstrations that the warm start imitates. */
   readonly demonstrationsFile: string
-  /** What one of its parts imitates that corrects the policy. */
+  /** Demonstrations of one part of the warm start, made to correct the policy. */
   correctionsFile(part: number): string
   /** The batch of one update. */
   batchFile(step: number): string
-  /** What the update found of each token of the batch. */
+  /** The update's figures for each token of the batch. */
   tokenFile(step: number): string
 }
 
@@ -58,7 +58,7 @@ export interface Home {
   readonly environmentsDir: string
   /** Official data that was pulled, a folder per task. */
   readonly dataDir: string
-  /** What was found damaged and moved away. */
+  /** Damaged files that were moved away. */
   readonly asideDir: string
   run(run: RunId): RunDirectory
 }

@@ -1,5 +1,5 @@
 /**
- * A store that is gone or empty while the runs it told of are there.
+ * A store that is gone or empty while directories of its runs are there.
  *
  * Invariants
  * - Such a home is never taken for a new one: a run of an old name would take up the checkpoints of another.
@@ -10,16 +10,16 @@ import { StorageFault, storageFaultOf } from './fault.ts'
 import { homeAt } from './home.ts'
 
 /** At most so many names of a list are printed. */
-const told = 5
+const printed = 5
 
-/** What is wrong with the store of a file; undefined where it holds something, or there are no runs beside it. */
+/** The fault of a store's file; undefined where it holds something, or there are no runs beside it. */
 export function lostStore(file: string): StorageFault | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && found.size > 0) return undefined
   const { runsDir } = homeAt(dirname(file))
   const runs = entriesOf(runsDir).filter((run) => hasWork(join(runsDir, run)))
   if (runs.length === 0) return undefined
-  const names = `${runs.slice(0, told).join(', ')}${runs.length > told ? ', …' : ''}`
+  const names = `${runs.slice(0, printed).join(', ')}${runs.length > printed ? ', …' : ''}`
   const what = found === undefined ? 'is missing' : 'is empty (0 bytes)'
   return new StorageFault(
     'missing',

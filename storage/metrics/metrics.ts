@@ -3,7 +3,7 @@
  *
  * Invariants
  * - An update's step, an evaluation's id and a roll-back's version are each known by one key.
- * - A line stands, but for an evaluation's: the line of a repetition that played lost episodes replaces it.
+ * - A line never changes, except an evaluation's: the line of a repetition that played lost episodes replaces it.
  */
 import { z } from 'zod'
 import { type metrics, type NumberName, numberRows } from '../../learning/run/metrics.ts'
@@ -126,9 +126,9 @@ export interface MetricsPlace {
   readonly key: string
   /** The version that the line is about. */
   readonly version: number
-  /** Of lines about one version: how it came about, what it learnt, what it is worth. */
+  /** Orders lines about one version: roll-back 0, update 1, evaluation 2. */
   readonly rank: 0 | 1 | 2
-  /** Of updates that left the version as it was: their step. */
+  /** Orders updates of one version, of which at most one published it: their step; else 0. */
   readonly number: number
 }
 

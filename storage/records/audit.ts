@@ -12,7 +12,7 @@ import { StorageFault } from '../disk/fault.ts'
 import { jsonOf } from '../sqlite/codec.ts'
 import type { AuditTable, Schema } from '../sqlite/schema.ts'
 
-/** What a setting or a phase was, or became. */
+/** Value of a setting or a phase, before or after an order. */
 export type AuditValue = string | number | boolean | null
 
 /** One order. */

@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('an incomplete result stands until the evaluation was played again, and then the new one does', async () => {
+it('an incomplete result is kept until the evaluation was played again, and then replaced by the new one', async () => {
   await store.evaluations.insert(evaluation)
   await store.evaluations.complete(id, few)
   expect(await store.evaluations.get(id)).toEqual({ ...evaluation, result: few })
@@ -47,7 +47,7 @@ it('an incomplete result stands until the evaluation was played again, and then 
   expect(found).toEqual([{ suite: 'held_out', version: 4, success: 0.5, n: 40, planned: 40, lost: {} }])
 })
 
-it('a complete result stands, even when the evaluation is begun or completed again', async () => {
+it('a complete result is kept, even when the evaluation is begun or completed again', async () => {
   const all = { ...few, n: 38, lost: { infrastructure_error: 2 } }
   await store.evaluations.insert(evaluation)
   await store.evaluations.complete(id, all)

@@ -2,8 +2,8 @@
  * Evaluations: the success of one checkpoint over one suite.
  *
  * Invariants
- * - A complete result is written once. An incomplete one stands until the evaluation is begun again and has ended again.
- * - One that was given up has its reason until it is begun again, and none beside a result.
+ * - A complete result is written once. An incomplete one is kept until the evaluation is begun again and has ended again.
+ * - An evaluation that was given up keeps the reason until it is begun again; one with a result has no reason.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../../identity/identity.ts'
@@ -54,7 +54,7 @@ export interface StoredEvaluation extends NewEvaluation {
   readonly failure?: string
 }
 
-/** What an evaluation found, in short. */
+/** Short result of an evaluation. */
 export interface EvaluationFindings extends Pick<SuiteFigures, 'interval' | 'passAt'> {
   readonly suite: string
   readonly version: number
@@ -68,11 +68,11 @@ export interface EvaluationFindings extends Pick<SuiteFigures, 'interval' | 'pas
 export interface RunFindings {
   /** In the order in which they started. */
   readonly found: readonly EvaluationFindings[]
-  /** Those that were given up, with the reason. */
+  /** Evaluations that were given up, with the reason. */
   readonly failed: readonly { readonly suite: string; readonly version: number; readonly reason: string }[]
 }
 
-/** What an evaluation found; undefined while it has not ended. */
+/** Short result of a stored evaluation; undefined while it has not ended. */
 export function summaryOf(stored: StoredEvaluation | undefined): EvaluationFindings | undefined {
   if (stored?.result === undefined) return undefined
   const { suite, version, result } = stored
@@ -102,7 +102,7 @@ export interface Evaluations {
   get(id: EvaluationId): Promise<StoredEvaluation | undefined>
   /** Versions of evaluations that started since then, have not ended and were not given up. */
   unfinished(run: RunId, since: number): Promise<number[]>
-  /** What all evaluations of a run have come to, without their episodes. */
+  /** Short results of all evaluations of a run, without their episodes. */
   findings(run: RunId): Promise<RunFindings>
   /** How many evaluations each run has, by what came of them; a run without any is left out. */
   counts(): Promise<ReadonlyMap<RunId, EvaluationCounts>>

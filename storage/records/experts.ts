@@ -2,7 +2,7 @@
  * Experts: what the expert of a task reaches on the suites of a run, beside which its policy is seen.
  *
  * Invariants
- * - What was measured once is not measured again.
+ * - An expert is measured once on each suite.
  */
 import type { Kysely } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'

@@ -4,7 +4,7 @@
  * Invariants
  * - The trajectories of a group or evaluation are given up together, or none of them: a crash in between leaves
  *   none half deleted.
- * - What an episode was (outcome, reward, figures, checksum) stays when its trajectory goes.
+ * - An episode keeps its outcome, reward, figures and checksum when its trajectory is deleted.
  * - Giving up twice changes nothing; an episode that is not sealed keeps what it has.
  */
 import type { DatabaseSync } from 'node:sqlite'
@@ -102,7 +102,7 @@ async function countPages(db: Kysely<Schema>): Promise<number> {
 
 function holdingOf(row: HoldingRow): TrajectoryHolding {
   const { parent, episodes, bytes } = row
-  // Nothing waits for a branch, so each of its episodes stands for itself.
+  // Nothing waits for a branch: it counts as ended with its last episode.
   if (isBranchId(parent)) return { parent, episodes, bytes, ended: row.last_ended, use: 'branched' }
   return { parent, episodes, bytes, ended: row.group_ended ?? row.evaluation_ended, use: useOf(row) }
 }

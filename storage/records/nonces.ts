@@ -1,5 +1,5 @@
 /**
- * Nonces: random texts by which a store is told from a copy of it. Processes that share a name on a server add one every few
+ * Nonces: random texts that distinguish a store from a copy of it. Processes that share a name on a server add one every few
  * seconds, so a copy lacks those that were added after it was made.
  *
  * Invariants

@@ -5,7 +5,7 @@
  * - Pure: the same facts, policy and time give the same plan.
  * - Nothing goes that a run which may continue needs: versions in use and from the current one on, version 0, groups
  *   that no update has consumed, batches of updates that have not ended.
- * - What is not known to be free is kept: where the versions in use or the promoted one are unknown, no
+ * - Without proof that a checkpoint is free it is kept: where the versions in use or the promoted one are unknown, no
  *   checkpoint goes.
  * - Carrying a plan out and planning again gives an empty plan.
  */
@@ -45,7 +45,7 @@ export interface TrajectoryHolding {
   readonly bytes: number
 }
 
-/** What is there of a run. */
+/** Contents of a run's directory and store. */
 export interface RunHoldings {
   /** True for a run that is done: nothing will ask for anything but its checkpoints. */
   readonly done: boolean
@@ -80,7 +80,7 @@ export type Removal = { readonly bytes: number; readonly why: string } & (
 )
 
 /**
- * What of a run may go, in the order in which it should.
+ * Removals for a run, in the order to carry them out.
  * @param now milliseconds since the epoch
  */
 export function planRetention(holdings: RunHoldings, policy: RetentionPolicy, now: number): Removal[] {

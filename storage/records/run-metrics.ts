@@ -5,7 +5,7 @@
  * - [METRICS-1] An update's step, an evaluation's id and a roll-back's version are in one line, however often they
  *   are put and by however many processes.
  * - [METRICS-2] The file holds the lines of the store, by update: its writer holds the store's lock meanwhile, and
- *   makes all of it whatever it was before. What a killed process left torn is completed by the next one.
+ *   brings all of it up to date, whatever it held. The next process completes a line that a killed one left torn.
  * - [METRICS-3] A line that readers could not understand is never kept.
  * - [METRICS-4] A line that replaces another one comes after all others, so that readers which follow the lines see it.
  */
@@ -34,7 +34,7 @@ export interface NewMetrics {
 }
 
 export interface RunMetrics {
-  /** Keeps a line; 'already' where an earlier one of its key stands. @throws RangeError a figure that is missing, not finite or out of bounds, by name */
+  /** Keeps a line; 'already' where an earlier one of its key is kept. @throws RangeError a figure that is missing, not finite or out of bounds, by name */
   put(run: RunId, line: MetricsLine): Promise<Precedence>
   /** In the order of the file. */
   list(run: RunId): Promise<MetricsLine[]>
@@ -149,7 +149,7 @@ function lineOf(text: string, run: RunId): MetricsLine {
   return line
 }
 
-/** What the file of a run should hold. */
+/** Content that the file of a run should have. */
 async function contentFor(db: Kysely<Schema>, run: RunId): Promise<Buffer> {
   return Buffer.from((await texts(db, run)).map((line) => `${line}\n`).join(''))
 }

@@ -77,7 +77,7 @@ export interface ObservationsTable {
   info: string
   /** JSON, where the tools differ from the turn before. */
   tools: string | null
-  /** What it took, where that is known; as is the next. */
+  /** Time of the environment's step, and the attempt that wrote it; null where unknown. */
   seconds: number | null
   attempt: number | null
 }
@@ -92,7 +92,7 @@ export interface ActionsTable {
   finish: string
   message: string
   problems: string
-  /** What it took, where that is known; as is the next. */
+  /** Time of the sampling, and the attempt that wrote it; null where unknown. */
   seconds: number | null
   attempt: number | null
   /** JSON: versions and how many tokens each sampled, in their order; null where `version` sampled all. */
@@ -138,7 +138,7 @@ export interface EvaluationsTable {
 
 export interface MetricsTable {
   run: string
-  /** What the line is known by within its run. */
+  /** Identifies the line within its run. */
   key: string
   /** The order of the lines: by these three. */
   version: number
@@ -177,7 +177,7 @@ export interface ExperimentsTable {
   ended: number | null
 }
 
-/** What processes have spent on a run. */
+/** CPU time that processes have spent on a run. */
 export interface RunCostsTable {
   run: string
   cpu_seconds: number

@@ -7,8 +7,8 @@
  *   a statement that is being iterated cannot run for another caller.
  * - A transaction takes the write lock at its beginning, so it waits there and never fails midway
  *   because another process wrote (SQLITE_BUSY_SNAPSHOT).
- * - What ended a transaction is what its caller hears of: SQLite takes it back by itself when the disk is full, and
- *   to ask for that once more is no fault.
+ * - The caller receives the error that ended a transaction: SQLite rolls back by itself when the disk is full, and
+ *   a second roll-back is no fault.
  * - Every error leaves as a StorageFault that names the file.
  */
 import { existsSync, statSync } from 'node:fs'
@@ -33,7 +33,7 @@ export function openSqlite(file: string, waitMs: number = busyTimeoutMs): Databa
     const isNew = !existsSync(file) || statSync(file).size === 0
     const database = new DatabaseSync(file, { timeout: waitMs, enableForeignKeyConstraints: false })
     try {
-      // What is deleted later can be given back without copying all that is left.
+      // Lets `clean` give back freed pages without copying the whole file.
       if (isNew) database.exec('pragma auto_vacuum = incremental')
       database.exec('pragma journal_mode = wal')
       // NORMAL writes commits to the log without waiting for the disk: `Store.flushed` does that once for many commits.

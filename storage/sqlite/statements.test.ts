@@ -35,7 +35,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true })
 })
 
-/** What another connection sees: only what is committed. */
+/** The count that another connection sees: committed rows only. */
 function committed(): number {
   return Number(reader.prepare('select count(*) as n from t').get()?.n)
 }

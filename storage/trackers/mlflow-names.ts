@@ -1,4 +1,4 @@
-/** What MLflow calls things, in a file store and on a server alike. */
+/** MLflow's names for runs and parameters, in a file store and on a server alike. */
 
 /** All runs are in one. */
 export const experimentName = 'perdure'

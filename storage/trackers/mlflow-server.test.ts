@@ -1,4 +1,4 @@
-/** What a tracking server is told: each figure once, also where it takes something and the answer is lost. */
+/** A tracking server receives each figure once, also where it takes something and the answer is lost. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ const bodySchema = z.object({
 })
 type Sent = z.output<typeof bodySchema>
 
-/** What the server has; it keeps what comes twice twice. */
+/** Content of the server; it keeps a repeated figure twice. */
 let experiments: string[]
 let runs: { name: string | undefined; status: string }[]
 let metrics: Sent['metrics']

@@ -5,7 +5,7 @@
  * - [TRACKING-SERVER-1] The server has each figure once, however often the sending was interrupted: before a process sends
  *   anything of a run, and after each call that failed, it asks what is there already.
  * - [TRACKING-SERVER-2] A run is found again by a tag that follows from its identity, wherever it is sent from.
- * - What was sent as a parameter stays: MLflow changes none.
+ * - A parameter that was sent stays: MLflow changes none.
  * - Each call ends in time, and what is kept of runs between calls is bounded.
  */
 import { z } from 'zod'
@@ -15,9 +15,9 @@ import { StorageFault } from '../disk/fault.ts'
 import { allowedName, experimentName, parametersOf } from './mlflow-names.ts'
 import { type TrackedRun, trackedId } from './tracked-run.ts'
 
-/** Of one call. A server on the same network answers in milliseconds. */
+/** Limit of one call. A server on the same network answers in milliseconds. */
 const callMs = 10_000
-/** Of one request, as the server limits them. */
+/** The server's limits of one request. */
 const mostMetrics = 1000
 const mostParameters = 100
 const mostPoints = 25_000
@@ -35,7 +35,7 @@ interface Metric {
   readonly step: number
 }
 
-/** What the server has of a run. */
+/** The part of a run that the server has. */
 interface SentRun {
   readonly runId: string
   /** Rows of which it has all figures. */

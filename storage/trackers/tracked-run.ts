@@ -1,5 +1,5 @@
 /**
- * What experiment trackers get to know of a run: its name, its configuration, and named numbers at steps.
+ * A run as experiment trackers receive it: its name, its configuration, and named numbers at steps.
  *
  * Invariants
  * - [TRACKED-1] Everything follows from the store alone: the same lines give the same rows, in the order in which they came.
@@ -27,7 +27,7 @@ export interface ScalarRow {
   readonly scalars: readonly Scalar[]
 }
 
-/** A run as it is told to a tracker. */
+/** A run in the form for a tracker. */
 export interface TrackedRun extends Pick<StoredRun, 'id' | 'created' | 'status' | 'ended'> {
   /** As it is stored: secrets are references. */
   readonly config: Readonly<Record<string, unknown>>

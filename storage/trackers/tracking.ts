@@ -29,7 +29,7 @@ const loaders: Readonly<Record<TrackerName, () => Promise<Tracker>>> = {
   mlflow: async () => (await import('./mlflow.ts')).mlflowFiles,
 }
 
-/** What is still on its way when the folders are written. */
+/** Uploads that go on after the folders are written. */
 export interface Tracking {
   /** Ends when servers have what the store had; rejects with a StorageFault where one does not take it. */
   readonly sent: Promise<void>
@@ -64,7 +64,7 @@ export async function writeTrackers(store: Store, run: RunId, places: TrackerPla
   return { sent }
 }
 
-/** What waits to be sent, and what is being sent, by server and run. */
+/** Runs that wait to be sent, and those being sent, by server and run. */
 const waiting = new Map<string, TrackedRun>()
 const sending = new Map<string, Promise<void>>()
 

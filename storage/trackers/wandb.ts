@@ -108,7 +108,7 @@ const blockBytes = 32_768
 const headerBytes = 7
 const kinds = { full: 1, first: 2, middle: 3, last: 4 } as const
 
-/** What each file begins with: a name, a number and a version. */
+/** Beginning of each file: a name, a number and a version. */
 const fileHeader = Buffer.from([0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0])
 
 function logOf(messages: readonly Uint8Array[]): Buffer {

@@ -33,7 +33,7 @@ export interface StoredAction {
   readonly spans?: readonly VersionSpan[] | undefined
   readonly finish: 'stop' | 'length'
   readonly message: AssistantMessage
-  /** What was unusable in it, as JSON; empty for a clean action. */
+  /** Unusable parts of the action, as JSON; empty for a clean one. */
   readonly problems: readonly unknown[]
 }
 

@@ -2,7 +2,7 @@
  * Episodes in the order in which they came: for those who keep a table of their own beside the store.
  *
  * Invariants
- * - Only reads. What came is asked for by number, so that nothing is read twice.
+ * - Only reads. Readers ask for episodes after a number, so that nothing is read twice.
  * - Numbers are the store's rows: one that was copied or repaired may have others, and then `newest` goes back.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
@@ -19,13 +19,13 @@ export interface EpisodeFeed {
   changeMark(): Promise<number>
   /** Number of the latest episode; 0 where there is none. */
   newest(): Promise<number>
-  /** Those that came after a number, at most so many. */
+  /** Episodes that came after a number, at most so many. */
   after(number: number, limit: number): Promise<readonly FeedRow[]>
   /** Those of the given numbers that have ended. */
   endedAmong(numbers: readonly number[]): Promise<readonly FeedRow[]>
   /** Numbers of those whose turns were deleted since a time, in milliseconds since the epoch. */
   releasedSince(time: number): Promise<readonly number[]>
-  /** What was said in an episode, as it is stored: JSON of each turn's messages, and of each action's message. */
+  /** Messages of an episode as stored JSON: those of each turn, and that of each action. */
   said(
     episode: string,
   ): Promise<{ readonly observations: readonly string[]; readonly actions: readonly string[] }>

@@ -22,7 +22,7 @@ export interface EpisodeEnding {
   readonly ended: number
 }
 
-/** What sealing adds: the ending and figures of the trajectory. */
+/** Sealing adds the ending and figures of the trajectory. */
 export interface EpisodeSeal extends EpisodeEnding {
   /** Number of actions. */
   readonly turns: number

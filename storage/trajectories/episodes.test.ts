@@ -127,7 +127,7 @@ describe('turns', () => {
     )
   })
 
-  it('the first write of a turn stands: a second sampler learns that it came late', async () => {
+  it('the first write of a turn is kept: a second sampler learns that it came late', async () => {
     const [first] = actions as [StoredAction]
     expect(await store.actions.put(first)).toBe('first')
     expect(await store.actions.put({ ...first, tokens: Int32Array.of(1, 1) })).toBe('already')

@@ -5,7 +5,7 @@
  * - Sealing happens once; sealing again gives back what the first sealing stored.
  * - A sealed episode's checksum covers outcome, reward and every observation and action that counts;
  *   reading its trajectory verifies it, and an episode with one byte changed is refused by name.
- * - What arrives after the sealing (a late attempt of an activity) does not count and changes nothing.
+ * - A write after the sealing (by a late attempt of an activity) does not count and changes nothing.
  * - An infrastructure failure or a cancellation carries no reward; every other outcome carries a finite one.
  */
 import type { Kysely, Selectable } from 'kysely'
@@ -49,7 +49,7 @@ export interface Episodes {
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
   /** Turns of all sealed episodes of these parents. */
   turns(parents: readonly ParentId[]): Promise<number>
-  /** What all episodes of a run have played, those of evaluations too. */
+  /** Totals over all episodes of a run, those of evaluations too. */
   totals(run: RunId): Promise<EpisodeTotals>
 }
 

@@ -13,7 +13,7 @@ import type { ObservationsTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
 import type { TurnTime } from './turn-time.ts'
 
-/** Of `info`: names the state that the environment was in, where it said so. */
+/** Key in `info` that names the state of the environment, where it reports one. */
 export const stateKey = 'exactState'
 
 export interface StoredObservation {

@@ -15,7 +15,7 @@ import type { Trajectory } from './trajectory.ts'
 export interface MessageRow {
   readonly role: string
   readonly content: string
-  /** Of the tool that answers. */
+  /** The tool that answers; null in other messages. */
   readonly name: string | null
   readonly tool_calls: readonly {
     readonly type: 'function'

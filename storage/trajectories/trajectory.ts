@@ -21,10 +21,10 @@ import { observationOf, type StoredObservation, stateKey } from './observations.
 export interface SampledTurn {
   /** The oldest, where several did. */
   readonly version: number
-  /** Of the episode's tokens, those from `begin` to before `end`. */
+  /** The turn's tokens are those of the episode from `begin` to before `end`. */
   readonly begin: number
   readonly end: number
-  /** What the environment paid for its action. */
+  /** Reward that the environment paid for its action. */
   readonly paid: number
   /** Names the state that the action was taken in, where the environment knows it. */
   readonly state?: string
@@ -42,7 +42,7 @@ export interface Trajectory {
   readonly versions: Int32Array
   /** [turns], in their order. */
   readonly turns: readonly SampledTurn[]
-  /** What the environment paid, over all steps; no penalty is in it. */
+  /** Reward that the environment paid, over all steps; it contains no penalty. */
   readonly paid: number
   /** Actions that the environment could not use, and that were cut off at the limit of a turn's tokens. */
   readonly unusable: number
@@ -82,7 +82,7 @@ export function trajectoryChecksum(
   return hash.digest('hex')
 }
 
-/** What the rows of a trajectory weigh, without the database's own share. */
+/** Bytes of a trajectory's rows, without the database's own share. */
 export function trajectoryBytes(
   observations: readonly Selectable<ObservationsTable>[],
   actions: readonly Selectable<ActionsTable>[],

@@ -39,7 +39,7 @@ async function times(of: typeof quick) {
 }
 
 // [TURNTIME-1]
-test('the first writer’s time stands beside a turn, and is no part of what was played', async () => {
+test('the first writer’s time is stored beside a turn, and is no part of what was played', async () => {
   const played: [StoredObservation, StoredAction] = [
     { ...observation, episode: quick },
     { ...action, episode: quick },

@@ -1,5 +1,5 @@
 /**
- * What a half of a turn took: its sampling, or the environment's step. It is stored beside the half, as its first writer measured it.
+ * Time of half a turn: its sampling, or the environment's step. It is stored beside the half, as its first writer measured it.
  *
  * Invariants
  * - [TURNTIME-1] It is no part of what was played: neither the seal nor what a second execution finds depends on it.
@@ -11,7 +11,7 @@ export interface TurnTime {
   readonly attempt: number
 }
 
-/** Of a stored row. */
+/** The time in a stored row. */
 export function turnTimeOf({
   seconds,
   attempt,

@@ -47,7 +47,7 @@ it('a kept bundle is used only while what was looked for and not found is still 
   expect(cache.find('this')).toBeUndefined()
 })
 
-it('a damaged bundle is not found, and kept anew', () => {
+it('a damaged bundle is not found, and can be kept again', () => {
   const file = entry()
   const whole = readFileSync(file, 'utf8')
   for (const damaged of [whole.slice(0, -9), whole.replace('bundled', 'bungled'), '{}', '']) {

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { chance } from '../../machine/services/chance.ts'
 
-/** What a bundle was made from, as the bundler tells it. */
+/** Sources of a bundle, as the bundler reports them. */
 export interface BundleSources {
   /** Files that were read. */
   readonly files: Iterable<string>

@@ -27,7 +27,7 @@ interface Dependencies {
   readonly signal: AbortSignal
 }
 
-/** What the server knows of the builds that work for a home. */
+/** Builds of a home, as the server lists them. */
 export interface BuildsSeen {
   /** New workflows start on it. */
   readonly current: string | undefined
@@ -124,7 +124,7 @@ export function deploymentName(home: HomeName): string {
   return home === ownServer ? 'perdure' : `perdure-${home}`
 }
 
-/** What the server calls a build where it lists workflows. */
+/** Name of a build in the server's lists of workflows. */
 export function listedBuild(deployment: string, build: string): string {
   return `${deployment}:${build}`
 }

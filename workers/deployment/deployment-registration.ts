@@ -5,7 +5,7 @@
  *
  * Invariants
  * - Where there is no place, deployments that no workers and no running workflows use any more make room.
- * - What others use is left alone; without a place a home works without a deployment, and says so.
+ * - Deployments in use are left alone; without a place a home works without a deployment, and says so.
  * - [REGISTRATION-1] A server that limits requests is asked again: that says nothing of how many places it has.
  */
 import { tsToMs } from '@temporalio/common/lib/time.js'

@@ -6,7 +6,7 @@
  *
  * Invariants
  * - A person's process makes its build the current one at once.
- * - Of processes that share a server, a newer build steps before an older one, never the other way while workers of
+ * - A newer build takes precedence over an older one that shares its server, never the other way while workers of
  *   the newer one are there.
  * - A build that has no workers does not stay the current one while another has some.
  */
@@ -26,7 +26,7 @@ const registeringEveryMs = 100
 /** A build whose environment workers are not there yet is refused while those of another one are busy. */
 const refusedEveryMs = 2_000
 const placedEveryMs = 30_000
-/** A worker polls anew after a minute at the latest. */
+/** A worker polls again after a minute at the latest. */
 const workerGoneMs = 90_000
 
 export interface DeploymentOptions {
@@ -49,7 +49,7 @@ export interface DeploymentOptions {
 /** This process's part in the deployment. */
 export interface Deployment {
   readonly build: string
-  /** What the server calls all builds of the home. */
+  /** The server's name for all builds of the home. */
   readonly name: string
   /** Settles when new workflows start on this build, with false when it is closed before. */
   readonly current: Promise<boolean>
@@ -64,7 +64,7 @@ export async function knowsBuilds({ workflowService }: NativeConnection): Promis
   return compareVersions(serverVersion, oldestServer) >= 0
 }
 
-/** What makes a worker one of a build. */
+/** Options that make a worker serve a build. */
 export function workerOf(home: HomeName, build: string): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   return {
     workerDeploymentOptions: {
@@ -139,7 +139,7 @@ async function stepForward(
   if (before === build) return 'current'
   const isDeserted = before === undefined || !hasWorkers(before)
   if (!isDeserted && (shared || wasCurrent)) {
-    // What was made the current one afterwards stays so while it can work.
+    // A build that replaced this one stays the current one while it can work.
     if (wasCurrent) return 'behind'
     const began = await calls.beginnings()
     const own = began.get(build)

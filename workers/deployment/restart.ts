@@ -3,9 +3,9 @@
  *
  * Invariants
  * - In one step: a caller would wait forever for an identity without an execution.
- * - What ends with its parent begins again with it; a run's children are on their own.
- * - [RESTART-1] What was restarted three times within an hour does not begin again for that: a run is paused, and then
- *   left to a person; what works for a run is ended, and the run plays it anew or gives it up.
+ * - Executions that end with their parent begin again with it; a run's children are on their own.
+ * - [RESTART-1] After three restarts within an hour an execution does not begin again: a run is paused, and then
+ *   left to a person; work for a run is ended, and the run plays it again or gives it up.
  */
 import type { Client } from '@temporalio/client'
 import { searchAttributes } from '../../contract/messages.ts'
@@ -44,7 +44,7 @@ export interface Left {
 
 export type Recorded = Left & RecordedExecution
 
-/** What is done with an execution that does not replay. */
+/** Remedy for an execution that does not replay. */
 type Remedy = 'relaunch' | 'relaunch paused' | 'begin again' | 'terminate' | 'leave'
 
 const remedies: Readonly<Record<string, Remedy>> = {
@@ -103,7 +103,7 @@ export async function countRestarts(client: Client, workflowId: string): Promise
   return count
 }
 
-/** Those that begin again with others. */
+/** The faulty executions, and those that begin again with them. */
 export function withDescendants(
   executions: readonly Left[],
   faulty: ReadonlySet<string>,

@@ -6,10 +6,10 @@
  * that stood still while its server was killed. The server then gives its task to workers again and again, forever.
  *
  * Invariants
- * - What a build began stays with its workers while there are any.
- * - What replays continues at its last step. What does not starts again, and finds its finished work under its identity.
+ * - Executions stay with the workers of the build that began them while there are any.
+ * - An execution that replays continues at its last step. Any other starts again, and finds its finished work under its identity.
  * - A run that does not replay continues from its last publication, with every order that it has taken.
- * - [TAKEOVER-1] What does not replay on its own build starts again without a person, once its task has failed five times
+ * - [TAKEOVER-1] An execution that does not replay on its own build starts again without a person, once its task has failed five times
  *   in a row, and no more often than `restart.ts` allows.
  * - A task that fails for another reason, as for a missing key, is left to who can repair that.
  */
@@ -72,7 +72,7 @@ export function startTakeover(options: TakeoverOptions): Takeover {
   const { promise: looked, resolve: settle } = Promise.withResolvers<void>()
   /** Builds that were found without workers in the round before. */
   let alone: ReadonlySet<string> = new Set()
-  /** What was reported as left to a person. */
+  /** Executions already reported as left to a person. */
   const reported = new Set<string>()
 
   async function round(patient: boolean): Promise<void> {
@@ -142,7 +142,7 @@ async function listRunning(
 async function takeOver(options: TakeoverOptions, from: string, left: readonly Left[]): Promise<void> {
   const { client, deployment, workflows, log } = options
   const executions = await recorded(client, left)
-  // What has not done anything yet fits any build.
+  // An execution that has not done anything yet fits any build.
   const faults = await replayFaults(executions.filter(hasDoneSomething), workflows)
   const again = withDescendants(executions, new Set(faults.keys()))
   const moved = executions.filter(({ workflowId }) => !again.has(workflowId))
@@ -190,7 +190,7 @@ async function restartBroken(options: TakeoverOptions, reported: Set<string>): P
   for (const workflowId of left.filter((each) => !reported.has(each))) {
     reported.add(workflowId)
     log(
-      `${workflowId}: ${reason}, again and again: it is tried anew in an hour, or by \`perdure resume\` after an upgrade`,
+      `${workflowId}: ${reason}, again and again: it is restarted in an hour, or by \`perdure resume\` after an upgrade`,
     )
   }
   await restart(options, await recorded(client, restarted), { remedyFor, reason })

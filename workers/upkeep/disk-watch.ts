@@ -59,7 +59,7 @@ function pauseLimit({ pauseFreeMegabytes, pauseFreeShare }: Retention): FreeLimi
   return { bytes: pauseFreeMegabytes * megabyte, share: pauseFreeShare }
 }
 
-/** What a run should say of its disk; undefined while there is room. */
+/** Warning for a run whose disk is short of room; undefined while there is enough. */
 export function diskWarning(home: string, space: DiskSpace, retention: Retention): string | undefined {
   if (!isShort(space, warnLimit(retention))) return undefined
   return `${freeWords(space)} on the disk of ${home}; \`perdure clean\` makes room, and below ${limitWords(space, retention)} the run pauses`

@@ -2,7 +2,7 @@
  * Home watch: a session whose home is deleted or replaced ends, and writes no new one in its place.
  *
  * Invariants
- * - [HOME-WATCH-1] What counts is the file of the store: gone, or another file than the one that the session opened.
+ * - [HOME-WATCH-1] The store's file decides: the session ends when it is gone, or is another file than the one it opened.
  * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
  */
 import { stat } from 'node:fs/promises'

@@ -47,7 +47,7 @@ export function startCostCount(options: CostOptions): CostCount {
       await costs.add(run, part)
       counted += part
     }
-    // What is spent while no run is in progress is no one's.
+    // CPU time that passes while no run is in progress is charged to none.
     counted = total
   }
 
