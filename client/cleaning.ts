@@ -1,8 +1,8 @@
 /**
- * Cleaning a home: what may go of its runs, of Temporal's histories and of its logs, and its removal.
+ * Cleaning a home: lists and removes parts of its runs, Temporal's histories and logs.
  *
  * Invariants
- * - Looking changes nothing that stays; removing removes what was seen, and nothing that a live run needs.
+ * - A dry run has no lasting effect; removal deletes exactly what it listed, and nothing that a live run needs.
  * - Cleaning twice finds nothing the second time.
  */
 

@@ -6,8 +6,8 @@
  * - [STORE-2] Processes share the file: the command line reads while workers write. Within a process all who open the
  *   same file share one connection: a second one would wait for the first with its thread blocked.
  * - [STORE-3] Opening creates or migrates the schema, or refuses by name and leaves the file as it was.
- * - [STORE-4] Those who only read can do so where nothing can be written; a store of an earlier release is then read
- *   in a copy. Those who look never write, and wait for no one's write.
+ * - [STORE-4] A reader needs no write permission; it reads a store of an earlier release in a copy. Readers never write, and
+ *   never wait for a write.
  * - [STORE-5] After `flushed` a power cut loses nothing that this process has committed. A power cut only loses the latest
  *   commits: the file is then one that this store was at an earlier moment.
  *
@@ -78,7 +78,7 @@ interface Connection {
   readonly leases: LeaseStore
   /** Absent for a connection that only reads. */
   readonly flush: (() => Promise<void>) | undefined
-  /** Removes what was made for this connection alone. */
+  /** Closes a connection that only reads, and removes its copy of the store. */
   readonly dispose?: (() => void) | undefined
 }
 

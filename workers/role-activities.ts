@@ -1,10 +1,10 @@
 /**
- * The activities of each role, with what they work with: runs, engines, trainers and environment sessions.
+ * The activities of each role, and their runs, engines, trainers and environment sessions.
  *
  * Invariants
  * - Everything that an activity opened is closed in one order: sessions, engines, trainers, calls that were given up,
  *   tasks. A failure to close one part does not keep the later ones open.
- * - The store is the caller's.
+ * - The caller closes the store.
  */
 import { createAuditActivities } from '../activities/audit.ts'
 import { createBranchActivities } from '../activities/branches.ts'

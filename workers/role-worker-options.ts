@@ -1,5 +1,5 @@
 /**
- * Roles, what a process does for runs, and the options of their workers: for which home, with what of its own.
+ * Roles that a process takes on for runs, and the options of their workers.
  *
  * Invariants
  * - A process takes on any set of roles; each role has workers of its own.

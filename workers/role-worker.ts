@@ -1,5 +1,5 @@
 /**
- * One Temporal worker: its task queue, its limits and what it is built with.
+ * One Temporal worker: its task queue, limits and build.
  *
  * Invariants
  * - A worker that runs workflows is one of its build, where the server keeps builds apart; the others serve every build.

@@ -51,7 +51,7 @@ export interface Examination {
 
 /**
  * The check to report where nothing is repaired.
- * @param found what is not well; its advice is what `--repair` will do
+ * @param found the problem; its advice says what `--repair` will do
  */
 export function unrepaired(found: Check, { repair, inUse }: Examination): Check {
   if (!repair)

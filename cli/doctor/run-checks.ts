@@ -1,8 +1,8 @@
 /**
- * Checks of the runs of a home: their checkpoints, what was left half written, and whether a process works on them.
+ * Checks of the runs of a home: their checkpoints, half-written files, and whether a process works on them.
  *
  * Invariants
- * - A checkpoint that is not what was published is moved aside under its run and version, never deleted.
+ * - A checkpoint that differs from its published form is moved aside under its run and version, never deleted.
  * - Nothing is moved or deleted under a process that lives.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs'

@@ -20,7 +20,7 @@ interface CodecServerFlags {
   readonly json?: boolean
 }
 
-/** Where the UI of an embedded server may be, which takes the next port where one is taken: that of the home as well. */
+/** Addresses of the embedded server's UI: the ports it tries in turn, and the recorded port of the home. */
 async function uiOrigins(home: string): Promise<readonly string[]> {
   const { possibleUiPorts } = await import('../../temporal/server/startup/ports.ts')
   const { inspectTemporal } = await import('../../temporal/server/server.ts')

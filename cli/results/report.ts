@@ -17,7 +17,7 @@ interface ReportFlags extends ReportOptions {
   readonly episodes?: readonly string[]
 }
 
-/** Enough to see what is learnt from, few enough to send. */
+/** Enough groups to show the learning, few enough to send. */
 const usualGroups = 8
 
 /** `perdure report RUN`. */

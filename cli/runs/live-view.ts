@@ -250,7 +250,7 @@ export function renderLive(state: LiveState, surface: Paint): readonly string[] 
   return liveLines(state, surface.columns).map((line) => paint(line, surface))
 }
 
-/** How far a run is when it is first looked at: what lies before that is no news. */
+/** Progress at the first look; earlier events are not reported. */
 function standing(progress: RunProgress): readonly string[] {
   const { phase, warmStart, step, updates, nothingLearnt, message, pauseReason } = progress
   const place =
@@ -287,7 +287,7 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
         ...(after.nothingLearnt === undefined ? [] : [standstillLine(after.nothingLearnt)]),
       ].join(' · '),
     )
-  // The line of an update says how long it lasts; what to do is said once, where the cause is a new one.
+  // The line of each update says how long the standstill lasts; the advice is printed once for each cause.
   if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before.nothingLearnt?.cause)
     events.push(standstillWords(after.nothingLearnt))
   for (const { suite, version, success, n, planned } of after.evaluations) {

@@ -1,10 +1,10 @@
 /**
- * Pace of a run as it is watched: tokens per second and the time that is left.
+ * Pace of a watched run: tokens per second and the time left.
  *
  * Invariants
- * - Says nothing before it has seen enough: no rate from one observation, no time left before an update ended. A run's
+ * - Figures need enough observations: no rate from one observation, no time left before an update ended. A run's
  *   first update does not predict the others: it waits for all of its groups, beside the first evaluation.
- * - Only looks at what it was shown; the clock comes in as an argument.
+ * - Pure: progress and clock come in as arguments.
  */
 import type { RunProgress } from '../../client/session/training-session.ts'
 

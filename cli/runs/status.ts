@@ -72,7 +72,7 @@ export function runsCommand(): Command {
   })
 }
 
-/** Whether processes may be asked for a run, and what is to be said of a server that does not answer. */
+/** Whether a process can answer for a run; `silence` describes a server that does not answer. */
 interface Service {
   readonly isAttended: boolean
   readonly silence?: string

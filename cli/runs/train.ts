@@ -289,7 +289,7 @@ function nextSteps(run: string, home: string | undefined): string {
   return ['Next:', ...nextCommands(run, home, false)].join('\n')
 }
 
-// Its workflow did all that it was asked for, but what a training is for has failed.
+// A run that never learnt has failed as a training, though its workflow is done.
 function exitCodeOfRun(progress: RunProgress): number {
   const { phase } = progress
   if (phase === 'done') return hasFailedToLearn(progress) ? exitCodes.failed : exitCodes.done

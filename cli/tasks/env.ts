@@ -146,7 +146,7 @@ function jsonObject(text: string): JsonObject {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
   } catch {
-    // Said below, together with what is no object.
+    // The error below covers invalid JSON as well.
   }
   throw new InvalidArgumentError('Use a JSON object, e.g. {"showAdmissible":true}.')
 }
@@ -183,7 +183,7 @@ const flags: Readonly<Record<string, string>> = {
   unknown_instance: '--instance',
 }
 
-/** The same error, as one of the flag that it came from; where none did, as it is. */
+/** A fault caused by a flag becomes a CallFault that names it; other errors are returned unchanged. */
 function callFault(cause: unknown): unknown {
   const flag = cause instanceof EnvironmentFault ? flags[cause.kind] : undefined
   if (!(cause instanceof EnvironmentFault) || flag === undefined) return cause

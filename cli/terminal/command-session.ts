@@ -2,8 +2,8 @@
  * The training session of a command: opened for its work, closed after it.
  *
  * Invariants
- * - [COMMAND-SESSION-1] A wait ends, or the command fails with a reason: also when the session loses what it
- *   needs, or its workers have stopped by themselves.
+ * - [COMMAND-SESSION-1] A wait ends, or the command fails with a reason: also when the session loses its store
+ *   or server, or its workers stop by themselves.
  * - A signal ends the wait, and the session closes in its own order; the command then ends with 130.
  */
 import { SessionFault } from '../../client/run/session-fault.ts'

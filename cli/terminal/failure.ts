@@ -1,5 +1,5 @@
 /**
- * How a command ends when it cannot do what it was asked: one clear sentence and an exit code.
+ * The end of a command that fails: one clear sentence and an exit code.
  *
  * Invariants
  * - 2 when the call was wrong, and then the message names the flag, key, argument or variable; 1 for everything else.

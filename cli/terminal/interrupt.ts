@@ -2,14 +2,13 @@
  * Signals that ask a process to end: the first asks for a clean stop, the second does not wait for it.
  *
  * Invariants
- * - [INTERRUPT-1] The first signal only tells; the command that listens stops in its own order.
- * - [INTERRUPT-2] The second ends the process at once with 130, or with the code of what had ended already: what is
- *   finished is durable either way.
- * - [INTERRUPT-3] An echo of the first signal is no second one: a terminal sends Ctrl-C to every process, and npm
- *   passes its own on as well, a moment later; what the launcher passes on is known as such, and is a second one of
- *   its own only.
+ * - [INTERRUPT-1] The first signal only asks; a command that listens stops in its own order.
+ * - [INTERRUPT-2] The second ends the process at once with 130, or with the code of work that has ended already:
+ *   finished work is durable either way.
+ * - [INTERRUPT-3] An echo does not count as a second signal: a terminal sends Ctrl-C to every process, and npm passes
+ *   its own on a moment later. Signals that the launcher passes on are marked, and count only among themselves.
  * - [INTERRUPT-4] A command that does not listen ends at the first signal with 130.
- * - [INTERRUPT-5] Disposing gives the signals back.
+ * - [INTERRUPT-5] Disposing restores the default handling of signals.
  */
 import { exitCodes } from './failure.ts'
 

@@ -1,14 +1,14 @@
 /**
- * The streams of a command: which text they pass on, and what becomes of it where its reader has gone, its terminal is closed or
- * its device is full.
+ * The streams of a command: the text that they pass on, and the command's end when the reader has gone, the terminal is closed
+ * or the device is full.
  *
  * Invariants
- * - [OUTPUT-1] A command that only answers ends: quietly and with 0 where the reader has heard enough, with one line
- *   on standard error and 1 where what it said is lost.
+ * - [OUTPUT-1] A command that only answers ends: quietly and with 0 where the reader has left, with one line
+ *   on standard error and 1 where output is lost.
  * - [OUTPUT-2] A command that works, and therefore listens to signals, continues without its output and says so in its
- *   log; it ends with 1 in place of 0 where what it said is lost.
- * - [OUTPUT-3] Nothing that cannot be written is a trace.
- * - [OUTPUT-4] Text that anyone writes to a stream of this process, a module of the user too, is written without its control codes.
+ *   log; it ends with 1 in place of 0 where output is lost.
+ * - [OUTPUT-3] A failed write never prints a stack trace.
+ * - [OUTPUT-4] All text on a stream of this process is written without control codes, that of the user's modules too.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { shownText } from '../../machine/files/shown-text.ts'

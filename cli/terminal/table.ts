@@ -16,18 +16,18 @@ type Cell = string | number
 
 export interface TableShape {
   readonly head: readonly string[]
-  /** Left where left out. */
+  /** Left by default. */
   readonly aligns?: readonly ('left' | 'right')[]
   readonly rows: readonly (readonly Cell[])[]
   readonly colours?: boolean
-  /** Columns of each cell, whose words are wrapped; as wide as they need to be where left out. */
+  /** Width of each column, at which words are wrapped; by default as wide as the longest cell. */
   readonly widths?: readonly number[]
 }
 
-/** A name with what is said of it. */
+/** A named value. */
 export type Fact = readonly [name: string, value: string]
 
-/** Facts below each other, in lines that a place of that width holds. */
+/** Facts one below the other, wrapped at the width. */
 export function factLines(facts: readonly Fact[], columns: number): readonly string[] {
   const width = Math.max(...facts.map(([name]) => name.length))
   return facts.flatMap((fact) => factLine(fact, width, columns))

@@ -19,7 +19,7 @@ export interface Terminal {
   /** The stream that people read. */
   readonly interactive: boolean
   readonly columns: number
-  /** How wide a table may be: what is no terminal takes any. */
+  /** Limit for the width of a table; infinite where the output is no terminal. */
   readonly tableColumns: number
   readonly colours: boolean
   /** A line for people. */

@@ -1,4 +1,4 @@
-/** A value of a configuration that only what it names can tell is wrong: a task, a module, a server. */
+/** Faults of values that only a look at the thing they name finds wrong: a task, a module, a server. */
 import { ConfigFault } from '../../config/files/fault.ts'
 
 /** @param allowed ready to follow "expected" */

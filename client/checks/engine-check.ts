@@ -29,7 +29,7 @@ async function definitionOf(engine: string): Promise<EngineDefinition> {
   }
 }
 
-/** Servers answer what they are at once, also while they are busy. */
+/** Servers answer this request at once, even while they sample. */
 const answerMs = 10_000
 
 /** Whether the servers are there that actions are sampled from. @throws ConfigFault */

@@ -1,9 +1,9 @@
 /**
- * Report of an experiment: what its arms reached and cost, and what that says of the claims that were stated before.
+ * Report of an experiment: results and costs of its arms, and a verdict on each claim stated before.
  *
  * Invariants
- * - [REPORT-1] Arms, seeds and claims are those of the statement, all of them, whatever came of them.
- * - [REPORT-2] The same runs give the same figures; only what they cost depends on when and where they ran.
+ * - [REPORT-1] The report has all arms, seeds and claims of the statement, also those that failed.
+ * - [REPORT-2] The same runs give the same figures; only the costs depend on time and place.
  * - [REPORT-3] A claim is judged when all its runs are done; until then it says which are missing.
  * - [REPORT-4] An incomplete evaluation is reported as such, and is part of no mean, curve or claim.
  */

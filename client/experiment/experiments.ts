@@ -1,9 +1,9 @@
 /**
- * Experiments: begun, continued and watched. How an experiment is stated is in `config/files/experiment.ts`, how its runs follow one another in
- * `workflows/experiment.ts`.
+ * Begins, continues and watches experiments. `config/files/experiment.ts` has their statement, `workflows/experiment.ts` the order of
+ * their runs.
  *
  * Invariants
- * - [EXPERIMENT-START-1] The statement is stored before the first run begins, and what is stored is what runs: another
+ * - [EXPERIMENT-START-1] The statement is stored before the first run begins, and the runs follow the stored one: another
  *   statement under the same name is refused.
  * - [EXPERIMENT-START-2] Beginning an experiment that has begun continues it: runs that failed or were stopped go on when their turn
  *   comes, those that are done stay as they are.
@@ -252,7 +252,7 @@ async function areAllDone(store: Store, runs: readonly ExperimentRun[]): Promise
 }
 
 /**
- * A run in progress looks around at once; what has ended without being done is left to the experiment, which has it go on when its
+ * Resumes a run that is in progress; a run that ended without being done is left to the experiment, which continues it when its
  * turn comes.
  * @throws SessionFault `refused` where the run still has an execution under another name of the home
  */

@@ -4,7 +4,7 @@
  * Invariants
  * - [CURVE-1] The same curves give the same bytes, and what comes out is one well-formed SVG whatever the arms are called.
  * - Lines are distinguished by colour and by dashes, and named in words; the colours are those of M. Okabe and K. Ito, which
- *   people with any colour vision tell from one another.
+ *   people with any colour vision distinguish.
  */
 import { percent } from '../../learning/statistics/percent.ts'
 import type { CurvePoint, ReportedCurve } from './experiment-report.ts'

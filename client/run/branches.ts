@@ -2,7 +2,7 @@
  * Branches from outside: playing on from a turn of a recorded episode, for debugging and for search.
  *
  * Invariants
- * - The same turn, version and sample are played once; asking again finds what was played.
+ * - The same turn, version and sample are played once; asking again finds the result.
  * - Only an episode whose task can be replayed and whose trajectory is whole is branched off.
  * - Nothing of a branch is ever part of an update, a group or an evaluation.
  */
@@ -136,7 +136,7 @@ async function originOf({ homeName, store, known, definitionOf }: BranchParts, n
   return { origin, config, taskIndex }
 }
 
-/** The id as the store has it, of one that may be as the UI shows it. @throws SessionFault `unknown_episode` */
+/** The stored id of an episode that was named by it or as in the UI. @throws SessionFault `unknown_episode` */
 function ownId(homeName: HomeName, named: string): string {
   const { home, id } = parseWorkflowId(named)
   if (home === ownServer || home === homeName) return id

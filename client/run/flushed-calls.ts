@@ -2,8 +2,8 @@
  * Flushed calls: a client's calls that change something on the server, with the disk kept in step.
  *
  * Invariants
- * - [FLUSHED-CALLS-1] The server hears of nothing that a power cut could still take from the store, and what it has accepted is on the disk
- *   when the call returns.
+ * - [FLUSHED-CALLS-1] A call is sent once all that precedes it in the store is on the disk, and returns once the server's change is
+ *   on the disk.
  */
 import type { WorkflowClientInterceptor } from '@temporalio/client'
 import type { Store } from '../../storage/store.ts'

@@ -1,9 +1,9 @@
 /**
- * Which version is used for one that is asked for, and which suite measures it.
+ * The version to use in place of a requested one, and the suite that measures it.
  *
  * Invariants
- * - A version whose checkpoint is broken is never used: the newest good one before it is, and that is said.
- * - A version that the run does not keep is refused with those that it keeps; the published one counts as broken where
+ * - A version whose checkpoint is broken is replaced by the newest good one before it, with a message.
+ * - Rejects a version that was not kept and lists the ones that were; the published one counts as broken where
  *   it is missing.
  * - Asks no server: the store and the configuration know both.
  */

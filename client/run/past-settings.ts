@@ -1,8 +1,8 @@
 /**
- * Settings of a run as they held earlier, from what it has now and its audit trail.
+ * Earlier settings of a run, from its present ones and its audit trail.
  *
  * Invariants
- * - [PAST-1] Orders that came later are taken back.
+ * - [PAST-1] Later orders are undone.
  */
 import type { AuditEntry } from '../../storage/records/audit.ts'
 

@@ -1,13 +1,13 @@
 /**
- * Progress of runs: how far each is and how it ended, from its workflow, its store and the disk it writes to.
+ * Progress and ending of runs, from their workflows, the store and the disk.
  *
  * Invariants
- * - Looking changes nothing.
- * - Evaluations come from the store, all of them: a run carries the latest alone.
+ * - Reading progress changes nothing.
+ * - All evaluations come from the store: a workflow carries only the latest.
  * - [RESULT-1] An execution that was given up for a new one is not the end of its run.
  * - [RESULT-2] From the second attempt of an activity on, the progress has the reason of the failure before.
  * - [RESULT-3] A look at a busy server never shows an earlier phase or step than the look before.
- * - A run that was cancelled has stored itself as one that was stopped, and counts as one.
+ * - A cancelled run stores the phase of a stopped one and counts as stopped.
  */
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
@@ -37,7 +37,7 @@ export type OwnProgress = (run: string) => Promise<RunProgress>
 /** Phases in which a run writes nothing any more. */
 const endedPhases: ReadonlySet<RunPhase> = new Set(['done', 'stopped', 'failed'])
 
-/** A run is stored when it publishes, so what it answered since then is more recent. */
+/** The store has a run's state at its last publication, so an answer since then is more recent. */
 function laterOf(answer: RunProgress | undefined, stored: RunProgress): RunProgress {
   const isPast =
     answer === undefined ||

@@ -79,9 +79,9 @@ export interface RunStart {
 
 interface StartParts extends SessionParts {
   readonly launch: RunLaunch
-  /** Runs whose workflows are older than the store, with the words for it; each is said once. */
+  /** Runs whose workflows are older than the store, with a message that is printed once. */
   readonly older: Map<RunId, string>
-  /** Settles when what other builds of the workflows left has been looked for; undefined without workers. */
+  /** Settles after the first search for workflows of other builds; undefined without workers. */
   readonly looked: Promise<void> | undefined
 }
 

@@ -192,7 +192,7 @@ async function listSchedules(
     const { home: owner, id: schedule } = parseWorkflowId(listed)
     const parsed = owner === homeName ? parseScheduleId(schedule) : undefined
     if (parsed === undefined || !ours.has(parsed.run) || (wanted ?? parsed.run) !== parsed.run) continue
-    // The list lags behind what has been done; each by itself does not.
+    // The list lags behind changes; a description does not.
     const description = await describeUnlessGone(client, listed)
     if (description === undefined) continue
     found.push(shown(description, schedule as ScheduleId, parsed))

@@ -6,7 +6,7 @@
  */
 import { Fault } from '../../faults/fault.ts'
 
-/** A session could not do what it was asked. */
+/** A training session refused or failed a request. */
 export class SessionFault extends Fault<
   | 'run_exists'
   | 'unknown_run'

@@ -41,7 +41,7 @@ export async function openSessionHome(home: Home, options: SessionHomeOptions): 
   const watch = hasWorkers ? await watchHome(home) : undefined
   opened.defer(() => watch?.close())
   const lost = watch === undefined ? serverLost : Promise.race([watch.lost, serverLost])
-  // A session that no one watches is ended by what it fails at.
+  // Without a listener the rejection would end the process; calls of the session fail anyway.
   lost.catch(() => undefined)
   const homeName = homeNameOn(server, store)
   const all = opened.move()

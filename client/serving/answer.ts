@@ -2,7 +2,7 @@
  * Answers of a served policy: samples after a prompt, and their words in OpenAI's form.
  *
  * Invariants
- * - [SERVED-ANSWER-1] A prompt is sampled from as it is: one that is empty, holds an id that is no token, or leaves no room is
+ * - [SERVED-ANSWER-1] A prompt is used unchanged; an empty prompt, an unknown token id, or a prompt that leaves no room is
  *   refused.
  * - [SERVED-ANSWER-2] The same request with a seed gives the same answer.
  * - [SERVED-ANSWER-3] No part of an answer is left out: calls are given where the whole answer can be read, else all of it is content.
@@ -24,7 +24,7 @@ export interface Wish {
   readonly count: number
 }
 
-/** A prompt with what was sampled after it. */
+/** A prompt and its samples. */
 export interface Answer {
   readonly prompt: Int32Array
   /** [samples] */

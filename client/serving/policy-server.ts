@@ -4,10 +4,10 @@
  * Invariants
  * - [SERVE-1] It listens on loopback, or asks for a token; a request without it, or from a page of another site, learns nothing.
  * - [SERVE-2] Every failure is an error in OpenAI's form, with the parameter that is wrong.
- * - [SERVE-3] A client that leaves ends what is sampled for it.
+ * - [SERVE-3] Sampling for a client ends when the client leaves.
  * - [SERVE-4] No request keeps the others waiting while it is read: its body is bounded, and a long one becomes a prompt in a thread
  *   of its own.
- * - An answer that is asked for as a stream comes as one; its text is there when its last token is sampled.
+ * - A streamed answer has the form of a stream, but its text arrives when the last token is sampled.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

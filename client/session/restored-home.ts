@@ -1,5 +1,5 @@
 /**
- * Homes whose parts are not of one time or one key: after a power cut, or where a backup of one file was put back.
+ * Homes whose parts differ in time or key: after a power cut, or where a backup of one file was put back.
  *
  * Invariants
  * - [RESTORED-1] Workflows whose payloads cannot be read are refused before any worker takes work it could only fail.

@@ -64,9 +64,9 @@ export interface SessionOptions
   readonly log: (line: string) => void
   /** Milliseconds between two looks at the disk of the home; 5 seconds by default. */
   readonly diskLookMs?: number
-  /** Milliseconds between two looks at what other builds of the workflows have left; a minute by default. */
+  /** Milliseconds between two searches for workflows of other builds; a minute by default. */
   readonly takeoverLookMs?: number
-  /** Gives up opening the session; what was opened by then is closed, and `openSession` rejects with its reason. */
+  /** Gives up opening the session; the parts opened so far are closed, and `openSession` rejects with its reason. */
   readonly signal?: AbortSignal | undefined
   /** Who gives orders, for the audit trail; the user of this process by default. */
   readonly by?: string

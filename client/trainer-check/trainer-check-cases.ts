@@ -65,7 +65,7 @@ const changing =
     objective: { ...request.objective, ...changes },
   })
 
-/** The updates, by what is particular to them. */
+/** The updates to compare, each with its particular setting. */
 export const checkedCases: readonly CheckedCase[] = [
   { name: 'clipped', changes: () => ({}) },
   { name: 'cispo', changes: changing({ loss: 'cispo' }) },
@@ -344,7 +344,7 @@ function batchOf(): UpdateBatch {
   const chosen = (value: (i: number) => number): number[] =>
     Array.from(lossMask, (counts, i) => (counts === 1 ? value(i) : 0))
   const episodeOf = (i: number): number => episodeAt(offsets, i)
-  // Episodes count alike: what a token counts follows from the length of its own.
+  // Episodes have equal weight, so a token's weight follows from the length of its episode.
   const counted = lengths.map(
     (length, episode) =>
       lossMask.subarray(offsets[episode], (offsets[episode] ?? 0) + length).filter((each) => each === 1)

@@ -237,7 +237,7 @@ function refusals({ fixture, withProgram }: Attempting): readonly Item[] {
   ]
 }
 
-/** Asks the program itself: Perdure would find what is there before it asked. */
+/** Asks the program directly: Perdure would find the existing result and not ask. */
 function foundItem({ request, folder }: TrainerFixture, options: TrainerCheckOptions): Item {
   const params = { ...request, toCheckpointDir: join(folder, 'found') }
   const manifest = join(params.toCheckpointDir, manifestFile)
@@ -269,7 +269,7 @@ function foundItem({ request, folder }: TrainerFixture, options: TrainerCheckOpt
   ]
 }
 
-/** The program as a trainer; what it does not offer is not asked for. */
+/** The program as a trainer, asked only for features that it offers. */
 function programOf({ trainer, stallMs }: TrainerCheckOptions): Trainer {
   const embedded = createTrainer({ threads: 1 })
   const watched = { stallMs, threads: 2 }

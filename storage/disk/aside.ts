@@ -1,5 +1,5 @@
 /**
- * Aside: where damaged files go, so that nothing is in the way of work and nothing is lost.
+ * Aside: the folder for damaged files, which are neither in the way nor lost.
  *
  * Invariants
  * - A file or folder is moved whole, within its disk, under a name that no other has.
@@ -10,7 +10,7 @@ import { makeFolder } from '../../machine/files/folder.ts'
 import { storageFaultOf } from './fault.ts'
 import type { Home } from './home.ts'
 
-/** @param name what it was, as a file name @returns where it is now @throws StorageFault */
+/** @param name new file name @returns the new path @throws StorageFault */
 export function moveAside({ asideDir }: Home, path: string, name: string): string {
   try {
     makeFolder(asideDir)

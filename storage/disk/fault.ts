@@ -31,7 +31,7 @@ export type StorageFaultKind =
   /** Not the system's fault but ours: a request that no store could serve. */
   | 'internal'
 
-/** Storage could not do what it was asked. */
+/** Storage refused or failed a request. */
 export class StorageFault extends Fault<StorageFaultKind> {
   override readonly name = 'StorageFault'
   // A process that stops closes its store under running work, which another process then does: `closed` may be tried again.

@@ -31,7 +31,7 @@ export function contentOf(file: string, what: string): Buffer | undefined {
 }
 
 /**
- * Makes the file hold the content. The caller sees to it that no one else writes the file meanwhile.
+ * Makes the file hold the content. The caller keeps others from writing the file meanwhile.
  * @param what names the file in a fault
  * @param beforeReplacing receives the old content before it is lost
  * @throws StorageFault
@@ -53,7 +53,7 @@ export function growFile(
   }
 }
 
-/** @returns false where the file does not begin with what it should hold */
+/** @returns false where the file holds no prefix of the content */
 function addMissing(file: string, found: Buffer | undefined, wanted: Buffer): boolean {
   if (found === undefined || !wanted.subarray(0, found.byteLength).equals(found)) return false
   if (found.byteLength === wanted.byteLength) return true

@@ -100,7 +100,7 @@ export function homeAt(directory: string): Home {
 }
 
 /**
- * Creates what is missing of a home.
+ * Creates the missing folders of a home.
  * @throws StorageFault `not_a_directory`, `no_permission`, `disk_full`, `io`, naming the path
  */
 export function createHome(directory: string): Home {
@@ -110,7 +110,7 @@ export function createHome(directory: string): Home {
 }
 
 /**
- * Creates what is missing of a run's directory in a home that exists: one that was deleted is not begun again by a run.
+ * Creates the missing folders of a run. The home must exist: a run never creates a deleted home again.
  * @throws StorageFault `missing`, and as `createHome`
  */
 export function createRunDirectory(home: Home, run: RunId): RunDirectory {

@@ -1,9 +1,9 @@
 /**
- * The disk of a home: its kind, and what has to be free on it before anything is opened there.
+ * The disk of a home: its kind, and the free space that opening the home requires.
  *
  * Invariants
  * - [DISK-1] A home on a network file system is refused: SQLite's log is not safe there.
- * - A disk without room is named with what is free and what is needed, before anything is half made on it.
+ * - A full disk is refused with its free and required bytes, before anything is half made on it.
  */
 import { existsSync, type StatsFs, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -2,9 +2,9 @@
  * Metrics as a table: one row for each update, one for each evaluation, as programs for figures read them.
  *
  * Invariants
- * - [TABLE-OF-METRICS-1] A row has all numbers of its line: what is nested has a column of its own, named by its path,
+ * - [TABLE-OF-METRICS-1] A row has all numbers of its line: each nested number has a column named by its path,
  *   e.g. `success.alfworld` and `seconds.wait`.
- * - [TABLE-OF-METRICS-2] Columns stand in the order in which the lines first name them; what a line lacks is empty.
+ * - [TABLE-OF-METRICS-2] Columns are in the order in which the lines first name them; a missing number is an empty cell.
  * - [TABLE-OF-METRICS-3] As CSV (RFC 4180) each cell is read back as it was, whatever names of tasks and suites hold.
  */
 import { isEvaluationMetrics, isUpdateMetrics, type MetricsLine } from './metrics.ts'

@@ -120,9 +120,9 @@ export function isEvaluationMetrics(line: MetricsLine): line is EvaluationMetric
   return 'evaluation' in line
 }
 
-/** Where a line is, and what it is known by. */
+/** Key and order of a line. */
 export interface MetricsPlace {
-  /** One line of a run has it. */
+  /** Unique within a run. */
   readonly key: string
   /** The version that the line is about. */
   readonly version: number

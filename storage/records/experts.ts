@@ -1,5 +1,5 @@
 /**
- * Experts: what the expert of a task reaches on the suites of a run, beside which its policy is seen.
+ * Experts: the success of a task's expert on the suites of a run, for comparison with the policy.
  *
  * Invariants
  * - An expert is measured once on each suite.

@@ -1,9 +1,9 @@
 /**
- * Failing work: what a run tries again and again, with the reason, for those who look at it from elsewhere.
+ * Failing work: work that a run keeps retrying, with the reason, for readers in other processes.
  *
  * Invariants
  * - [FAILING-WORK-1] A run has one row for each kind of work; success removes it.
- * - [FAILING-WORK-2] A row of a process that died is not shown for long: only what was renewed lately counts.
+ * - [FAILING-WORK-2] A row of a process that died is not shown for long: only rows renewed lately count.
  */
 import type { Kysely } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'

@@ -8,7 +8,7 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../sqlite/schema.ts'
 
-/** More than all processes of a fleet add while one of them is away for a moment. */
+/** More than a whole fleet adds during one process's short absence. */
 const kept = 1000
 
 export interface Nonces {

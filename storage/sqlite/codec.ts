@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Tokens and logprobs go in and come out bit for bit, never through text.
- * - A column that cannot be what was written is refused as `corrupt` and named.
+ * - A column with an impossible value is refused as `corrupt` and named.
  */
 import type { InsertQueryBuilder, InsertResult } from 'kysely'
 import { StorageFault } from '../disk/fault.ts'

@@ -39,7 +39,7 @@ export function openForReading(file: string): ReadOnlyDatabase {
     const isLogged = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
     if (isLogged) return openCopy(file)
     try {
-      // No one writes: without the promise SQLite wants to make files of its own beside it.
+      // `immutable` promises that nothing writes: without it SQLite needs to create files beside the store.
       const address = pathToFileURL(file)
       address.searchParams.set('immutable', '1')
       return closing(attempt(new DatabaseSync(address, { readOnly: true })))

@@ -48,7 +48,7 @@ export interface EpisodesTable {
   attempt: number
   task: string
   instance: string
-  /** Null until the episode is sealed, as is all that follows. */
+  /** This column and the following ones are null until the episode is sealed. */
   outcome: string | null
   reward: number | null
   turns: number | null

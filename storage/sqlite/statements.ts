@@ -5,9 +5,9 @@
  * write: the lock, the pages of the log, the way through the query builder.
  *
  * Invariants
- * - [STATEMENT-1] A caller hears of its write once the transaction that holds it is committed, and not before.
- * - [STATEMENT-2] A write that fails takes no other along: the transaction is taken back, and each is tried alone.
- * - [STATEMENT-3] Nothing of it runs inside a transaction that another part of this process has begun on the connection.
+ * - [STATEMENT-1] A write returns once its transaction is committed, and not before.
+ * - [STATEMENT-2] A failed write does not fail the others: the transaction is rolled back, and each write is tried alone.
+ * - [STATEMENT-3] A statement never runs inside a transaction that another part of this process has begun on the connection.
  * - A write that comes alone is committed at once; under load writes are collected for some milliseconds.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'

@@ -14,7 +14,7 @@ import { createFileFlush } from '../../machine/files/file-flush.ts'
 import { storageFaultOf } from '../disk/fault.ts'
 
 /**
- * @param flushLog flushes the write-ahead log; a checkpoint flushes both files by itself, so what is not in the log any more is on
+ * @param flushLog flushes the write-ahead log; a checkpoint flushes both files by itself, so pages that have left the log are on
  *   the disk
  * @returns flushes the store; it throws a StorageFault
  */

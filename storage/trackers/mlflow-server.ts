@@ -6,7 +6,7 @@
  *   anything of a run, and after each call that failed, it asks what is there already.
  * - [TRACKING-SERVER-2] A run is found again by a tag that follows from its identity, wherever it is sent from.
  * - A parameter that was sent stays: MLflow changes none.
- * - Each call ends in time, and what is kept of runs between calls is bounded.
+ * - Each call has a time limit, and the memory for runs between calls is bounded.
  */
 import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'

@@ -1,11 +1,11 @@
 /**
- * Actions: what the policy sampled, turn by turn, as the very tokens with their logprobs and version.
+ * Actions: the tokens that the policy sampled in each turn, with their logprobs and version.
  *
  * Invariants
  * - The first write of (episode, turn) is kept: a second sampler of the same turn learns that it came late.
  * - Tokens and logprobs are read back bit for bit.
  * - [ACTION-1] Every token has the version that sampled it: the action's, or its span's where several versions sampled the action.
- * - The context of turn t is prompt 0, action 0, …, prompt t: what is stored is the whole input of the policy.
+ * - The context of turn t is prompt 0, action 0, …, prompt t: the store has the whole input of the policy.
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId } from '../../identity/identity.ts'

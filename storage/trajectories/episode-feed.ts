@@ -1,9 +1,9 @@
 /**
- * Episodes in the order in which they came: for those who keep a table of their own beside the store.
+ * Episodes in the order in which they came, for readers that keep their own table beside the store.
  *
  * Invariants
  * - Only reads. Readers ask for episodes after a number, so that nothing is read twice.
- * - Numbers are the store's rows: one that was copied or repaired may have others, and then `newest` goes back.
+ * - Numbers are rows of the store: a copied or repaired store may number differently, and then `newest` goes back.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodesTable, Schema } from '../sqlite/schema.ts'

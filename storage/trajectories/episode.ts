@@ -1,5 +1,5 @@
 /**
- * Episode: what is stored of one attempt, from its start to its seal.
+ * Episode: the stored record of one attempt, from its start to its seal.
  *
  * Invariants
  * - A seal is complete: an episode has all of it or none.

@@ -2,8 +2,8 @@
  * Time of half a turn: its sampling, or the environment's step. It is stored beside the half, as its first writer measured it.
  *
  * Invariants
- * - [TURNTIME-1] It is no part of what was played: neither the seal nor what a second execution finds depends on it.
- * - Nullable: what earlier releases stored, and the turns that a branch copies, have none.
+ * - [TURNTIME-1] It is no part of the trajectory: neither the seal nor the result of a second execution depends on it.
+ * - Nullable: turns of earlier releases, and turns that a branch copies, have none.
  */
 export interface TurnTime {
   readonly seconds: number

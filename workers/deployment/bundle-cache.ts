@@ -5,7 +5,7 @@
  * - A kept bundle is used only while each file that it was made from is the same to the byte, and each that was
  *   looked for and not found is still not there.
  * - A bundle that is damaged, or a cache that cannot be written, costs the time of bundling and nothing else.
- * - The cache does not grow: of many bundles the oldest go.
+ * - The cache does not grow: the oldest bundles are removed.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -35,11 +35,11 @@ export type KeptBundle = Pick<Entry, 'code' | 'build'>
 /** Kinds of bundles times some checkouts and versions. */
 const keptAtMost = 12
 
-/** Keeps bundles in a folder, each under what it was asked for by. */
+/** Keeps bundles in a folder, each under the text that it was asked for by. */
 export function bundleCache(folder: string) {
   const fileOf = (asked: string) => join(folder, `${digest(asked).slice(0, 24)}.json`)
   return {
-    /** The bundle that was kept for this, where it is still what would be made. */
+    /** The kept bundle, unless one of its sources has changed. */
     find(asked: string): KeptBundle | undefined {
       const entry = read(fileOf(asked))
       return entry !== undefined && isCurrent(entry) ? { code: entry.code, build: entry.build } : undefined
@@ -51,7 +51,7 @@ export function bundleCache(folder: string) {
       for (const file of files) {
         const found = digestOf(file)
         if (found !== undefined) read.push([file, found])
-        // The bundler names folders too, and its own entry, which is in no file: it follows from what was asked for.
+        // The bundler also names folders, and its own entry, which is no file and follows from `asked`.
         else if (!existsSync(file)) missing.push(file)
       }
       write(fileOf(asked), { files: read, absent: missing, code, codeDigest: digest(code), build })
@@ -102,7 +102,7 @@ function isCurrent({ files, absent }: Entry): boolean {
   return !absent.some((file) => existsSync(file)) && files.every(([file, was]) => digestOf(file) === was)
 }
 
-/** Undefined for what is no readable file. */
+/** Undefined where the file cannot be read. */
 function digestOf(file: string): string | undefined {
   try {
     return digest(readFileSync(file))

@@ -1,5 +1,5 @@
 /**
- * Deployment: the builds of the workflows that work for a home, and the one of them on which new workflows start.
+ * Deployment: the builds of the workflows of a home, and the current one, on which new workflows start.
  *
  * Temporal pins a workflow, with its children, to the build of the worker that began it, and starts others on the
  * current build. Temporal leaves the choice to an operator: here each process with an orchestrator makes it.
@@ -18,7 +18,7 @@ import { isDeadline, isNotFound, isNotReady } from '../../temporal/calls/call-st
 import { compareVersions } from '../../temporal/server/startup/binary.ts'
 import { createDeploymentCalls, type DeploymentCalls, deploymentName } from './deployment-calls.ts'
 
-/** The first one that moves a single workflow to another build without pinning it there for good. */
+/** The first server that moves a single workflow to another build without pinning it there for good. */
 const oldestServer = '1.32.0'
 
 /** A worker is known to the server soon after its first poll. */

@@ -18,7 +18,7 @@ import type { Relaunch } from '../../workflows/state/run-state.ts'
 import type { RecordedExecution } from './replay.ts'
 
 const atOnce = 16
-/** Each restart costs what was done since the last publication, and the minute until it is found. */
+/** Each restart costs the work since the last publication, and the minute until it is found. */
 const mostRestarts = 3
 const withinMs = 3_600_000
 
@@ -69,7 +69,7 @@ export function remedyOf(type: string, restarts: number): Remedy {
   return remedy === 'begin again' ? 'terminate' : remedy
 }
 
-/** Restarts executions. @param remedyFor what is done with each @param reason in words */
+/** Restarts executions. @param reason in words */
 export async function restart(
   options: RestartOptions,
   executions: readonly Recorded[],
@@ -155,7 +155,7 @@ async function beginAgain(client: Client, execution: Recorded): Promise<void> {
   })
 }
 
-/** Whether an execution is the one of its identity that runs. */
+/** Whether an execution is the running one of its workflow id. */
 async function isLatest(client: Client, { workflowId, runId }: Left): Promise<boolean> {
   const latest = await describedExecution(client, workflowId)
   return latest?.runId === runId && latest.status.name === 'RUNNING'

@@ -2,8 +2,8 @@
  * Takeover: continues the workflows of another build once it has no workers, and those of its own build whose history does
  * not replay.
  *
- * A history does not replay on the build that wrote it where an execution missed what the history holds, as on a machine
- * that stood still while its server was killed. The server then gives its task to workers again and again, forever.
+ * A history may not replay on the build that wrote it, e.g. when a machine stood still while its server was killed, so that
+ * the execution missed events. The server then gives its task to workers again and again, forever.
  *
  * Invariants
  * - Executions stay with the workers of the build that began them while there are any.
@@ -11,7 +11,7 @@
  * - A run that does not replay continues from its last publication, with every order that it has taken.
  * - [TAKEOVER-1] An execution that does not replay on its own build starts again without a person, once its task has failed five times
  *   in a row, and no more often than `restart.ts` allows.
- * - A task that fails for another reason, as for a missing key, is left to who can repair that.
+ * - A task that fails for another reason, e.g. a missing key, is left to a person.
  */
 import type { Client } from '@temporalio/client'
 import { DeterminismViolationError } from '@temporalio/workflow'
@@ -51,7 +51,7 @@ export interface TakeoverOptions extends RestartOptions {
   readonly home: HomeName
   readonly deployment: Deployment
   readonly workflows: BuiltWorkflows
-  /** Whether processes of other builds may come back: what they left is then left to them for a while. */
+  /** Whether processes of other builds may come back: they then have a while to continue their executions. */
   readonly shared: boolean
   readonly log: (line: string) => void
   /** Milliseconds between two rounds; a minute by default. */
@@ -59,7 +59,7 @@ export interface TakeoverOptions extends RestartOptions {
 }
 
 export interface Takeover {
-  /** Settles when what had been left has been looked for once, or takes long. */
+  /** Settles after the first search for executions left behind, or when it takes long. */
   readonly looked: Promise<void>
   close(): Promise<void>
 }
@@ -163,7 +163,7 @@ async function takeOver(options: TakeoverOptions, from: string, left: readonly L
     )
 }
 
-/** Restarts what this build began and does not replay. @param reported what is left to a person, each said once */
+/** Restarts executions of this build that do not replay. @param reported those already reported as left to a person */
 async function restartBroken(options: TakeoverOptions, reported: Set<string>): Promise<void> {
   const { client, deployment, workflows, log } = options
   const own = `TemporalWorkerDeploymentVersion = "${listedBuild(deployment.name, deployment.build)}"`

@@ -1,9 +1,9 @@
 /**
- * The bundle of workflow code that workers run in the sandbox, and the build that it is.
+ * The bundle of workflow code that workers run in the sandbox, and its build id.
  *
  * Invariants
- * - It is built from the very form (sources or built files) that the process itself runs: once per kind, and then
- *   again when one of those files is another.
+ * - It is built from the form (sources or built files) that the process itself runs: once per kind, and again
+ *   when one of those files changes.
  * - Every kind replays the histories of every other, and is the same build.
  * - A build's id follows from the code alone: the same code is the same build wherever it lies.
  */
@@ -57,7 +57,7 @@ type Contents = Readonly<Record<'observed' | 'encrypted', boolean>>
 
 async function keptOrBuilt(folder: string, contents: Contents): Promise<BuiltWorkflows> {
   const cache = bundleCache(join(cacheFolder(), 'workflows'))
-  // The recipe is part of what is asked for: this file, the bundler's version, and Node's, whose built-ins it knows.
+  // The cache key includes the recipe: this file, and the versions of the bundler and of Node, whose built-ins it knows.
   const recipe = [readFileSync(fileURLToPath(import.meta.url), 'utf8'), versionOfBundler(), process.version]
   const asked = JSON.stringify([resolve(folder), contents, ...recipe])
   const kept = cache.find(asked)

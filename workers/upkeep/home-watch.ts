@@ -24,7 +24,7 @@ export async function watchHome(home: Home, everyMs: number = lookEveryMs): Prom
   const closing = new AbortController()
   const first = await identityOf(home)
   const { promise: lost, reject } = Promise.withResolvers<never>()
-  // A session that no one watches is ended by what it fails at.
+  // Without a listener the rejection would end the process; calls of the session fail anyway.
   lost.catch(() => undefined)
 
   async function watch(): Promise<void> {

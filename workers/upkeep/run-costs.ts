@@ -1,9 +1,9 @@
 /**
- * Count of what runs cost this process: its processor time, divided among the runs in progress.
+ * Cost of runs in this process: its processor time, divided among the runs in progress.
  *
  * Invariants
  * - [COSTS-1] All processor time of the process is counted, once: of one run at a time exactly, of several in equal parts.
- * - A process that is killed loses what it spent since the last look; a count that fails is made up for by the next.
+ * - A killed process loses the time since its last count; the next count makes up for a failed one.
  */
 import { reasonOf } from '../../faults/reason.ts'
 import type { RunId } from '../../identity/identity.ts'
