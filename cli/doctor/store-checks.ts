@@ -70,7 +70,7 @@ function rebuildIndices(file: string): void {
   database.exec('reindex')
 }
 
-function takeInLog(file: string): void {
+function checkpointLog(file: string): void {
   using database = new DatabaseSync(file)
   database.exec('pragma wal_checkpoint(truncate)')
 }
@@ -113,7 +113,7 @@ function faultWords({ message }: StorageFault): { readonly detail: string; reado
 /** A write-ahead log that no process has open was left by one that was killed; opening the store takes it in. */
 function checkLog(file: string, left: number, { inUse }: Examination): readonly Check[] {
   if (left === 0 || inUse || !isWritable(file)) return []
-  takeInLog(file)
+  checkpointLog(file)
   const detail = `a process that was killed left ${bytes(left)} in it; they were taken in`
   return [check.repaired(`${basename(file)}-wal`, detail)]
 }

@@ -251,7 +251,7 @@ export function renderLive(state: LiveState, surface: Paint): readonly string[] 
 }
 
 /** Progress at the first look; earlier events are not reported. */
-function standing(progress: RunProgress): readonly string[] {
+function linesAtFirstLook(progress: RunProgress): readonly string[] {
   const { phase, warmStart, step, updates, nothingLearnt, message, pauseReason } = progress
   const place =
     phase === 'warm_start' && warmStart !== undefined && warmStart.done > 0
@@ -267,7 +267,7 @@ function standing(progress: RunProgress): readonly string[] {
 }
 
 function happened(before: RunProgress | undefined, after: RunProgress): readonly string[] {
-  if (before === undefined) return standing(after)
+  if (before === undefined) return linesAtFirstLook(after)
   const events: string[] = []
   const warming = after.warmStart
   if (warming !== undefined && warming.done > 0 && before.warmStart?.done !== warming.done)

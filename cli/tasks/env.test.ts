@@ -5,7 +5,7 @@ import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { environments, findEnvironment } from '../../envs/registry.ts'
 import type { ToolSpec } from '../../messages/message.ts'
 import { envCommand, play, replay } from './env.ts'
-import { howToType, readAction } from './typed-action.ts'
+import { readAction, toolUsage } from './typed-action.ts'
 
 // Whole games are played: on a busy machine that takes longer than the usual limit.
 vi.setConfig({ testTimeout: 60_000 })
@@ -85,8 +85,8 @@ test('a person plays a game to its end, and may ask what can be done', async () 
 test('the usage shown before the first action names every tool, and an action typed that way is understood', async () => {
   for (const name of ['db', 'os', 'kg', 'webshop', 'alfworld']) {
     const environment = await (await findEnvironment(name).open({})).create()
-    const usages = [...howToType(environment.tools).matchAll(/^ {2}(\w+)(?: <(\w+)>)?$/gm)]
-    if (name === 'db') expect(howToType(environment.tools)).toContain('commit_final_answer {"answers": […]}')
+    const usages = [...toolUsage(environment.tools).matchAll(/^ {2}(\w+)(?: <(\w+)>)?$/gm)]
+    if (name === 'db') expect(toolUsage(environment.tools)).toContain('commit_final_answer {"answers": […]}')
     expect(usages.length > 0 || environment.tools.length === 1).toBe(true)
     for (const [, tool = '', argument] of usages)
       expect(readAction(`${tool} some text`, environment.tools).tool_calls).toEqual([

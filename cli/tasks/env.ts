@@ -33,7 +33,7 @@ import { Table } from '../terminal/table.ts'
 import { openTerminal } from '../terminal/terminal.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { taskAt, tasksAt } from './task-address.ts'
-import { howToType, possibilities, readAction } from './typed-action.ts'
+import { possibilities, readAction, toolUsage } from './typed-action.ts'
 
 interface TaskFlags {
   readonly data?: string
@@ -285,7 +285,7 @@ export async function play(
     let seen: Observation = await environment.reset(id)
     say(`${id}\n`)
     show(seen.messages, say)
-    say(`\n${howToType(environment.tools)}`)
+    say(`\n${toolUsage(environment.tools)}`)
     let reward = 0
     for (let turns = 0; ; ) {
       if (open) lines.prompt()

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../../messages/message.ts'
 
 /** Usage shown before the first action. */
-export function howToType(tools: readonly ToolSpec[]): string {
+export function toolUsage(tools: readonly ToolSpec[]): string {
   const [first, ...others] = tools
   const keys = '"?" shows what can be done, "quit" leaves.'
   if (first === undefined) return `Type what you say; ${keys}`

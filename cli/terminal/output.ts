@@ -64,26 +64,26 @@ export function logLostOutput(): void {
   })
 }
 
-/** Streams as they are, by those that are filtered. */
-const doors = new WeakMap<object, NodeJS.WriteStream>()
-/** The only sequence that a package writes past our own door: it gives the cursor back when the process ends. */
+/** The unfiltered stream of each filtered one. */
+const originals = new WeakMap<object, NodeJS.WriteStream>()
+/** The one control sequence that passes: a package shows the cursor again when the process ends. */
 const showCursor = '\u001b[?25h'
 
-/** A stream that passes escape sequences on, for what moves the cursor; its user cleans the text. */
+/** The stream without its filter, for views that move the cursor; the caller cleans the text. */
 export function unfiltered(stream: NodeJS.WriteStream): NodeJS.WriteStream {
-  return doors.get(stream) ?? stream
+  return originals.get(stream) ?? stream
 }
 
 function filter(stream: NodeJS.WriteStream): void {
   const write = stream.write.bind(stream)
-  const door = new Proxy(stream, {
+  const original = new Proxy(stream, {
     get(target, key) {
       if (key === 'write') return write
       const value: unknown = Reflect.get(target, key, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  doors.set(stream, door)
+  originals.set(stream, original)
   // A character may be cut between two chunks of bytes.
   const decoder = new TextDecoder()
   const shown = (chunk: string | Uint8Array): string =>

@@ -83,7 +83,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
       const { statement, isNew } = await insertStatement({ store, home }, name, given)
       const runs = runsHere(statement, elsewhere)
       if (await areAllDone(store, runs)) return { isNew }
-      for (const { run } of runs) await lookAfter(parts, run)
+      for (const { run } of runs) await resumeUnlessEnded(parts, run)
       const dashboardUrl = statement.arms[0]?.config.orchestration.dashboardUrl
       const plan: ExperimentPlan = {
         experiment: name,
@@ -256,7 +256,7 @@ async function areAllDone(store: Store, runs: readonly ExperimentRun[]): Promise
  * turn comes.
  * @throws SessionFault `refused` where the run still has an execution under another name of the home
  */
-async function lookAfter(parts: ExperimentParts, run: RunId): Promise<void> {
+async function resumeUnlessEnded(parts: ExperimentParts, run: RunId): Promise<void> {
   const { store, describe, resume, log } = parts
   const record = await store.runs.get(run)
   if (record === undefined || record.status === 'done') return

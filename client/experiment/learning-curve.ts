@@ -35,7 +35,7 @@ export function learningCurve(curves: readonly ReportedCurve[], title: string): 
   if (points.length === 0) throw new RangeError('no point to draw, expected at least one')
   const scale = scaleOf(points)
   const last = curves.map(({ points: own }) => scale.y(own.at(-1)?.mean ?? 0))
-  const labels = apart(last)
+  const labels = spread(last)
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" font-family="system-ui, sans-serif" font-size="12">`,
     `<title>${escaped(title)}</title>`,
@@ -117,8 +117,8 @@ function label(arm: string, index: number, y: number): string {
   return `<path d="M${x} ${at(y)}h18" stroke="${colourOf(index)}" stroke-width="2"${dashOf(index)}/><text x="${x + 24}" y="${at(y + 4)}">${escaped(arm)}</text>`
 }
 
-/** The same heights, moved as little as keeps each from the next one. */
-function apart(heights: readonly number[]): readonly number[] {
+/** The heights, each moved as little as possible so that labels do not overlap. */
+function spread(heights: readonly number[]): readonly number[] {
   const order = heights.map((y, index) => ({ y, index })).sort((a, b) => a.y - b.y)
   const placed = [...heights]
   let free = plot.top

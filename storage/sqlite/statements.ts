@@ -59,8 +59,8 @@ export function createStatements(of: {
     return statement
   }
 
-  /** Runs the work where no one's transaction is open. */
-  async function apart<Result>(work: () => Result): Promise<Result> {
+  /** Runs the work once no transaction is open on the connection. */
+  async function outsideTransactions<Result>(work: () => Result): Promise<Result> {
     try {
       return database.isTransaction ? await db.connection().execute(async () => work()) : work()
     } catch (error) {
@@ -86,7 +86,7 @@ export function createStatements(of: {
     const writes = waiting
     waiting = []
     try {
-      await apart(() => commit(writes))
+      await outsideTransactions(() => commit(writes))
     } catch (error) {
       for (const { reject } of writes) reject(faultOf(error))
     }
@@ -133,10 +133,10 @@ export function createStatements(of: {
 
   return {
     all: (query, parameters) =>
-      apart(() => statementOf(query).all(...(parameters as SQLInputValue[])) as never[]),
+      outsideTransactions(() => statementOf(query).all(...(parameters as SQLInputValue[])) as never[]),
 
     first: (query, parameters) =>
-      apart(() => statementOf(query).get(...(parameters as SQLInputValue[])) as never),
+      outsideTransactions(() => statementOf(query).get(...(parameters as SQLInputValue[])) as never),
 
     async write(query, parameters) {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
