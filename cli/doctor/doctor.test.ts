@@ -257,7 +257,7 @@ describe('the store', () => {
     rmSync(`${home.storeFile}-wal`, { force: true })
     expect(await troubles()).toMatchObject([{ name: 'store', state: 'wrong' }])
     expect(await troubles(true)).toMatchObject([
-      { name: 'store', state: 'wrong', advice: expect.stringContaining('copy') },
+      { name: 'store', state: 'wrong', advice: expect.stringContaining('restore a backup') },
     ])
   })
 
