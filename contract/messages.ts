@@ -62,7 +62,7 @@ export interface BranchPoint {
   readonly turn: number
 }
 
-/** What an episode needs to know: references and rules, no data. */
+/** The plan of an episode: references and rules, no data. */
 export interface EpisodePlan {
   readonly episode: EpisodeId
   readonly run: RunId
@@ -80,7 +80,7 @@ export interface EpisodePlan {
   readonly temperature: number
   readonly maxTokensPerTurn: number
   readonly invalidActionLimit: number
-  /** Whether all attempts at a sample draw alike; absent: a new attempt draws anew. */
+  /** Whether all attempts at a sample draw alike; absent: a new attempt draws other actions. */
   readonly attemptsDrawAlike?: boolean
   readonly dispatch: 'local' | 'server'
   /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
@@ -119,7 +119,7 @@ export interface GroupPlan {
   readonly episode: Omit<EpisodePlan, 'episode'>
 }
 
-/** What a finished group reports to its run. */
+/** The report that a finished group sends to its run. */
 export interface GroupReport {
   readonly group: GroupId
   readonly number: number
@@ -177,7 +177,7 @@ export interface EvaluationSummary {
   readonly passAt?: Readonly<Record<string, number>>
 }
 
-/** What the expert of a suite's task reaches on it. */
+/** The expert's result on a suite of its task. */
 export interface ExpertSummary {
   readonly suite: string
   /** Share of instances, in [0, 1]. */
@@ -210,7 +210,7 @@ export interface FailingWork {
   readonly attempt: number
 }
 
-/** What a run says of itself. */
+/** A run's answer to the `progress` query. */
 export interface RunProgress {
   readonly run: string
   readonly phase: RunPhase
@@ -225,7 +225,7 @@ export interface RunProgress {
   readonly staleness: number
   readonly episodes: number
   readonly tokens: number
-  /** Of the last update, per task. */
+  /** Figures of the last update, per task. */
   readonly success: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
   /** Episodes of the last update, per task; absent where an older version answered. */
@@ -248,7 +248,7 @@ export interface RunProgress {
   readonly leftOut?: { readonly count: number; readonly reason: string }
   /** Work that is retried because it failed or has not answered, from the store and the server; absent when there is none. */
   readonly failing?: readonly FailingWork[]
-  /** What will stop it unless a person acts, e.g. a disk that is almost full. */
+  /** A reason why the run will stop unless a person acts, e.g. a disk that is almost full. */
   readonly warning?: string
 }
 
@@ -311,7 +311,6 @@ export const groupEnded = defineSignal<[GroupReport]>('groupEnded')
 export const evaluationEnded = defineSignal<[EvaluationSummary]>('evaluationEnded')
 /** A request to continue the run: it checks at once what is in flight. */
 export const lookAround = defineSignal('lookAround')
-/** Where the run stands. */
 export const progress = defineQuery<RunProgress>('progress')
 
 // Each order below is answered once it is taken and in the audit trail, with the effect that it has by then.

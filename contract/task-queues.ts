@@ -20,8 +20,8 @@ export function taskQueue(role: QueueRole, home: HomeName): string {
 }
 
 /**
- * How long a dead worker keeps a workflow that it had a task of. A living one asks for more time at four fifths
- * of it, while an environment steps. One that is too late costs a replay, so it is well above what a busy machine needs.
+ * How long a dead worker keeps a workflow that it had a task of. A living one asks for more time at four fifths of it,
+ * while an environment steps. A late request costs a replay, so the time is well above what a busy machine needs.
  */
 export const workflowTaskTimeout = '10 seconds'
 

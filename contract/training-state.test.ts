@@ -5,12 +5,12 @@ import { groupId, runId } from '../identity/identity.ts'
 import { keptVersions, versionsInUse } from '../learning/run/versions-in-use.ts'
 import { holdOffSeconds } from '../workflows/state/fruitless-groups.ts'
 import { progressOf } from '../workflows/state/training-progress.ts'
-import { enterEvaluation, receiveEvaluation } from '../workflows/state/transitions/evaluations.ts'
-import { enterGroups, giveUpOverdue, receiveGroup } from '../workflows/state/transitions/groups.ts'
+import { receiveEvaluation, recordEvaluating } from '../workflows/state/transitions/evaluations.ts'
+import { giveUpOverdue, receiveGroup, recordAdmissions } from '../workflows/state/transitions/groups.ts'
 import { batchIsReady, roomForGroups } from '../workflows/state/transitions/pipeline.ts'
 import { changeRollout } from '../workflows/state/transitions/settings.ts'
-import { receiveSignal, settleUpdate, takeBatch } from '../workflows/state/transitions/update.ts'
-import { enterVersion, pin } from '../workflows/state/transitions/versions.ts'
+import { receiveSignal, settleUpdate, startBatch } from '../workflows/state/transitions/update.ts'
+import { pin, recordVersion } from '../workflows/state/transitions/versions.ts'
 import type { GroupReport } from './messages.ts'
 import { currentState, initialState, type TrainingState } from './training-state.ts'
 
@@ -39,7 +39,7 @@ describe('the state of a training run', () => {
   // [STATE-1]
   it('is equal to itself after a round trip through JSON', () => {
     const state = stateWith(2, 1)
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 0))
     expect(JSON.parse(JSON.stringify(state))).toEqual(state)
   })
@@ -62,7 +62,7 @@ describe('the state of a training run', () => {
   // [STATE-3]
   it('counts a second report of the same group once', () => {
     const state = stateWith(2, 0)
-    enterGroups(state)
+    recordAdmissions(state)
     const first = report(state, 1)
     receiveGroup(state, first)
     receiveGroup(state, first)
@@ -72,7 +72,7 @@ describe('the state of a training run', () => {
 
   it('lets a failed group take part in no update and admits another in its place', () => {
     const state = stateWith(2, 0)
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 0, 0))
     expect(state.ready).toHaveLength(0)
     expect(roomForGroups(state)).toBe(1)
@@ -82,7 +82,7 @@ describe('the state of a training run', () => {
     const state = stateWith(2, 1)
     const held: number[] = []
     for (let number = 0; number < 64; number++) {
-      enterGroups(state)
+      recordAdmissions(state)
       receiveGroup(state, report(state, number, 0))
       held.push(holdOffSeconds(state))
     }
@@ -90,7 +90,7 @@ describe('the state of a training run', () => {
     expect(held.slice(0, 7).every((seconds) => seconds === 0)).toBe(true)
     expect([7, 15, 23, 31, 55, 63].map((at) => held[at])).toEqual([10, 20, 40, 80, 600, 600])
     expect(progressOf(state).warning).toContain('the last 64 groups ended without a result')
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 64))
     expect(holdOffSeconds(state)).toBe(0)
     expect(progressOf(state).warning).toBeUndefined()
@@ -98,7 +98,7 @@ describe('the state of a training run', () => {
 
   it('counts a second report of the same evaluation once', () => {
     const state = stateWith(2, 0)
-    enterEvaluation(state, { suite: 'held_out', version: 0 })
+    recordEvaluating(state, { suite: 'held_out', version: 0 })
     const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10 }
     receiveEvaluation(state, summary)
     receiveEvaluation(state, summary)
@@ -115,9 +115,9 @@ describe('the state of a training run', () => {
 
   it('gives up what would grow too old when the staleness bound is lowered, and is not stuck', () => {
     const state = stateWith(2, 2)
-    enterGroups(state)
+    recordAdmissions(state)
     for (const number of [0, 1, 2]) receiveGroup(state, report(state, number))
-    enterVersion(state, 1)
+    recordVersion(state, 1)
     changeRollout(state, { maxStaleness: 0 })
     // All six are of version 0: none may be trained on at version 1.
     expect(giveUpOverdue(state).map(({ number }) => number)).toEqual([3, 4, 5])
@@ -154,14 +154,14 @@ describe('the state of a training run', () => {
     const state = initialState(runId('pool'), configSchema.parse({}), 0)
     expect(state.config.crossPolicy).toMatchObject({ poolSize: 1, refreshEvery: 24, weighting: 'equal' })
     expect(state.pool).toEqual([0])
-    expect(enterGroups(state).every(({ pool }) => pool.join() === '0')).toBe(true)
+    expect(recordAdmissions(state).every(({ pool }) => pool.join() === '0')).toBe(true)
     const pools: string[] = []
     let reached: Pick<TrainingState, 'version' | 'pool'> = state
     for (let step = 1; step <= 50; step++) {
       const next: TrainingState = { ...state, ...reached, step, inFlight: [] }
-      enterVersion(next, step)
+      recordVersion(next, step)
       reached = { version: next.version, pool: next.pool }
-      pools.push(enterGroups(next)[0]?.pool.join() ?? '')
+      pools.push(recordAdmissions(next)[0]?.pool.join() ?? '')
       expect(versionsInUse(next)).toContain(next.pool[0])
     }
     expect([24, 25, 48, 49, 50].map((version) => pools[version - 1])).toEqual(['0', '24', '24', '48', '48'])
@@ -188,7 +188,7 @@ describe('the state of a training run', () => {
           const trained = new Set<number>()
           let steps = 0
           while (state.step < 12) {
-            enterGroups(state)
+            recordAdmissions(state)
             expect(state.inFlight.length + state.ready.length).toBeLessThanOrEqual(
               (maxStaleness + 1) * groupsPerUpdate,
             )
@@ -198,7 +198,7 @@ describe('the state of a training run', () => {
               expect(group).toBeDefined()
               if (group !== undefined) receiveGroup(state, report(state, group.number))
             }
-            const batch = takeBatch(state)
+            const batch = startBatch(state)
             for (const group of batch) {
               expect(trained.has(group.number)).toBe(false)
               trained.add(group.number)
@@ -206,7 +206,7 @@ describe('the state of a training run', () => {
             }
             const groups = batch.map(({ number }) => groupId(run, number))
             settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0 })
-            enterVersion(state, state.version + 1)
+            recordVersion(state, state.version + 1)
             steps += 1
           }
           expect(trained.size).toBe(steps * groupsPerUpdate)

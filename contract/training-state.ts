@@ -70,7 +70,7 @@ export interface GroupReady {
 
 /** Finished groups that teach nothing and fill no batch; an update consumes them with its own. */
 export interface SkippedGroups {
-  /** Of the update. */
+  /** Number of the update. */
   readonly step: number
   readonly numbers: readonly number[]
 }
@@ -85,7 +85,7 @@ export interface Evaluating {
   readonly waits?: 'for_another' | 'to_be_given_up'
 }
 
-/** All that a run knows; the input of its workflow. What changes it is in `transitions/`. */
+/** All that a run knows; the input of its workflow. Only functions in `transitions/` change it. */
 export interface TrainingState {
   readonly run: RunId
   readonly config: RunConfig
@@ -103,7 +103,7 @@ export interface TrainingState {
   /** Absent until one is ordered. */
   readonly gateDrops?: GateDrops
   readonly pool: readonly number[]
-  /** Of members of the pool that updates have measured; where sampling adapts. */
+  /** Weights of pool members that updates have measured; where sampling adapts. */
   readonly memberWeights: readonly MemberWeight[]
   readonly inFlight: readonly GroupInFlight[]
   readonly ready: readonly GroupReady[]
@@ -265,7 +265,7 @@ export function keptEvaluations({
     }))
 }
 
-/** What the store has of a run. */
+/** A run as the store has it. */
 export interface StoredCourse {
   readonly run: RunId
   readonly config: RunConfig

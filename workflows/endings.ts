@@ -3,7 +3,7 @@
  *
  * Invariants
  * - It gives no command and waits for nothing: a history is the same with it and without it, and replays either way.
- * - An ending that is only replayed is not told again.
+ * - A replay reports no ending a second time.
  */
 import {
   ContinueAsNew,
@@ -13,9 +13,9 @@ import {
   type WorkflowInterceptors,
 } from '@temporalio/workflow'
 
-/** What a workflow tells of its ending. */
+/** The report of a workflow's ending. */
 export interface Ending {
-  /** What it was given. */
+  /** The workflow's argument. */
   readonly plan: unknown
   readonly result?: unknown
   /** Class and message of the failure. */

@@ -4,9 +4,9 @@
  * Invariants
  * - [EXPERIMENT-1] Every run of the plan is begun once, under its identity, however often the experiment is started or
  *   continues as new; what the store has of it counts.
- * - [EXPERIMENT-2] At most `parallel` runs are in progress, those that go on included, but for those that were when it was told to do
- *   with fewer, or were resumed from outside.
- * - [EXPERIMENT-3] Of runs with the same warm start one makes it; the others begin when it is there to be found.
+ * - [EXPERIMENT-2] At most `parallel` runs are in progress, continued ones included. When `parallel` falls, runs in progress go on;
+ *   a run that was resumed from outside may exceed it too.
+ * - [EXPERIMENT-3] One of the runs with the same warm start makes it; the others begin once it can be found.
  * - A run that fails or is stopped ends itself alone. When the experiment is continued it waits for its turn, and goes on from what
  *   the store has of it.
  * - Runs outlive the experiment: one that is cancelled leaves them as they are.
@@ -67,15 +67,15 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
   }
   setHandler(continueExperiment, ({ parallel }) => {
     course.parallel = parallel
-    takeInAgain(course)
+    queueAgain(course)
   })
   const { experiment: name } = plan
   await experimentActivities.recordExperiment({ experiment: name, hasEnded: false })
-  await takeInKnown(course)
+  await acceptKnown(course)
   const isOver = () => course.active.size === 0 && course.waiting.length === 0
   while (!isOver()) {
     tell(course)
-    for (let next = nextOf(course); next !== undefined; next = nextOf(course)) enter(course, next)
+    for (let next = nextOf(course); next !== undefined; next = nextOf(course)) start(course, next)
     await condition(() => isOver() || nextOf(course) !== undefined || workflowInfo().continueAsNewSuggested)
     if (workflowInfo().continueAsNewSuggested) await continueInNewExecution(course)
   }
@@ -86,21 +86,21 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
   return plan.runs.map(({ run }) => ({ run, status: course.ended.get(run) ?? 'lost' }))
 }
 
-/** What the store knows of the runs: those in progress are watched first, those that have ended are left or go on. */
-async function takeInKnown(course: Course): Promise<void> {
+/** Sorts the runs by their status in the store: runs in progress are watched first, ended ones are left or go on. */
+async function acceptKnown(course: Course): Promise<void> {
   const { runs } = course.plan
   const { known } = await experimentActivities.findRuns({ runs: runs.map(({ run }) => run) })
   for (const each of runs) {
     const status = known[each.run]
     if (status === undefined || status === 'done') course.again.delete(each.run)
-    if (status === 'running') enter(course, each)
+    if (status === 'running') start(course, each)
     else if (status === undefined || course.again.has(each.run)) course.waiting.push(each)
     else course.ended.set(each.run, status)
   }
 }
 
-/** What has ended without being done is to go on; runs that the store has not been asked for yet are judged once it has. */
-function takeInAgain({ plan, active, ended, waiting, again }: Course): void {
+/** Queues the runs that ended without being done. Runs whose status the store has not given yet are queued when it has. */
+function queueAgain({ plan, active, ended, waiting, again }: Course): void {
   for (const each of plan.runs) {
     const { run } = each
     const status = ended.get(run)
@@ -117,7 +117,7 @@ function nextOf({ active, parallel, waiting, warming }: Course): ExperimentRun |
   return waiting.find(({ warmStart }) => !beingMade.has(warmStart))
 }
 
-function enter(course: Course, run: ExperimentRun): void {
+function start(course: Course, run: ExperimentRun): void {
   const at = course.waiting.indexOf(run)
   if (at >= 0) course.waiting.splice(at, 1)
   course.active.set(run.run, run)
@@ -159,7 +159,7 @@ async function endingOfRun(course: Course, each: ExperimentRun): Promise<Experim
   return ending
 }
 
-/** What an execution of a run begins with; undefined where it has one. */
+/** The state with which a run's execution begins; undefined where it has an execution. */
 function firstStateOf(run: RunId, { config, created, goesOn }: BegunRun): TrainingState | undefined {
   if (goesOn !== undefined) {
     const { course, trail } = goesOn
@@ -189,7 +189,7 @@ async function continueInNewExecution({ plan, parallel, again }: Course): Promis
   return continueAsNew({ ...plan, parallel, again: [...again] })
 }
 
-/** What a person reads of it in the Temporal UI. */
+/** Writes the details that the Temporal UI shows. */
 function tell({ plan, active, ended, parallel }: Course): void {
   const place = here()
   const done = [...ended.values()].filter((status) => status === 'done').length

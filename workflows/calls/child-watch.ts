@@ -4,7 +4,7 @@
  * Invariants
  * - Every child that a run waits for is watched: by its handle in the execution that started it, else by asking the
  *   server, which an ending reaches within seconds either way.
- * - What is done about an ending is done beside everything else; a fault of it ends the run as any other would.
+ * - The work that follows an ending runs beside everything else; a fault of it ends the run as any other would.
  * - Asking costs a few events per ending, not per look: histories stay short however long children play.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
@@ -29,8 +29,8 @@ export interface ChildEnding {
   readonly isFinal?: boolean
 }
 
-/** Takes in endings; it may be told of what is known already. */
-export type TakeEndings = (endings: readonly ChildEnding[]) => Promise<void>
+/** Takes in endings, each perhaps more than once. */
+export type AcceptEndings = (endings: readonly ChildEnding[]) => Promise<void>
 
 const faults = new WeakMap<TrainingState, Trigger<never>>()
 
@@ -65,7 +65,7 @@ export async function startOnce<W extends Workflow>(
 export function watchOwn<W extends Workflow>(
   state: TrainingState,
   handle: ChildWorkflowHandle<W>,
-  take: TakeEndings,
+  accept: AcceptEndings,
 ): void {
   const child = handle.workflowId
   beside(state, async () => {
@@ -75,29 +75,29 @@ export function watchOwn<W extends Workflow>(
     } catch (error) {
       ended = { child, ending: reasonOf(error), isFinal: isWithoutFigure(error) }
     }
-    await take([ended])
+    await accept([ended])
   })
 }
 
 /** Watches children that another execution of the run, a person or a schedule started. */
-export function watchOthers(state: TrainingState, children: readonly string[], take: TakeEndings): void {
+export function watchOthers(state: TrainingState, children: readonly string[], accept: AcceptEndings): void {
   beside(state, async () => {
     for (let left = children; left.length > 0; ) {
       const { ended } = await childrenActivities.awaitEnded({ children: left })
       left = left.filter((child) => !ended.some((each) => each.child === child))
-      if (ended.length > 0) await take(ended)
+      if (ended.length > 0) await accept(ended)
     }
   })
 }
 
 /** Looks once, now. */
-export async function lookAt(children: readonly string[], take: TakeEndings): Promise<void> {
+export async function lookAt(children: readonly string[], accept: AcceptEndings): Promise<void> {
   if (children.length === 0) return
   const { ended } = await childrenActivities.findEnded({ children })
-  if (ended.length > 0) await take(ended)
+  if (ended.length > 0) await accept(ended)
 }
 
-/** What an evaluation that no episode gave a figure ends with: its episodes are played, and stay what they are. */
+/** The failure type of an evaluation in which no episode ended with a reward: playing it again would find the same episodes. */
 export const withoutFigure = 'EvaluationWithoutFigure'
 
 function isWithoutFigure(error: unknown): boolean {

@@ -55,7 +55,7 @@ const yieldingLimits = {
 interface TurnWait {
   /** Whether it yields to training. */
   readonly yields: boolean
-  /** What the engine may take for one action. */
+  /** Time that the engine may take for one action. */
   readonly answerSeconds?: number
 }
 
@@ -94,8 +94,8 @@ const closeLimits = {
 const local = { localRetryThreshold: '1 second' } as const
 
 /**
- * Activities that go through the server beat every few seconds while they are in progress. What a dead worker held
- * goes to the next one after this time: a worker is back within 15 s, and a store that blocks it for 5 s is no death.
+ * Activities that go through the server beat every few seconds while they are in progress. After this time another worker
+ * gets the work of a dead one: a worker is back within 15 s, and a store that blocks it for 5 s is no death.
  */
 const remote = { heartbeatTimeout: '10 seconds' } as const
 
@@ -152,7 +152,7 @@ export const sealingActivities = proxyLocalActivities<Pick<TrajectoryActivities,
 
 type GroupActivities = Pick<TrajectoryActivities, 'recordGroup' | 'findReports'>
 
-/** What a group leaves in the store: small writes and reads. */
+/** The record of a group in the store: small writes and reads. */
 export function groupActivities(dispatch: Dispatch): ActivityInterfaceFor<GroupActivities> {
   return dispatch === 'local'
     ? proxyLocalActivities<GroupActivities>({ ...writeLimits, ...local })
@@ -176,14 +176,14 @@ export const runActivities = onQueue<RunActivities>('policy', {
 /** Results of evaluations: small writes to the store. */
 export const evaluationActivities = onQueue<EvaluationActivities>('policy', writeLimits)
 
-/** Runs of an experiment: small writes, and waits that end by themselves and are begun anew. */
+/** Runs of an experiment: small writes, and waits that end by themselves and begin again. */
 export const experimentActivities = onQueue<ExperimentActivities>('policy', {
   startToCloseTimeout: '1 hour', // twice the longest wait
   scheduleToCloseTimeout: '30 days', // the machine of an experiment may be needed for something else
   retry,
 })
 
-/** How children of a run have ended; a wait for that ends by itself and is begun anew. */
+/** How children of a run have ended; the wait for it ends by itself and begins again. */
 export const childrenActivities = onQueue<ChildrenActivities>('policy', {
   startToCloseTimeout: '1 hour', // twice the longest wait
   scheduleToCloseTimeout: '7 days', // the policy worker may be away over a long weekend

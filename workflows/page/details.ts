@@ -26,14 +26,14 @@ const shownTurns = 20
 /** One row per sample up to that many; a larger set is shown in sums. */
 const shownSamples = 64
 
-/** What an episode is called in lists. @example 'alfworld · train #3 · sample 2' */
+/** The name of an episode in lists. @example 'alfworld · train #3 · sample 2' */
 export function episodeSummary({ episode, task, split, position, from }: EpisodePlan): string {
   const { sample, attempt } = parseEpisodeId(episode)
   const what = from === undefined ? `${split} #${position}` : `from turn ${from.turn} of ${from.episode}`
   return `${task} · ${what} · sample ${sample}${attempt === 0 ? '' : `, attempt ${attempt}`}`
 }
 
-/** What an episode plays and for whom. */
+/** The table of an episode's facts. */
 export function episodeFacts(plan: EpisodePlan, place: Place): string {
   const { episode, run, task, split, position, from, temperature } = plan
   const { parent, sample, attempt } = parseEpisodeId(episode)
@@ -53,7 +53,7 @@ export function episodeFacts(plan: EpisodePlan, place: Place): string {
   )
 }
 
-/** Of a table of facts: where curves, messages and tokens are seen; none where that is not known. */
+/** Link to the dashboard, where curves, messages and tokens are; no row without its address. */
 function dashboardRow(
   { dashboardUrl }: Pick<EpisodePlan, 'dashboardUrl'>,
   place: PagePlace,
@@ -118,7 +118,7 @@ export function describeEpisode({ turns, reward, played, ending }: EpisodeCourse
   ])
 }
 
-/** What a group plays and for whom. */
+/** The table of a group's facts. */
 export function groupFacts(
   { group, run, version, groupSize, quorum, episode }: GroupPlan,
   place: Place,
@@ -148,7 +148,7 @@ export function describeGroup(
   return paragraphs([tally(rows, groupSize), samplesTable(group, rows, place, without)])
 }
 
-/** What a sample without a result is doing. */
+/** State of a sample without a result. */
 export type WithoutResult = 'playing' | 'no result'
 
 /** How far a branch has come. @param results by sample; null where no attempt ended with a reward */
@@ -162,7 +162,7 @@ export function describeBranch(
   return paragraphs([tally(rows, samples.length), samplesTable(branch, rows, place, without)])
 }
 
-/** What a branch plays and for whom. */
+/** The table of a branch's facts. */
 export function branchFacts({ branch, run, version, episode }: BranchPlan, place: Place): string {
   return table(
     ['branch', branch],
@@ -206,7 +206,7 @@ function samplesTable(
   )
 }
 
-/** What an evaluation plays and for whom. */
+/** The table of an evaluation's facts. */
 export function evaluationFacts(plan: EvaluationPlan, place: Place): string {
   const { evaluation, run, suite, version, episodes, samples = 1, episode } = plan
   return table(
@@ -221,7 +221,7 @@ export function evaluationFacts(plan: EvaluationPlan, place: Place): string {
   )
 }
 
-/** What an evaluation has found so far. */
+/** The figures of an evaluation so far. */
 export function describeEvaluation(
   { evaluation, episodes, samples = 1 }: EvaluationPlan,
   {

@@ -13,7 +13,7 @@ import { type PagePlace, pageAddress } from '../../identity/page-address.ts'
 
 type Attribute = keyof typeof searchAttributes
 
-/** Where work stands on a server: links lead there. */
+/** The namespace and the home of a workflow; links lead there. */
 export interface Place {
   readonly namespace: string
   readonly home: HomeName
@@ -90,7 +90,7 @@ export function plainLines(markdown: string): readonly string[] {
     .filter((line) => line !== '')
 }
 
-/** Outside of what is verbatim, which stands between backticks. */
+/** Escapes a line, except the verbatim parts between backticks. */
 function plainLine(line: string): string {
   return line
     .split('`')

@@ -1,5 +1,5 @@
 /**
- * Place: where a workflow stands on its server. What it starts, calls and links to stands beside it.
+ * Place: the namespace and home of a workflow. Children, queues and links of a workflow have the same place.
  *
  * Invariants
  * - The home is the one in the workflow's own id: nothing of it is carried in plans or states.
@@ -10,7 +10,7 @@ import { type QueueRole, taskQueue } from '../../contract/task-queues.ts'
 import { parseWorkflowId, workflowIdOf } from '../../identity/identity.ts'
 import type { Place } from './links.ts'
 
-/** Where this workflow stands. */
+/** The place of this workflow. */
 export function here(): Place {
   const { namespace, workflowId } = workflowInfo()
   return { namespace, home: parseWorkflowId(workflowId).home }

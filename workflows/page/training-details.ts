@@ -1,5 +1,5 @@
 /**
- * What a person reads of a run in the Temporal UI: its current details, in Markdown.
+ * The current details of a run, in Markdown, for the Temporal UI.
  *
  * Invariants
  * - It says only what the state says.
@@ -11,7 +11,7 @@ import { episodeCountWords } from '../../learning/evaluation/evaluation-complete
 import { standstillWords } from '../../learning/run/learning-signal.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { fruitlessWords, holdOffSeconds } from '../state/fruitless-groups.ts'
-import { enterPhase } from '../state/transitions/phase.ts'
+import { setPhase } from '../state/transitions/phase.ts'
 import { dashboardLink, figure, listLink, type Place, table, workflowLink } from './links.ts'
 import { here } from './place.ts'
 
@@ -21,7 +21,7 @@ const shownGroups = 16
 
 /** Tells in which phase the run is. */
 export function enter(state: TrainingState, phase: TrainingState['phase']): void {
-  enterPhase(state, phase)
+  setPhase(state, phase)
   setCurrentDetails(describe(state))
 }
 
@@ -30,7 +30,7 @@ export function describe(state: TrainingState): string {
   return describeRun(state, here())
 }
 
-/** Where a run stands, and the ways to its parts. */
+/** Progress of a run, with links to its parts. */
 export function describeRun(state: TrainingState, place: Place): string {
   const { config, phase, step, version, inFlight, ready, episodes, tokens, warmStart } = state
   const parts = [

@@ -39,7 +39,7 @@ export interface Sample {
 }
 
 /**
- * @param onLoss told of attempts that the environment's own code has failed
+ * @param onLoss called for each attempt that the environment's own code has failed
  * @returns the first attempt that ended with a reward; null when none of them did
  */
 export async function playSample(

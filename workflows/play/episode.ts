@@ -2,8 +2,8 @@
  * Episode: open the environment, then sample and step until the end, then seal and close.
  *
  * Invariants
- * - [EPISODE-1] Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. One that
- *   is sealed already only tells its result.
+ * - [EPISODE-1] Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. A sealed episode
+ *   that is played again returns its result.
  * - [EPISODE-2] An infrastructure failure never becomes a reward.
  * - [EPISODE-3] Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike,
  *   so that a new attempt plays what the failed one would have played, else the attempt's own.
@@ -42,7 +42,7 @@ import {
 import { reasonOf } from '../calls/failure-reason.ts'
 import { describeEpisode, type PlayedTurn } from '../page/details.ts'
 
-/** What the turns have added up to so far. */
+/** Sums over the turns so far. */
 interface Tally {
   turns: number
   reward: number
@@ -81,7 +81,7 @@ async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Ending> {
     : await playTurnByTurn(plan, tally)
 }
 
-/** What the environment needs of the plan. */
+/** The request that opens the environment. */
 function openingOf(plan: EpisodePlan) {
   const { episode, run, taskIndex, split, position } = plan
   return { episode, run, taskIndex, split, position }
@@ -150,7 +150,7 @@ const mostTurnsOfABlock = 64
 
 type Draw = Pick<SampleRequest, 'version' | 'seed'>
 
-/** What each turn is drawn with, by its number; turns are asked for in their order, or again. */
+/** Version and seed of each turn by its number; turns are asked for in their order, or again. */
 function drawsOf({ episode, seed, attemptsDrawAlike, versions }: EpisodePlan): (turn: number) => Draw {
   const drawing = drawnAs(episode, attemptsDrawAlike === true)
   const draw = versionDraws(seed, drawing)

@@ -28,7 +28,7 @@ export const blockMs = 1_000
 
 type Suite = RunConfig['evaluation']['suites'][number]
 
-/** What all episodes of a task have in common. */
+/** The part of the plan that all episodes of a task share. */
 export function episodeRules(
   run: RunId,
   { rollout, orchestration, policy, seed, tasks }: RunConfig,
@@ -42,8 +42,8 @@ export function episodeRules(
     turnLimit: tasks[taskIndex]?.turnLimit ?? null,
     maxTokensPerTurn: rollout.maxTokensPerTurn,
     invalidActionLimit: rollout.invalidActionLimit,
-    // A run that is reproducible must not learn from how often its machines failed. In any other one a new attempt
-    // draws anew: what the agent did may be why the environment hung, and would make it hang again.
+    // A run that is reproducible must not learn from how often its machines failed. In any other run a new attempt draws
+    // other actions: the agent's actions may be why the environment hung, and would make it hang again.
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
     ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
@@ -90,15 +90,15 @@ export function evaluationPlan(
   }
 }
 
-/** What an evaluation is called in lists. */
+/** The name of an evaluation in lists. */
 export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }: EvaluationPlan): string {
   const each = samples === 1 ? '' : ` of ${samples} samples`
   return `${suite} · version ${version} · ${episodes} ${samples === 1 ? 'episodes' : 'instances'}${each}`
 }
 
 /**
- * How an evaluation is started, from within a workflow or from outside. One that has ended is started again: it plays the
- * episodes that it lost, and where there are none its result is the one in the store.
+ * How an evaluation is started, from within a workflow or from outside. An ended evaluation that is started again plays the
+ * episodes that it lost; where there are none its result is the one in the store.
  */
 export function evaluationStart(plan: EvaluationPlan, place: Place) {
   const args: [EvaluationPlan] = [plan]

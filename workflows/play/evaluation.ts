@@ -37,7 +37,7 @@ import { here, idHere } from '../page/place.ts'
 import { evaluationSummaryLine } from './evaluation-plan.ts'
 import { playSamples } from './samples.ts'
 
-/** What is carried over when the evaluation continues as new. */
+/** State that is carried over when the evaluation continues as new. */
 interface EvaluationState {
   readonly next: number
   readonly ended: number

@@ -69,7 +69,7 @@ async function playGroup(plan: GroupPlan, onLoss: (loss: EpisodeLoss) => void): 
       }),
     )
     .catch((error: unknown) => {
-      // What the group itself has cancelled is no fault of it.
+      // A cancellation by the group itself is no fault of it.
       if (!isCancellation(error)) fault = error
     })
     .finally(() => {
@@ -90,8 +90,8 @@ async function playGroup(plan: GroupPlan, onLoss: (loss: EpisodeLoss) => void): 
 }
 
 /**
- * Stores what came of the group, then tells the run; without episodes it takes part in no update. One that was given up, and begun
- * again by a run that began again, stays given up: no update could take what the store does not have.
+ * Stores the group's report, then sends it to the run; a group without episodes takes part in no update. A resumed run may begin
+ * an abandoned group again, which stays abandoned: no update could take episodes that the store does not have.
  * @throws ActivityFailure where the store has lost some of the episodes: nothing is reported
  */
 async function report(plan: GroupPlan, { episodes, loss }: Played): Promise<void> {
@@ -103,9 +103,9 @@ async function report(plan: GroupPlan, { episodes, loss }: Played): Promise<void
   }
   const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })
   // An activity of an earlier release says nothing.
-  const told = recorded?.isAbandoned === true ? { ...report, episodes: [] } : report
+  const sent = recorded?.isAbandoned === true ? { ...report, episodes: [] } : report
   try {
-    await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, told)
+    await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, sent)
   } catch (error) {
     if (isCancellation(error)) throw error
     // A run that has ended meanwhile finds the report in the store when it is resumed.

@@ -23,7 +23,7 @@ interface Playing {
   readonly mayStart?: () => boolean
   /** Called for each sample as it ends; null where no attempt ended with a reward. */
   readonly ended: (sample: number, result: EpisodeResult | null) => void
-  /** Told of attempts that the environment's own code has failed. */
+  /** Called for each attempt that the environment's own code has failed. */
   readonly onLoss?: (loss: EpisodeLoss) => void
 }
 

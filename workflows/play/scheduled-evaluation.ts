@@ -16,7 +16,7 @@ import { here } from '../page/place.ts'
 import { evaluation } from './evaluation.ts'
 import { evaluationPlan, evaluationStart, evaluationSummaryLine } from './evaluation-plan.ts'
 
-/** What a schedule keeps of what it was asked for. */
+/** The request that a schedule keeps. */
 export interface ScheduledEvaluation {
   readonly run: RunId
   readonly config: RunConfig

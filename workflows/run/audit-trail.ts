@@ -13,7 +13,7 @@ import type { TrainingState } from '../../contract/training-state.ts'
 import { clipped, nameBytes } from '../../learning/run/state-bounds.ts'
 import { auditActivities } from '../calls/dispatch.ts'
 import { differsFromStore } from '../calls/failure-reason.ts'
-import { awaitEffect, numberOrder, takeUnsettled } from '../state/transitions/orders.ts'
+import { awaitEffect, numberOrder, removeUnsettled } from '../state/transitions/orders.ts'
 import { giveUpState, refuseWhenGivenUp } from './stored-restart.ts'
 
 /** An order that was just taken, and what it does. */
@@ -27,8 +27,8 @@ interface NewOrder {
   readonly reason?: string
 }
 
-/** Enters what has been ordered; what waits for its effect is remembered. */
-export async function enterOrders(state: TrainingState, orders: readonly NewOrder[]): Promise<void> {
+/** Records orders in the trail; an order that waits for its effect is remembered. */
+export async function recordOrders(state: TrainingState, orders: readonly NewOrder[]): Promise<void> {
   const entries = orders.flatMap((order): readonly AuditEntry[] => {
     const entry = entryOf(state, order)
     if (order.holds === 'now') return [entry]
@@ -64,14 +64,14 @@ function entryOf(state: TrainingState, { by, what, from, to, holds, reason }: Ne
   }
 }
 
-/** What has waited holds from the current version on. */
+/** Orders that waited hold from the current version on. */
 export async function settleOrders(state: TrainingState): Promise<void> {
-  const settled = takeUnsettled(state).map((entry) => ({ ...entry, effectVersion: state.version }))
+  const settled = removeUnsettled(state).map((entry) => ({ ...entry, effectVersion: state.version }))
   await record(state, settled)
 }
 
-/** What has waited cannot be done: it has no effect, and the trail says why. */
+/** Orders that waited cannot be done: they have no effect, and the trail says why. */
 export async function refuseOrders(state: TrainingState, what: string, reason: string): Promise<void> {
-  const entries = takeUnsettled(state, what).map((entry) => ({ ...entry, reason }))
+  const entries = removeUnsettled(state, what).map((entry) => ({ ...entry, reason }))
   await record(state, entries)
 }

@@ -1,6 +1,6 @@
 /**
  * Orders in the form in which an earlier release gave them: histories hold them, and a worker that replays one must
- * read them. What they change goes the way of `changeSettings`.
+ * read them. Their changes go through `changeSettings`.
  *
  * Invariants
  * - This release sends none of them.

@@ -5,7 +5,7 @@
  * - An evaluation is judged once, when its complete result is first heard of.
  * - [GATES-1] An incomplete evaluation closes no gate, is not what another one is compared with, and is not rolled back to.
  * - A version that a roll-back has left behind closes no gate.
- * - What a gate does is in the audit trail, with the figures that it was judged by.
+ * - Each action of a gate is in the audit trail, with the figures that it was judged by.
  */
 import { log } from '@temporalio/workflow'
 import { gatesInForce } from '../../contract/gate-settings.ts'
@@ -18,7 +18,7 @@ import { percent } from '../../learning/statistics/percent.ts'
 import { receiveEvaluation } from '../state/transitions/evaluations.ts'
 import { pauseRun } from '../state/transitions/phase.ts'
 import { askForRollBack } from '../state/transitions/versions.ts'
-import { enterOrders } from './audit-trail.ts'
+import { recordOrders } from './audit-trail.ts'
 
 type Gate = TrainingState['config']['evaluation']['gates'][number]
 
@@ -34,7 +34,7 @@ export async function judgeEvaluation(state: TrainingState, summary: EvaluationS
   }
 }
 
-/** What a version is compared with, of those before it; undefined for the first. */
+/** The earlier evaluation with which a version is compared; undefined for the first. */
 function referenceOf(
   state: TrainingState,
   { against }: Gate,
@@ -66,12 +66,12 @@ async function close(
     if (state.paused) return // by an earlier evaluation, or by a person who knows
     const from = state.phase
     pauseRun(state, reason)
-    await enterOrders(state, [{ by, what: 'pause', from, to: state.phase, holds: 'now', reason }])
+    await recordOrders(state, [{ by, what: 'pause', from, to: state.phase, holds: 'now', reason }])
     return
   }
   const to = (gate.against === 'best' ? before : (bestOf(earlierThan(state, after)) ?? before)).version
   askForRollBack(state, to)
-  await enterOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later', reason }])
+  await recordOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later', reason }])
 }
 
 function earlierThan(state: TrainingState, { suite, version }: EvaluationSummary) {

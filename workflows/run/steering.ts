@@ -39,7 +39,7 @@ import { progressOf } from '../state/training-progress.ts'
 import { giveUpOverdue, receiveGroup } from '../state/transitions/groups.ts'
 import { continueRun, pauseRun, stopRun } from '../state/transitions/phase.ts'
 import { askForRollBack, pin } from '../state/transitions/versions.ts'
-import { enterOrders } from './audit-trail.ts'
+import { recordOrders } from './audit-trail.ts'
 import { hearEarlierOrders } from './earlier-orders.ts'
 import { judgeEvaluation } from './gates.ts'
 import { refuseWhenGivenUp, unlessGivenUp } from './stored-restart.ts'
@@ -117,7 +117,7 @@ async function turn(
   if (paused) pauseRun(state, reason ?? null)
   else continueRun(state)
   const what = paused ? 'pause' : 'continue'
-  await enterOrders(state, [
+  await recordOrders(state, [
     { by, what, from, to: state.phase, holds: 'now', ...(reason === undefined ? {} : { reason }) },
   ])
   return state.phase
@@ -130,7 +130,7 @@ async function endRun(
   const from = state.phase
   stopRun(state, order?.now === true)
   const to = state.stopNow ? 'now' : 'after the update'
-  await enterOrders(state, [{ by: order?.by, what: 'stop', from, to, holds: 'now' }])
+  await recordOrders(state, [{ by: order?.by, what: 'stop', from, to, holds: 'now' }])
   return state.phase
 }
 
@@ -141,7 +141,7 @@ async function change(
 ): Promise<void> {
   const changed = applySettings(state, settings)
   await Promise.all([
-    enterOrders(
+    recordOrders(
       state,
       changed.map(({ key, from, to, holds }) => ({ by: order?.by, what: key, from, to, holds })),
     ),
@@ -152,7 +152,7 @@ async function change(
 async function evaluate(state: TrainingState, { suite, by }: Order & { readonly suite: string }) {
   const [evaluation] = await Promise.all([
     startEvaluation(state, suite, { isOrdered: true }),
-    enterOrders(state, [{ by, what: 'evaluate', from: null, to: suite, holds: 'now' }]),
+    recordOrders(state, [{ by, what: 'evaluate', from: null, to: suite, holds: 'now' }]),
   ])
   return evaluation
 }
@@ -160,7 +160,7 @@ async function evaluate(state: TrainingState, { suite, by }: Order & { readonly 
 async function keep(state: TrainingState, order: Order | undefined): Promise<number> {
   const { version } = state
   pin(state, version)
-  await enterOrders(state, [{ by: order?.by, what: 'checkpoint', from: null, to: version, holds: 'now' }])
+  await recordOrders(state, [{ by: order?.by, what: 'checkpoint', from: null, to: version, holds: 'now' }])
   return version
 }
 
@@ -169,7 +169,7 @@ async function goBack(
   { version: to, by }: Order & { readonly version: number },
 ): Promise<void> {
   askForRollBack(state, to)
-  await enterOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later' }])
+  await recordOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later' }])
 }
 
 /** Gives up what has grown too old, and ends those of it that are still played. */

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Each leaves its state in the store, and what is in flight continues: `resume` finds both.
- * - A run that is cancelled from outside ends as one that was told to stop now.
+ * - A run that is cancelled from outside ends like a run that gets the order to stop now.
  */
 import {
   allHandlersFinished,
@@ -23,8 +23,8 @@ import { continueWhenLong, isLong } from './continuation.ts'
 import { startEvaluations } from './training-evaluations.ts'
 
 /**
- * Work of the trainer that a run which must stop now does not wait for. What the trainer makes of it all the
- * same is found under the work's identity when the run is resumed.
+ * Work of the trainer that a run which must stop now does not wait for. The trainer may still complete it: a resumed run
+ * finds the result under the work's identity.
  * @returns undefined where it was left
  */
 export async function unlessStoppedNow<T>(
@@ -40,7 +40,7 @@ export async function unlessStoppedNow<T>(
   } finally {
     watching.cancel()
     if (state.stopNow) working.cancel()
-    // What loses the race is cancelled, or has ended: no one waits for it any more.
+    // The loser of the race is cancelled, or has ended: no one waits for it any more.
     await Promise.allSettled([result, stopped])
   }
 }

@@ -4,8 +4,8 @@
  * Invariants
  * - An evaluation is started once per identity; starting it again finds it, or its result in the store. An order plays again what
  *   an incomplete one lost; the run by itself does not, because each of those episodes has had its attempts.
- * - One that ended without a result, however it ended, is done again, and after its last attempt reported as failed. One
- *   that no episode gave a figure is not done again: what it played stays what it is.
+ * - An evaluation that ended without a result, however it ended, is done again, and reported as failed after its last attempt. An
+ *   evaluation in which no episode ended with a reward is not done again: it would find the same episodes.
  */
 import { ApplicationFailure, log, ParentClosePolicy, patched, sleep, startChild } from '@temporalio/workflow'
 import type { EvaluationPlan } from '../../contract/messages.ts'
@@ -13,17 +13,23 @@ import type { Evaluating, TrainingState } from '../../contract/training-state.ts
 import type { EvaluationId } from '../../identity/identity.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { isEvaluationDue } from '../../learning/evaluation/evaluation-schedule.ts'
-import { type ChildEnding, startOnce, type TakeEndings, watchOthers, watchOwn } from '../calls/child-watch.ts'
+import {
+  type AcceptEndings,
+  type ChildEnding,
+  startOnce,
+  watchOthers,
+  watchOwn,
+} from '../calls/child-watch.ts'
 import { evaluationActivities } from '../calls/dispatch.ts'
 import { here, idHere } from '../page/place.ts'
 import { evaluation } from '../play/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../play/evaluation-plan.ts'
 import {
   beginEvaluation,
-  enterEvaluation,
   giveUpEvaluation,
   isSameEvaluation,
   loseEvaluation,
+  recordEvaluating,
 } from '../state/transitions/evaluations.ts'
 import { judgeEvaluation } from './gates.ts'
 
@@ -52,7 +58,7 @@ export async function startEvaluation(
   const plan = planOf(state, { suite, version })
   const known = isOrdered ? state.evaluations.filter(isComplete) : state.evaluations
   if ([...known, ...state.evaluating].some((each) => isSameEvaluation(each, plan))) return plan.evaluation
-  enterEvaluation(state, plan)
+  recordEvaluating(state, plan)
   await begin(state, plan)
   return plan.evaluation
 }
@@ -80,14 +86,14 @@ export function evaluationIds(state: TrainingState, evaluations: readonly Evalua
 }
 
 /** Takes in evaluations that have ended: what they found, or that they are lost. */
-export function takeEndedEvaluations(state: TrainingState): TakeEndings {
+export function acceptEndedEvaluations(state: TrainingState): AcceptEndings {
   return async (endings) => {
     await Promise.all(
       endings.map(async ({ child, ...ended }) => {
         const find = () => state.evaluating.find((each) => idHere(planOf(state, each).evaluation) === child)
         const running = find()
         if (running === undefined || isCounted(running, running)) return
-        if (await takeResult(state, running)) return
+        if (await acceptResult(state, running)) return
         const now = find()
         if (now !== undefined && !isCounted(now, running)) await doAgain(state, now, ended)
       }),
@@ -95,9 +101,9 @@ export function takeEndedEvaluations(state: TrainingState): TakeEndings {
   }
 }
 
-/** Whether its ending has been taken in: what follows has not begun, or did since it was told of. */
-function isCounted({ waits, lost }: Evaluating, told: Evaluating): boolean {
-  return (waits !== undefined || lost !== told.lost) && patched('lost-evaluation-is-counted-once')
+/** Whether its ending is recorded already: its repetition waits, or has begun since `seen` was read. */
+function isCounted({ waits, lost }: Evaluating, seen: Evaluating): boolean {
+  return (waits !== undefined || lost !== seen.lost) && patched('lost-evaluation-is-counted-once')
 }
 
 async function doAgain(
@@ -135,13 +141,13 @@ async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> 
       parentClosePolicy: ParentClosePolicy.ABANDON,
     }),
   )
-  if (child !== undefined) watchOwn(state, child, takeEndedEvaluations(state))
-  else if (!(await takeResult(state, plan)))
-    watchOthers(state, [idHere(plan.evaluation)], takeEndedEvaluations(state))
+  if (child !== undefined) watchOwn(state, child, acceptEndedEvaluations(state))
+  else if (!(await acceptResult(state, plan)))
+    watchOthers(state, [idHere(plan.evaluation)], acceptEndedEvaluations(state))
 }
 
 /** @returns whether there is a result, or none is waited for any more */
-async function takeResult(state: TrainingState, { suite, version }: Evaluating): Promise<boolean> {
+async function acceptResult(state: TrainingState, { suite, version }: Evaluating): Promise<boolean> {
   const { evaluation: id } = planOf(state, { suite, version })
   const { summaries } = await evaluationActivities.findEvaluations({ evaluations: [id] })
   for (const summary of summaries) await judgeEvaluation(state, summary)

@@ -3,8 +3,8 @@
  *
  * Invariants
  * - A group is started once per identity; starting it again finds it, or its report in the store.
- * - A group that ended without a report, however it ended, is entered as given up, and another takes its place. One that
- *   completed had a report, which the store has lost: it is played again.
+ * - A group that ended without a report, however it ended, is recorded as given up, and another takes its place. A completed
+ *   group had a report: if the store has lost it, the group is played again.
  */
 import { log, ParentClosePolicy, patched, startChild } from '@temporalio/workflow'
 import { type GroupPlan, type GroupReport, searchAttributes } from '../../contract/messages.ts'
@@ -13,13 +13,13 @@ import type { GroupInFlight, TrainingState } from '../../contract/training-state
 import { groupId } from '../../identity/identity.ts'
 import { adaptedRule } from '../../learning/rollout/adaptive-pool.ts'
 import type { CrossPolicyRule } from '../../learning/rollout/cross-policy.ts'
-import { lookAt, startOnce, type TakeEndings, watchOthers, watchOwn } from '../calls/child-watch.ts'
+import { type AcceptEndings, lookAt, startOnce, watchOthers, watchOwn } from '../calls/child-watch.ts'
 import { childrenActivities, groupActivities } from '../calls/dispatch.ts'
 import { groupFacts } from '../page/details.ts'
 import { here, idHere } from '../page/place.ts'
 import { episodeRules } from '../play/evaluation-plan.ts'
 import { rolloutGroup } from '../play/rollout-group.ts'
-import { enterGroups, receiveGroup } from '../state/transitions/groups.ts'
+import { receiveGroup, recordAdmissions } from '../state/transitions/groups.ts'
 
 /** A group that ended well is played once, while its result is in the store. */
 const playedOnce = 'ALLOW_DUPLICATE_FAILED_ONLY'
@@ -28,7 +28,7 @@ type Reuse = typeof playedOnce | 'ALLOW_DUPLICATE'
 /** Starts as many groups as the staleness bound allows. */
 export async function admitGroups(state: TrainingState): Promise<void> {
   if (state.paused || state.stopRequested) return
-  await startGroups(state, enterGroups(state))
+  await startGroups(state, recordAdmissions(state))
 }
 
 /** Starts groups, or finds those that were started before, and watches them. */
@@ -40,11 +40,11 @@ export async function startGroups(
   const isNew = await Promise.all(groups.map((group) => startGroup(state, group, reuse)))
   const begun = groups.filter((_, index) => isNew[index] === false)
   if (begun.length === 0) return
-  await takeReports(state, begun)
+  await acceptReports(state, begun)
   // A group that completed without a report, as on an older store, would otherwise be noticed half a minute later.
   if (patched('lost-groups-are-found-at-once'))
-    await lookAt(idsOf(state, awaited(state, begun)), takeEndedGroups(state))
-  watchOthers(state, idsOf(state, awaited(state, begun)), takeEndedGroups(state))
+    await lookAt(idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
+  watchOthers(state, idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
 }
 
 /** @returns false where it was started before */
@@ -68,17 +68,17 @@ async function startGroup(state: TrainingState, group: GroupInFlight, reuse: Reu
     }),
   )
   if (child === undefined) return false
-  watchOwn(state, child, takeEndedGroups(state))
+  watchOwn(state, child, acceptEndedGroups(state))
   return true
 }
 
 /** Takes in groups that have ended: what they reported, or that they are lost. */
-export function takeEndedGroups(state: TrainingState): TakeEndings {
+export function acceptEndedGroups(state: TrainingState): AcceptEndings {
   return async (endings) => {
     const children = new Set(endings.map(({ child }) => child))
     const ended = state.inFlight.filter(({ number }) => children.has(idHere(groupId(state.run, number))))
     if (ended.length === 0) return
-    await takeReports(state, ended)
+    await acceptReports(state, ended)
     const silent = awaited(state, ended)
     const completed = new Set(
       endings.filter(({ ending }) => ending === 'completed').map(({ child }) => child),
@@ -100,7 +100,7 @@ async function notBegunAgain(
   const gone = new Set(ended.map(({ child }) => child))
   const isGone = ({ number }: GroupInFlight) => gone.has(idHere(groupId(state.run, number)))
   const again = groups.filter((group) => !isGone(group))
-  watchOthers(state, idsOf(state, again), takeEndedGroups(state))
+  watchOthers(state, idsOf(state, again), acceptEndedGroups(state))
   return groups.filter(isGone)
 }
 
@@ -133,14 +133,14 @@ export function idsOf({ run }: TrainingState, groups: readonly GroupInFlight[]):
 }
 
 /** Takes in what has ended of groups that reported while no execution of the run was there to hear them. */
-export async function takeReports(state: TrainingState, among: readonly GroupInFlight[]): Promise<void> {
+export async function acceptReports(state: TrainingState, among: readonly GroupInFlight[]): Promise<void> {
   const { findReports } = groupActivities(state.config.orchestration.dispatch)
   const groups = among.map((group) => groupId(state.run, group.number))
   const { reports } = await findReports({ run: state.run, groups, step: state.step })
   for (const report of reports) receiveGroup(state, report)
 }
 
-/** What the turns of a group are drawn from. */
+/** The rule that draws the version of each turn of a group. */
 function ruleOf({ config, memberWeights }: TrainingState, { pool }: GroupInFlight): CrossPolicyRule {
   const { staleShare, weighting } = config.crossPolicy
   const rule = { staleShare, pool }

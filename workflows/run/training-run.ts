@@ -43,8 +43,8 @@ import { progressOf } from '../state/training-progress.ts'
 import { followInstances } from '../state/transitions/left-out.ts'
 import { beginWarmStart, countChunk, preparingPhase, trainingPhase } from '../state/transitions/phase.ts'
 import { mayUpdate, roomForGroups } from '../state/transitions/pipeline.ts'
-import { settleUpdate, skippedFor, takeBatch } from '../state/transitions/update.ts'
-import { enterVersion } from '../state/transitions/versions.ts'
+import { settleUpdate, skippedFor, startBatch } from '../state/transitions/update.ts'
+import { recordVersion } from '../state/transitions/versions.ts'
 import { settleOrders } from './audit-trail.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { holdOff } from './hold-off.ts'
@@ -140,7 +140,7 @@ async function waitForBatch(state: TrainingState): Promise<number> {
 
 /** One update: the oldest ready groups train the policy, and the next version is published. */
 async function updatePolicy(state: TrainingState, waitedSeconds: number): Promise<void> {
-  const groups = takeBatch(state)
+  const groups = startBatch(state)
   const updating = () =>
     trainingActivities.updatePolicy({
       run: state.run,
@@ -176,7 +176,7 @@ async function rollBack(state: TrainingState): Promise<void> {
 
 /** Makes a version the one that turns are sampled from, and forgets those that nothing asks for. */
 async function publish(state: TrainingState, version: number): Promise<void> {
-  enterVersion(state, version)
+  recordVersion(state, version)
   await runActivities.publishVersion({
     run: state.run,
     step: state.step,

@@ -11,7 +11,7 @@ import type { TrainingState } from '../../contract/training-state.ts'
 import { workflowIdOf } from '../../identity/identity.ts'
 import type { Place } from '../page/links.ts'
 
-/** What starts an execution from a state. */
+/** Id and options of the workflow that starts from a state. */
 export function trainingStart(state: TrainingState, { home }: Place) {
   const workflowId = workflowIdOf(home, state.run)
   return {

@@ -34,7 +34,7 @@ export function unplayableWords(state: TrainingState): string | undefined {
   return `no instance can be played: the last ${leftOut.inARow} groups failed by the environment's own doing, the latest so: ${leftOut.reason}`
 }
 
-/** What holds a run off, in words. */
+/** The reason why a run starts fewer groups, in words. */
 export function fruitlessWords({ run, fruitless }: TrainingState): string {
   return `the last ${fruitless} groups ended without a result, so new ones start less often; their episodes say why, and once the cause is repaired \`perdure continue ${run}\` starts them at once`
 }

@@ -1,4 +1,4 @@
-/** What may be ordered of a running run is what a configuration may hold, with the same words for what may not. */
+/** An order may set the values that a configuration may hold; other values get the same message from both. */
 import { describe, expect, it } from 'vitest'
 import { ConfigFault } from '../../config/files/fault.ts'
 import { resolveConfig } from '../../config/files/loader.ts'
@@ -48,7 +48,7 @@ function configWith(key: string, value: number): ConfigInput {
   return { evaluation, [section]: { [name]: value } }
 }
 
-/** What a configuration says to the value; undefined where it takes it. */
+/** The configuration's message about the value; undefined where it is valid. */
 function configMessage(key: string, value: number): string | undefined {
   try {
     resolveConfig(configWith(key, value))

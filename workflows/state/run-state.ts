@@ -20,7 +20,7 @@ import {
 } from '../../contract/training-state.ts'
 import { isEvaluationDue } from '../../learning/evaluation/evaluation-schedule.ts'
 import { applySettings } from './live-settings.ts'
-import { enterEvaluation } from './transitions/evaluations.ts'
+import { recordEvaluating } from './transitions/evaluations.ts'
 import { awaitEffect, knowOrder, numberOrder } from './transitions/orders.ts'
 import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transitions/phase.ts'
 import { changeConfiguration } from './transitions/settings.ts'
@@ -34,13 +34,13 @@ export interface Relaunch {
   readonly paused: boolean
 }
 
-/** What a run last stored of itself, or what it begins with, and the update that it made since. */
+/** The state that a run stored last, or its first one, with the update that it made since. */
 export function storedState({ run, config, created, state, made }: StoredCourse): TrainingState {
   return { ...currentState(state ?? initialState(run, config, created)), made }
 }
 
 /**
- * Of an execution that ended: a resume is a request to continue.
+ * State in which a run that ended is resumed: a resume is a request to continue.
  * @param trail all orders that the run has taken; of a terminated one some are younger than its state
  */
 export function stateToResumeFrom(
@@ -54,7 +54,7 @@ export function stateToResumeFrom(
 }
 
 /**
- * Of an execution that is given up in the middle: paused or stopping as it was.
+ * State in which a run goes on whose execution is given up in the middle: paused or stopping as it was.
  * @param trail all orders that the run has taken
  */
 export function stateToRestartFrom(
@@ -65,7 +65,7 @@ export function stateToRestartFrom(
   const next = copyOf({ ...currentState(state), config })
   const firstUnknown = next.orders
   interrupt(next, unheardEvaluations(next))
-  for (const entry of trail) if (entry.number >= firstUnknown) takeAgain(next, entry)
+  for (const entry of trail) if (entry.number >= firstUnknown) replayOrder(next, entry)
   return next
 }
 
@@ -125,7 +125,7 @@ export function relaunchedState(
   return { state: next, entries }
 }
 
-/** Of the published version: the run starts them when its state is stored, so that the state may not know them. */
+/** Evaluations of the published version that the state may not know: the run starts them after its state is stored. */
 function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
   const { config, step, version } = state
   const { every, suites } = config.evaluation
@@ -137,7 +137,7 @@ function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
     : []
 }
 
-function takeAgain(state: TrainingState, entry: AuditEntry): void {
+function replayOrder(state: TrainingState, entry: AuditEntry): void {
   const { number, what, to, version, effectVersion, reason } = entry
   // A promotion changes a file and not the run.
   if (what === 'promote') return
@@ -149,7 +149,7 @@ function takeAgain(state: TrainingState, entry: AuditEntry): void {
   else if (what === 'stop') stopRun(state, to === 'now')
   else if (what === 'rollback' && typeof to === 'number') askForRollBack(state, to)
   else if (what === 'checkpoint' && typeof to === 'number') pin(state, to)
-  else if (what === 'evaluate' && typeof to === 'string') enterEvaluation(state, { suite: to, version })
+  else if (what === 'evaluate' && typeof to === 'string') recordEvaluating(state, { suite: to, version })
   else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
 }
 

@@ -1,4 +1,4 @@
-/** What a run carries is bounded, however long it lasts and whatever it is told. */
+/** A run's state is bounded, however long the run lasts and whatever its orders are. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { resolveConfig } from '../../config/files/loader.ts'
@@ -9,18 +9,18 @@ import { clipped, jsonBytes, largestState, mostStateBytes } from '../../learning
 import { applySettings, objectionTo } from './live-settings.ts'
 import { progressOf } from './training-progress.ts'
 import {
-  enterEvaluation,
   giveUpEvaluation,
   loseEvaluation,
   receiveEvaluation,
+  recordEvaluating,
 } from './transitions/evaluations.ts'
-import { enterGroups, receiveGroup } from './transitions/groups.ts'
+import { receiveGroup, recordAdmissions } from './transitions/groups.ts'
 import { followInstances } from './transitions/left-out.ts'
 import { awaitEffect } from './transitions/orders.ts'
 import { continueRun, pauseRun } from './transitions/phase.ts'
 import { evaluationsLag, mayUpdate } from './transitions/pipeline.ts'
-import { settleUpdate, skippedFor, takeBatch } from './transitions/update.ts'
-import { enterVersion, pin } from './transitions/versions.ts'
+import { settleUpdate, skippedFor, startBatch } from './transitions/update.ts'
+import { pin, recordVersion } from './transitions/versions.ts'
 
 const run = runId('a-run-with-a-name-as-long-as-the-name-of-a-run-may-be-or-nearly')
 
@@ -44,7 +44,7 @@ function reportOf(state: TrainingState, number: number, episodes: number) {
 
 /** One update with all that the workflow writes down of it. */
 function update(state: TrainingState): void {
-  const taken = takeBatch(state)
+  const taken = startBatch(state)
   const figures = () => Object.fromEntries(state.config.tasks.map(({ task }) => [task, Math.random()]))
   settleUpdate(state, {
     groups: [...taken.map(({ number }) => number), ...skippedFor(state)].map((number) =>
@@ -56,13 +56,13 @@ function update(state: TrainingState): void {
     staleness: Math.random(),
     memberWeights: state.pool.map((version) => ({ version, weight: Math.random() })),
   })
-  enterVersion(state, state.version + 1)
+  recordVersion(state, state.version + 1)
 }
 
 /** Every suite is evaluated. */
 function evaluate(state: TrainingState): void {
   for (const { name: suite } of state.config.evaluation.suites)
-    enterEvaluation(state, { suite, version: state.version })
+    recordEvaluating(state, { suite, version: state.version })
 }
 
 function summaryOf(suite: string, version: number) {
@@ -148,7 +148,7 @@ describe('the state of a run', () => {
     })
     let largest = 0
     for (let step = 1; step <= 100_000; step++) {
-      enterGroups(state)
+      recordAdmissions(state)
       for (const { number } of state.inFlight.slice(0, 4)) receiveGroup(state, reportOf(state, number, 8))
       update(state)
       const { version } = state
@@ -207,7 +207,7 @@ describe('a configuration that a run could not carry', () => {
     expect(objectionTo(state, { 'rollout.maxStaleness': 2 })).toBeUndefined()
     expect(objectionTo(state, { 'rollout.maxStaleness': 20 })).toMatch(/rollout\.maxStaleness.*groups/)
     applySettings(state, { 'rollout.maxStaleness': 3 })
-    enterGroups(state)
+    recordAdmissions(state)
     expectSmall(state)
   })
 })
@@ -248,7 +248,7 @@ function orderOf(number: number, what: string, reason: string) {
 function play(state: TrainingState, event: number, text: string): void {
   const [first] = state.inFlight
   const running = state.evaluating[0]
-  if (event <= 1) enterGroups(state)
+  if (event <= 1) recordAdmissions(state)
   else if (event === 2)
     for (const { number } of [...state.inFlight])
       receiveGroup(state, reportOf(state, number, 1 + (number % 3)))

@@ -9,7 +9,7 @@ import type { RunProgress } from '../../contract/messages.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 import { fruitlessWords, holdOffSeconds } from './fruitless-groups.ts'
 
-/** What the run says of itself. */
+/** The run's answer to a progress query. */
 export function progressOf(state: TrainingState): RunProgress {
   return {
     run: state.run,

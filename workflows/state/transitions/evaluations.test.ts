@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { resolveConfig } from '../../../config/files/loader.ts'
 import { initialState } from '../../../contract/training-state.ts'
 import { runId } from '../../../identity/identity.ts'
-import { beginEvaluation, enterEvaluation, loseEvaluation, receiveEvaluation } from './evaluations.ts'
+import { beginEvaluation, loseEvaluation, receiveEvaluation, recordEvaluating } from './evaluations.ts'
 
 it('an evaluation that was lost waits until another execution of it begins, and the others do not', () => {
   const state = structuredClone(initialState(runId('lost'), resolveConfig({}), 0))
@@ -10,15 +10,15 @@ it('an evaluation that was lost waits until another execution of it begins, and 
     { suite: 'few', version: 1 },
     { suite: 'few', version: 2 },
   ]
-  enterEvaluation(state, one)
-  enterEvaluation(state, other)
+  recordEvaluating(state, one)
+  recordEvaluating(state, other)
   loseEvaluation(state, one, { lost: 1, waits: 'for_another' })
   expect(state.evaluating).toEqual([{ ...one, lost: 1, waits: 'for_another' }, other])
   beginEvaluation(state, one)
   expect(state.evaluating).toEqual([{ ...one, lost: 1 }, other])
 })
 
-it('an incomplete result gives way to that of a repetition, and a complete one stands', () => {
+it('an incomplete result gives way to that of a repetition, and a complete one remains', () => {
   const suites = [{ name: 'few', task: 'alfworld', episodes: 40 }]
   const state = structuredClone(initialState(runId('again'), resolveConfig({ evaluation: { suites } }), 0))
   const lucky = { suite: 'few', version: 1, success: 1, n: 5, planned: 40 }

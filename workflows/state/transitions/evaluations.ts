@@ -2,8 +2,8 @@
  * Evaluations of a run: in flight, found, given up.
  *
  * Invariants
- * - One that has a result or was given up is in flight no more.
- * - A complete result stands; an incomplete one is replaced by the result of a repetition.
+ * - An evaluation that has a result or was given up is no longer in flight.
+ * - A complete result is final; an incomplete one is replaced by the result of a repetition.
  * - [LOST-EVALUATION-1] An execution that ended without a result is counted once, also where two watchers or two executions of the run hear of it.
  */
 
@@ -21,7 +21,7 @@ export function isSameEvaluation(each: EvaluationKey, { suite, version }: Evalua
 }
 
 /** An evaluation is being done from now on. */
-export function enterEvaluation(state: Changing, evaluation: EvaluationKey): void {
+export function recordEvaluating(state: Changing, evaluation: EvaluationKey): void {
   const { suite, version } = evaluation
   state.evaluating = [...state.evaluating, { suite, version }]
 }

@@ -14,7 +14,7 @@ import { poolAt } from '../../../learning/rollout/cross-policy.ts'
 import { mostSkipped, teaches } from '../../../learning/rollout/refill.ts'
 import { nextTask } from '../../../learning/rollout/task-mix.ts'
 import type { Changing } from './changing.ts'
-import { endFailuresInARow, enterPosition, leaveOut } from './left-out.ts'
+import { admitPosition, endFailuresInARow, leaveOut } from './left-out.ts'
 import { roomForGroups } from './pipeline.ts'
 
 /**
@@ -22,27 +22,27 @@ import { roomForGroups } from './pipeline.ts'
  * instance the task's own cursor, which passes over what is left out.
  * @returns those that are in flight now and were not before
  */
-export function enterGroups(state: Changing): readonly GroupInFlight[] {
+export function recordAdmissions(state: Changing): readonly GroupInFlight[] {
   const { version } = state
   const pool = poolAt(version, state.pool)
   const cursors = [...state.admitted]
-  const entered = Array.from({ length: roomForGroups(state) }, (_, index): GroupInFlight => {
+  const groups = Array.from({ length: roomForGroups(state) }, (_, index): GroupInFlight => {
     const taskIndex = nextTask(state.weights, cursors)
     const admitted = cursors[taskIndex] ?? 0
-    const position = enterPosition(state, taskIndex, admitted)
+    const position = admitPosition(state, taskIndex, admitted)
     cursors[taskIndex] = admitted + 1
     return { number: state.nextGroup + index, taskIndex, position, version, pool }
   })
   state.admitted = cursors
-  state.nextGroup += entered.length
-  state.inFlight = [...state.inFlight, ...entered]
-  return entered
+  state.nextGroup += groups.length
+  state.inFlight = [...state.inFlight, ...groups]
+  return groups
 }
 
 /**
  * Takes in a report. A group that is not in flight has reported before and counts no second time; one without
- * episodes leads to no update, and adds to the groups in a row that were fruitless. One that teaches nothing is skipped,
- * while as many may be.
+ * episodes leads to no update, and adds to the groups in a row that were fruitless. A group that teaches nothing is skipped,
+ * up to the most that may be.
  */
 export function receiveGroup(state: Changing, { number, version, episodes, loss }: GroupReport): void {
   const group = state.inFlight.find((each) => each.number === number)

@@ -6,7 +6,7 @@ import { groupId, runId } from '../../../identity/identity.ts'
 import { jsonBytes, largestState } from '../../../learning/run/state-bounds.ts'
 import { unplayableWords } from '../fruitless-groups.ts'
 import { progressOf } from '../training-progress.ts'
-import { enterGroups, receiveGroup } from './groups.ts'
+import { receiveGroup, recordAdmissions } from './groups.ts'
 import { followInstances } from './left-out.ts'
 import { continueRun } from './phase.ts'
 
@@ -23,7 +23,7 @@ function stateOf(size: number | null): TrainingState {
 
 /** Plays as many groups as there is room for. @returns their positions */
 function play(state: TrainingState, fails: (position: number) => boolean): readonly number[] {
-  const groups = enterGroups(state)
+  const groups = recordAdmissions(state)
   for (const { number, position, version, taskIndex } of groups) {
     const isLost = fails(position)
     const episodes = [0, 1].map((reward, sample) => ({

@@ -18,7 +18,7 @@ export function followInstances(state: Changing, sizes: readonly (number | null)
 }
 
 /** The position that a task plays next. @param admitted groups of the task so far */
-export function enterPosition(state: Changing, taskIndex: number, admitted: number): number {
+export function admitPosition(state: Changing, taskIndex: number, admitted: number): number {
   const from = admitted + passedOver(state, taskIndex)
   let position = from
   while (position - from < carriedLeftOut && isLeftOut(state, taskIndex, position)) position += 1

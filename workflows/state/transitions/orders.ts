@@ -22,15 +22,15 @@ export function knowOrder(state: Changing, number: number): void {
 
 /** It has its effect after the update in progress. @returns the order that waited in its place, which has none */
 export function awaitEffect(state: Changing, order: AuditEntry): readonly AuditEntry[] {
-  const replaced = takeUnsettled(state, order.what)
+  const replaced = removeUnsettled(state, order.what)
   state.unsettled = [...state.unsettled, boundedOrder(order)]
   return replaced
 }
 
 /** @param what of one kind; of all by default @returns those that waited, which do so no more */
-export function takeUnsettled(state: Changing, what?: string): readonly AuditEntry[] {
-  const isTaken = (order: AuditEntry) => what === undefined || order.what === what
-  const taken = state.unsettled.filter(isTaken)
-  state.unsettled = state.unsettled.filter((order) => !isTaken(order))
-  return taken
+export function removeUnsettled(state: Changing, what?: string): readonly AuditEntry[] {
+  const isRemoved = (order: AuditEntry) => what === undefined || order.what === what
+  const removed = state.unsettled.filter(isRemoved)
+  state.unsettled = state.unsettled.filter((order) => !isRemoved(order))
+  return removed
 }

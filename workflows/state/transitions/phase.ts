@@ -3,8 +3,8 @@
  *
  * Invariants
  * - A reason for a pause is carried while the run is paused, and no longer.
- * - A chunk of the warm start is counted once it is done, and never taken back unless the warm start begins anew.
- * - What an execution leaves to the next one loses nothing: a batch is ready again, and what was in flight is looked for.
+ * - A chunk of the warm start is counted once it is done, and never taken back unless the warm start begins again.
+ * - The next execution loses nothing of this one: a batch is ready again, and work in flight is looked for.
  */
 
 import type { Evaluating } from '../../../contract/training-state.ts'
@@ -23,8 +23,7 @@ export function trainingPhase({ paused }: Pick<Changing, 'paused'>): RunPhase {
   return paused ? 'paused' : 'training'
 }
 
-/** What the run does from now on. */
-export function enterPhase(state: Changing, phase: RunPhase): void {
+export function setPhase(state: Changing, phase: RunPhase): void {
   state.phase = phase
 }
 
@@ -88,7 +87,7 @@ export function beginWarmStart(state: Changing): void {
 
 /**
  * One more chunk is done, or the whole warm start was found.
- * @param imitation what the chunk's activity told; one of an earlier release tells nothing
+ * @param imitation result of the chunk's activity; absent from an earlier release
  */
 export function countChunk(state: Changing, imitation: { readonly found: boolean } | undefined): void {
   if (state.warmStart === null) return

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { configSchema } from '../../../config/schema/schema.ts'
 import { initialState } from '../../../contract/training-state.ts'
 import { runId } from '../../../identity/identity.ts'
-import { enterEvaluation, giveUpEvaluation, receiveEvaluation } from './evaluations.ts'
+import { giveUpEvaluation, receiveEvaluation, recordEvaluating } from './evaluations.ts'
 import { mayUpdate } from './pipeline.ts'
 
 const run = runId('pipeline')
@@ -18,12 +18,12 @@ function readyToUpdate(evaluation: object) {
 // [RUN-5]
 it('an update waits for evaluations only where they block, until each has a result or is given up', () => {
   const free = readyToUpdate({})
-  enterEvaluation(free, { suite, version: 0 })
+  recordEvaluating(free, { suite, version: 0 })
   expect(mayUpdate(free)).toBe(true)
   const blocked = readyToUpdate({ blocking: true })
   expect(mayUpdate(blocked)).toBe(true)
-  enterEvaluation(blocked, { suite, version: 0 })
-  enterEvaluation(blocked, { suite: 'other', version: 0 })
+  recordEvaluating(blocked, { suite, version: 0 })
+  recordEvaluating(blocked, { suite: 'other', version: 0 })
   expect(mayUpdate(blocked)).toBe(false)
   receiveEvaluation(blocked, { suite, version: 0, success: 1, n: 1 })
   expect(mayUpdate(blocked)).toBe(false)

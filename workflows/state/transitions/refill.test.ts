@@ -5,11 +5,11 @@ import { resolveConfig } from '../../../config/files/loader.ts'
 import type { GroupReport } from '../../../contract/messages.ts'
 import { currentState, initialState, type TrainingState } from '../../../contract/training-state.ts'
 import { groupId, runId } from '../../../identity/identity.ts'
-import { enterGroups, giveUpOverdue, receiveGroup } from './groups.ts'
+import { giveUpOverdue, receiveGroup, recordAdmissions } from './groups.ts'
 import { interrupt } from './phase.ts'
 import { batchIsReady, roomForGroups } from './pipeline.ts'
-import { settleUpdate, skippedFor, takeBatch } from './update.ts'
-import { enterVersion } from './versions.ts'
+import { settleUpdate, skippedFor, startBatch } from './update.ts'
+import { recordVersion } from './versions.ts'
 
 const run = runId('refill')
 
@@ -40,13 +40,13 @@ function report(state: TrainingState, number: number, rewards: readonly number[]
 
 /** Takes the batch of an update. @returns the numbers that it consumes */
 function begin(state: TrainingState): readonly number[] {
-  return [...takeBatch(state).map(({ number }) => number), ...skippedFor(state)].sort((a, b) => a - b)
+  return [...startBatch(state).map(({ number }) => number), ...skippedFor(state)].sort((a, b) => a - b)
 }
 
 function settle(state: TrainingState, numbers: readonly number[]): void {
   const groups = numbers.map((number) => groupId(run, number))
   settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0 })
-  enterVersion(state, state.version + 1)
+  recordVersion(state, state.version + 1)
 }
 
 const won = [1, 1]
@@ -55,13 +55,13 @@ const mixed = [0, 1]
 describe('a group whose rewards are all equal', () => {
   it('makes room for another, fills no batch, and is consumed with the update that it was played for', () => {
     const state = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 0, won))
     receiveGroup(state, report(state, 0, won))
     expect(state.ready).toEqual([])
     expect(state.episodes).toBe(2)
     expect(roomForGroups(state)).toBe(1)
-    expect(enterGroups(state).map(({ number }) => number)).toEqual([2])
+    expect(recordAdmissions(state).map(({ number }) => number)).toEqual([2])
     receiveGroup(state, report(state, 1, mixed))
     receiveGroup(state, report(state, 2, mixed))
     expect(batchIsReady(state)).toBe(true)
@@ -71,23 +71,23 @@ describe('a group whose rewards are all equal', () => {
     expect(state).toMatchObject({ ready: [], training: [], skipped: [] })
   })
 
-  it('fills the batch once as many were skipped as may be, and where the run is told to skip none', () => {
+  it('fills the batch once as many were skipped as may be, and where the run may skip none', () => {
     const state = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
     for (let number = 0; number < 4; number++) {
-      enterGroups(state)
+      recordAdmissions(state)
       receiveGroup(state, report(state, number, won))
     }
     expect(begin(state)).toEqual([0, 1, 2, 3])
     expect(state.training.map(({ number }) => number)).toEqual([2, 3])
     const off = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 0 })
-    enterGroups(off)
+    recordAdmissions(off)
     receiveGroup(off, report(off, 0, won))
     expect(off.ready).toHaveLength(1)
   })
 
   it('is skipped for the update after the one in progress', () => {
     const state = stateWith({ groupsPerUpdate: 1, maxStaleness: 1, refill: 1 })
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 0, mixed))
     const consumed = begin(state)
     receiveGroup(state, report(state, 1, won))
@@ -100,13 +100,13 @@ describe('a group whose rewards are all equal', () => {
     const published = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
     const learning = { ...published.config.learning, taskNormalization: 'per_task_published' as const }
     const state = { ...published, config: { ...published.config, learning } }
-    enterGroups(state)
+    recordAdmissions(state)
     receiveGroup(state, report(state, 0, won))
     expect(state.ready).toHaveLength(1)
     const { skipped: _, ...older } = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
     const { refill: __, ...rollout } = older.config.rollout
     const read = currentState({ ...older, config: { ...older.config, rollout } } as TrainingState)
-    enterGroups(read)
+    recordAdmissions(read)
     receiveGroup(read, report(read, 0, won))
     expect(read.ready).toHaveLength(1)
   })
@@ -122,7 +122,7 @@ const bounds = fc.record({
 it('an update consumes each group once, none older than η, and at most refill · B that it need not, whatever happens', () => {
   const scenario = fc.record({
     rollout: bounds,
-    /** What each group comes to; null: it is given up. */
+    /** Rewards of each group; null: it is given up. */
     rewards: fc.infiniteStream(fc.constantFrom(won, mixed, [0, 0], null)),
     choices: fc.infiniteStream(fc.nat(1000)),
   })
@@ -139,12 +139,12 @@ it('an update consumes each group once, none older than η, and at most refill �
         if (group === undefined) return
         known.push(report(state, group.number, rewards.next().value ?? []))
         receiveGroup(state, known.at(-1) as GroupReport)
-        // One that was heard before is heard again.
+        // A report that was received before is received again.
         receiveGroup(state, known[(choices.next().value ?? 0) % known.length] as GroupReport)
       }
       for (let moves = 0; state.step < 10; moves++) {
         expect(moves).toBeLessThan(5000)
-        for (const { number, version } of enterGroups(state)) admittedAt.set(number, version)
+        for (const { number, version } of recordAdmissions(state)) admittedAt.set(number, version)
         const { inFlight, ready } = state
         expect(inFlight.length + ready.length).toBeLessThanOrEqual((maxStaleness + 1) * groupsPerUpdate)
         if (!batchIsReady(state)) {
@@ -186,7 +186,7 @@ it('with η = 0 the groups that an update consumes follow from their rewards, in
         const state = stateWith(rollout, 4)
         const updates: (readonly number[])[] = []
         while (state.step < 4) {
-          enterGroups(state)
+          recordAdmissions(state)
           if (batchIsReady(state)) {
             updates.push(begin(state))
             settle(state, updates.at(-1) ?? [])
@@ -206,12 +206,12 @@ it('with η = 0 the groups that an update consumes follow from their rewards, in
 
 it('[UPDATE-TRANSITION-1] a group is no part of another update, where the store has it consumed with one that was decided otherwise', () => {
   const state = stateWith({ groupsPerUpdate: 1, maxStaleness: 1, refill: 1 })
-  enterGroups(state)
+  recordAdmissions(state)
   receiveGroup(state, report(state, 0, mixed))
   begin(state)
-  enterGroups(state)
+  recordAdmissions(state)
   receiveGroup(state, report(state, 1, won))
-  enterGroups(state)
+  recordAdmissions(state)
   expect(state.skipped).toEqual([{ step: 2, numbers: [1] }])
   const playing = state.inFlight.map(({ number }) => number)
   // Before a power cut the same update was decided with other groups, and is in the store.
@@ -222,7 +222,7 @@ it('[UPDATE-TRANSITION-1] a group is no part of another update, where the store 
 
 it('[RUN-2] an update can start again where the store had the last one with fewer groups than were chosen', () => {
   const state = stateWith({ groupsPerUpdate: 2, maxStaleness: 1, refill: 1 })
-  const admitted = enterGroups(state)
+  const admitted = recordAdmissions(state)
   expect(admitted).toHaveLength(4)
   for (const { number } of admitted) receiveGroup(state, report(state, number, mixed))
   begin(state)

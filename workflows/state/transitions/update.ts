@@ -14,7 +14,7 @@ import type { Changing } from './changing.ts'
 import { nextBatchOf } from './pipeline.ts'
 
 /** Moves the groups of the next update into training, in the order of their numbers. */
-export function takeBatch(state: Changing): readonly GroupReady[] {
+export function startBatch(state: Changing): readonly GroupReady[] {
   const taken = new Set(nextBatchOf(state))
   state.training = state.ready.filter((_, index) => taken.has(index)).sort((a, b) => a.number - b.number)
   state.ready = state.ready.filter((_, index) => !taken.has(index))

@@ -9,7 +9,7 @@ import { carriedPins } from '../../../learning/run/state-bounds.ts'
 import type { Changing } from './changing.ts'
 
 /** Makes a version the one that turns are sampled from; after an update the pool may take it in. */
-export function enterVersion(state: Changing, version: number): void {
+export function recordVersion(state: Changing, version: number): void {
   const { version: before, pool, config } = state
   state.version = version
   if (state.step > 0) state.pool = refreshPool(pool, { before, current: version }, config.crossPolicy)
