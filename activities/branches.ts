@@ -2,7 +2,7 @@
  * Branch activities: an episode that begins with the turns of another.
  *
  * Invariants
- * - What is copied is what was sealed, token for token, so that the trajectory of the branch is whole by itself.
+ * - The copied turns are the sealed ones, token for token, so that the trajectory of the branch is whole by itself.
  * - Copying twice changes nothing.
  * - The turns that count towards the new episode's reward and limits are those of its past as well.
  */
@@ -14,7 +14,7 @@ import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
 
-/** What the copied turns add up to. */
+/** Sums over the copied turns. */
 export interface BranchStart {
   readonly turns: number
   /** Sum of the rewards of these turns. */

@@ -39,7 +39,7 @@ export type ChildrenActivities = ReturnType<typeof createChildrenActivities>
 
 export function createChildrenActivities() {
   return failing({
-    /** Those that have ended by now. */
+    /** Finds the children that have ended by now. */
     async findEnded({ children }: Request): Promise<Answer> {
       return { ended: await endedOf(Context.current().client, children) }
     },

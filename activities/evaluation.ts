@@ -139,7 +139,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       return { isNew: found === undefined || !isComplete(found) }
     },
 
-    /** Enters that an evaluation is not waited for any more; asked for again, it begins anew. */
+    /** Records that an evaluation is not waited for any more; an order for it begins it again. */
     async failEvaluation(
       request: WantedEvaluation & { /** In words. */ readonly reason: string },
     ): Promise<void> {
@@ -178,7 +178,7 @@ function meanRewardOf(episodes: readonly StoredEpisode[]): number {
   return rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length)
 }
 
-/** What the episodes of a suite add up to; nothing where none ended with a reward. */
+/** Figures of a suite from its episodes; none where no episode ended with a reward. */
 function statisticsOf(episodes: readonly StoredEpisode[], samples: number, seed: number): SuiteFigures {
   const won = new Map<number, boolean>()
   for (const { sample, seal } of episodes)

@@ -30,7 +30,7 @@ export interface BegunRun {
   readonly status: RunStatus
   readonly created: number
   readonly config?: RunConfig
-  /** What the store has of its course, and the orders that its state does not know. */
+  /** The run as the store has it, with the orders that its state does not know. */
   readonly goesOn?: ContinuedCourse
 }
 

@@ -22,14 +22,14 @@ import { type UpdateRequest, type UpdateResult, updatePolicy } from './update/po
 import { measureExperts } from './warm-start/experts.ts'
 import { type Imitation, imitate, prepareWarmStart } from './warm-start/warm-start.ts'
 
-/** What a heartbeat tells of a training activity. */
+/** Progress of a training activity, in its heartbeat. */
 export interface TrainingPhase {
   readonly phase: 'experts' | 'demonstrations' | 'corrections' | 'imitation' | 'update'
   readonly done: number
   readonly total: number
 }
 
-/** What a run learns of its tasks before it begins. */
+/** Facts about the tasks of a run, found before it begins. */
 export interface Prepared {
   /** Instances of the split that each task trains on; null without an end. */
   readonly sizes: readonly (number | null)[]
@@ -51,10 +51,7 @@ export type TrainingActivities = ReturnType<typeof createTrainingActivities>
 export function createTrainingActivities(dependencies: Dependencies) {
   const { home, store, runs, trainerOf, warmStarts, log } = dependencies
   return failing({
-    /**
-     * What experts reach on the suites; tokenizer, first weights and demonstrations of a run, whose trainer can do what will
-     * be asked of it.
-     */
+    /** Experts' results on the suites; tokenizer, first weights and demonstrations of a run, whose trainer meets its demands. */
     async preparePolicy({ run }: { readonly run: RunId }): Promise<Prepared | undefined> {
       const opened = await runs.get(run)
       createRunDirectory(home, run)

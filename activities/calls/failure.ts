@@ -50,7 +50,7 @@ export function failing<A extends Activities>(activities: A): A {
 /** An episode whose outcome carries no reward is among those that learning compares. */
 export class UnrewardedEpisode extends Fault<'unrewarded'> {
   override readonly name = 'UnrewardedEpisode'
-  // What is sealed does not change.
+  // A sealed outcome does not change.
   protected static override readonly permanentKinds = 'all'
 }
 

@@ -7,7 +7,7 @@ import { createCalls, givenUpSignal } from './stopping.ts'
 const stopping = { type: 'WorkerStopping', nonRetryable: false }
 const never = new Promise<never>(() => {})
 
-/** Calls with one activity, which does what it is told. */
+/** Calls with one activity, which does the work of its argument. */
 function calls(graceMs: number) {
   const all = createCalls(graceMs)
   const { call } = all.untilStopping({ call: (work: () => Promise<unknown>) => work() })

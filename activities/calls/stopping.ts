@@ -6,7 +6,7 @@
  * - [STOP-2] A call in progress may end for a moment; then it is given up, whatever it waits for, and the next worker
  *   does it again. So no activity keeps a worker from stopping.
  * - [STOP-3] A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
- * - [STOP-4] What was given up and still works can be waited for, before what it uses is closed.
+ * - [STOP-4] Calls that were given up and still work can be waited for, before their resources are closed.
  * - [STOP-5] The signal of a call that is given up aborts: engine and environment are left at once.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'

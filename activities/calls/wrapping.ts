@@ -3,8 +3,8 @@
  *
  * Invariants
  * - Names and types stay as they are; only what happens around a call changes.
- * - With heartbeats an activity in progress is reported alive every few seconds, whatever it waits for, until it ends, and what
- *   it last told of its progress stays to be seen.
+ * - With heartbeats an activity in progress is reported alive every few seconds, whatever it waits for, until it ends; each
+ *   heartbeat repeats the last progress that it reported.
  */
 import { Context } from '@temporalio/activity'
 import { clock } from '../../machine/services/clock.ts'

@@ -25,17 +25,17 @@ export interface TaskFigures {
   readonly won: number
   readonly lost: number
   readonly mixed: number
-  /** Of the group advantages over action tokens of groups with preference, before task normalization. */
+  /** Mean of the group advantages over action tokens of groups with preference, before task normalization. */
   readonly mean: number
   readonly deviation: number
-  /** Of Σ w·|A| over all action tokens, w being what a token counts in the loss. */
+  /** Share of Σ w·|A| over all action tokens, w being the weight of a token in the loss. */
   readonly gradientShare: number
 }
 
-/** What was played for an update and not trained on, because it teaches nothing. */
+/** Groups that were played for an update and not trained on, because they teach nothing. */
 export interface SkippedFigures {
   readonly groups: number
-  /** Those of which every episode was won, and of which none was. */
+  /** Groups of which every episode was won, and of which none was. */
   readonly won: number
   readonly lost: number
   readonly episodes: number
@@ -46,22 +46,22 @@ export interface SkippedFigures {
 
 /** Figures of one update, as the trainer activity stores them; earlier releases measured less. */
 export interface UpdateFigures extends Partial<PlayedFigures>, TrainerFigures {
-  /** What the environment paid, mean per task; in figures of older versions the shaped reward. */
+  /** Reward that the environment paid, mean per task; in figures of older versions the shaped reward. */
   readonly reward: Readonly<Record<string, number>>
-  /** What learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */
+  /** Reward that learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */
   readonly shapedReward?: Readonly<Record<string, number>>
   /** Rate per task. */
   readonly success: Readonly<Record<string, number>>
   /** Episodes behind them, per task; absent in figures of older versions. */
   readonly samples?: Readonly<Record<string, number>>
   readonly staleness: { readonly mean: number; readonly max: number }
-  /** Of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
+  /** Ratios of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
   readonly freshRatios?: RatioStatistics
   readonly staleRatios?: RatioStatistics
   /** Absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
   readonly groupsWithPreference: number
-  /** Of all groups that were played for the update; absent in figures of older versions. */
+  /** Signal of all groups that were played for the update; absent in figures of older versions. */
   readonly signal?: LearningSignal
   /** Absent in figures of older versions. */
   readonly skipped?: SkippedFigures

@@ -1,5 +1,5 @@
 /**
- * What a run needs of its engine.
+ * The demands of a run's configuration on its engine.
  *
  * Invariants
  * - [DEMAND-1] An engine that cannot do what the configuration needs is refused before anything is sampled, and the
@@ -51,7 +51,7 @@ export function unmetDemand(
   return undefined
 }
 
-/** What servers cannot do that are started with a model before the run is. */
+/** Demands that servers cannot meet which are started with a model before the run is. */
 function unmetByServers(
   config: RunConfig,
   { name, capabilities: { versions, adapters = false, served = false } }: Parameters<typeof unmetDemand>[1],
@@ -82,7 +82,7 @@ function unmetByServers(
   return undefined
 }
 
-/** What an engine cannot do that has the newest version alone. */
+/** Demands that an engine cannot meet which has the newest version alone. */
 function unmetByNewest({ crossPolicy, evaluation }: RunConfig, name: string): UnmetDemand | undefined {
   if (crossPolicy.staleShare > 0)
     return {

@@ -22,7 +22,7 @@ const named: Record<EngineName, () => Promise<EngineDefinition>> = {
   sglang: async () => (await import('../../policy/dialects/sglang.ts')).sglangEngine,
 }
 
-/** What `policy.engine` names. @throws ExternalFault */
+/** The engine that `policy.engine` names. @throws ExternalFault */
 export async function engineDefinition(engine: string): Promise<EngineDefinition> {
   return isEngineName(engine) ? await named[engine]() : await importEngine(engine)
 }

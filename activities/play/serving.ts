@@ -15,7 +15,7 @@ import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import type { RunDirectory } from '../../storage/disk/home.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
 
-/** What a served policy needs: the engine's work and the text around it. */
+/** A served policy: the engine's work and the text around it. */
 export interface Serving {
   /** Loads a version. @returns the version that serves it: itself, or an older one where it is broken */
   prepare(run: RunId, version: number): Promise<number>

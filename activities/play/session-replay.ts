@@ -57,7 +57,7 @@ export async function sessionAt(
   const session: LiveSession = {
     environment: await task.create(),
     turn: 0,
-    toldTools: '',
+    seenTools: '',
   }
   sessions.set(opening.episode, session)
   await orLost(sessions, opening.episode, async () =>
@@ -150,13 +150,13 @@ export async function actionAt(store: Store, episode: EpisodeId, turn: number): 
   return action
 }
 
-/** The observation of the session's turn; the tools go with it when the agent has not been told of them. */
+/** The observation of the session's turn; the tools go with it when the agent has not seen them. */
 export function observationOf(episode: EpisodeId, session: LiveSession, step: StepResult): StoredObservation {
   const { messages, reward, done, outcome, invalid, state } = step
   const { tools } = session.environment
-  const told = JSON.stringify(tools)
-  const changed = told !== session.toldTools
-  session.toldTools = told
+  const seen = JSON.stringify(tools)
+  const changed = seen !== session.seenTools
+  session.seenTools = seen
   return {
     episode,
     turn: session.turn,

@@ -11,7 +11,7 @@ function session(closed: string[], name: string): LiveSession {
     step: () => Promise.reject(new Error('not played here')),
     close: async () => void closed.push(name),
   }
-  return { environment, turn: 0, toldTools: '' }
+  return { environment, turn: 0, seenTools: '' }
 }
 
 const a = 'run/g0/s0/a0' as EpisodeId

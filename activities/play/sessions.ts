@@ -16,8 +16,8 @@ export interface LiveSession {
   readonly environment: Environment
   /** Actions played so far. */
   turn: number
-  /** The tools as the agent was last told, as JSON. */
-  toldTools: string
+  /** The tools as the agent last saw them, as JSON. */
+  seenTools: string
 }
 
 export interface Sessions {

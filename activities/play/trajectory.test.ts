@@ -1,4 +1,4 @@
-/** What the store tells a run of the groups that ended while it was away. */
+/** A run that was away receives from the store the groups that ended meanwhile. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,25 +42,25 @@ afterEach(async () => {
 })
 
 /** How many episodes the report of the group has. */
-async function told(step?: number): Promise<number> {
+async function reported(step?: number): Promise<number> {
   const asked = { run, groups: [group], ...(step === undefined ? {} : { step }) }
   const { reports } = await activities.findReports(asked)
   return reports[0]?.episodes.length ?? -1
 }
 
-it('the groups of an update that the run has not heard of are told in full', async () => {
+it('the groups of an update that the run has not heard of are reported in full', async () => {
   await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 }, [])
-  expect(await told(0)).toBe(1)
+  expect(await reported(0)).toBe(1)
 })
 
 it('a group of an update that the run counts brings no episodes', async () => {
   await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [group], created: 0 }, [])
-  expect(await told(1)).toBe(0)
-  expect(await told()).toBe(0)
+  expect(await reported(1)).toBe(0)
+  expect(await reported()).toBe(0)
 })
 
-it('a group whose update has only begun is told in full', async () => {
-  expect(await told(1)).toBe(1)
+it('a group whose update has only begun is reported in full', async () => {
+  expect(await reported(1)).toBe(1)
 })
 
 // [REWARDED-1]

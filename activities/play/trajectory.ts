@@ -4,8 +4,8 @@
  * Invariants
  * - A trajectory is sealed once; sealing again answers what the first sealing stored.
  * - An infrastructure failure or a cancellation is sealed without a reward.
- * - What a workflow knows and the store lacks never counts ([KNOWN-2] in `known-work.ts`).
- * - The groups of an update that the run has not heard of are told in full: asked for again, it takes the same ones.
+ * - Episodes that a workflow knows and the store lacks never count ([KNOWN-2] in `known-work.ts`).
+ * - The groups of an update that the run has not heard of are reported in full: a repeated request gets the same groups.
  */
 
 import type { EpisodeResult, GroupReport } from '../../contract/messages.ts'
@@ -32,7 +32,7 @@ export interface SealRequest {
   readonly failure: string | null
 }
 
-/** What the store has of a group that has ended. */
+/** The store's answer about a group that has ended. */
 export interface RecordedGroup {
   /** It ended without results, and no update takes it. */
   readonly isAbandoned: boolean
@@ -41,7 +41,7 @@ export interface RecordedGroup {
 interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
-  /** Told of each episode that has ended, to drop what is kept for its next turn. */
+  /** Called for each episode that has ended, to drop the state that is kept for its next turn. */
   readonly onSealed: (run: RunId, episode: EpisodeId) => void
 }
 

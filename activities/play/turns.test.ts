@@ -41,7 +41,7 @@ const sealedResult = { episode: request.episode, outcome: 'completed', reward: 1
 /** Plays a block. @returns its result, and what was called */
 async function play({ own, sample, step = () => ({}), cancelling = new AbortController(), ...ends }: Play) {
   const called: string[] = []
-  const told: string[] = []
+  const reported: string[] = []
   const { playTurns } = createTurnActivities({
     sampling: {
       sampleAction(asked) {
@@ -73,7 +73,7 @@ async function play({ own, sample, step = () => ({}), cancelling = new AbortCont
       },
     },
     around(name, argument, call) {
-      told.push(name)
+      reported.push(name)
       return call(argument)
     },
   })
@@ -84,19 +84,19 @@ async function play({ own, sample, step = () => ({}), cancelling = new AbortCont
   const playing: Promise<BlockResult> = asyncLocalStorage.run(context, () =>
     playTurns({ ...request, ...own }),
   )
-  return { result: await playing, called, told }
+  return { result: await playing, called, reported }
 }
 
 describe('a block of turns', () => {
   it('plays each turn with its own version and seed, and tells of its calls', async () => {
-    const { result, called, told } = await play({})
+    const { result, called, reported } = await play({})
     expect(called).toEqual(
       [0, 1, 2, 3].flatMap((index) => [
         `sample ${3 + index} v${index} seed ${100 + index}`,
         `step ${3 + index}`,
       ]),
     )
-    expect(told).toEqual([0, 1, 2, 3].flatMap(() => ['sampleAction', 'stepEnvironment']))
+    expect(reported).toEqual([0, 1, 2, 3].flatMap(() => ['sampleAction', 'stepEnvironment']))
     expect(result.turns.map(({ version, summary }) => [version, summary])).toEqual(
       [0, 1, 2, 3].map((index) => [index, `did ${3 + index}`]),
     )

@@ -51,7 +51,7 @@ export interface BlockResult {
   readonly turns: readonly BlockTurn[]
   /** How the episode has ended; null while it is in progress. */
   readonly outcome: Outcome | null
-  /** What it came to, where the block has sealed it. */
+  /** The result of the episode, where the block has sealed it. */
   readonly sealed?: EpisodeResult
   /** Turns of the episode at most. */
   readonly turnLimit: number

@@ -67,8 +67,8 @@ export async function requireKnownOrders(
 }
 
 /**
- * The attempts of a group or an evaluation, when all of them have ended. One that counts must be sealed. The end of any other one
- * that is not was lost: it is sealed as lost too.
+ * The attempts of a group or an evaluation, when all of them have ended. An attempt that counts must be sealed. Any other that is
+ * not sealed lost its end: it is sealed as lost too.
  * @throws StorageFault `missing`
  */
 export async function requireSealed(

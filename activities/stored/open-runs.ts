@@ -44,9 +44,9 @@ interface Dependencies {
   readonly store: Store
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: ((name: string) => EnvironmentDefinition) | undefined
-  /** Told of calls of environments that take unusually long. @returns what is called once the call has ended */
+  /** Reports calls of environments that take unusually long. @returns a function to call once the call has ended */
   readonly reportSlow?: ((run: RunId, sentence: string) => () => void) | undefined
-  /** Told of sessions that cannot be closed. */
+  /** Reports sessions that cannot be closed. */
   readonly log?: ((line: string) => void) | undefined
 }
 
@@ -103,7 +103,7 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
   }
 }
 
-/** What an entry of the task mix names: the environment of a file, or one of the registry. */
+/** The environment of an entry of the task mix: from a file, or of the registry. */
 export async function definitionOf(
   { from, task }: RunConfig['tasks'][number],
   findEnvironment: (name: string) => EnvironmentDefinition = registered,

@@ -1,8 +1,8 @@
 /**
- * Retention of a run carried out: what is there, what may go by the run's policy, and its removal.
+ * Retention of a run carried out: its holdings, the removals that its policy allows, and these removals.
  *
  * Invariants
- * - What goes is decided by `storage/records/retention.ts` alone.
+ * - `storage/records/retention.ts` alone decides what goes.
  * - Each removal is whole or has not happened: a checkpoint leaves its name at once, the trajectories of a group go in
  *   one transaction. Removing what is gone changes nothing.
  * - A state or a mark that cannot be read is no permission: then no checkpoint goes.
@@ -39,7 +39,7 @@ export const longestEvaluationMs = 7 * 24 * 60 * 60 * 1000
 const dayMs = 24 * 60 * 60 * 1000
 const megabyte = 1e6
 
-/** What a configuration says of retention. */
+/** The retention policy of a configuration. */
 export function retentionPolicy({ training, retention }: RunConfig): RetentionPolicy {
   return {
     latestCheckpoints: training.keepCheckpoints,
@@ -51,7 +51,7 @@ export function retentionPolicy({ training, retention }: RunConfig): RetentionPo
   }
 }
 
-/** What the run's workflow knows at the moment; without it, what it last wrote down is asked. */
+/** Versions that the run's workflow needs at the moment; without them the state that it last stored is asked. */
 export interface Needs {
   readonly version: number
   readonly inUse: readonly number[]
@@ -59,8 +59,8 @@ export interface Needs {
 }
 
 /**
- * What there is of a run.
- * @param options.needs what the workflow says itself
+ * The stored holdings of a run.
+ * @param options.needs the workflow's own answer
  * @param options.trajectories false leaves them out: they take a look at every episode
  */
 export async function holdingsOf(
@@ -157,7 +157,7 @@ async function batchesOf(directory: RunDirectory): Promise<RunHoldings['batches'
   )
 }
 
-/** What there is of the batch of an update; the batch itself, by which the rest is known, comes last. */
+/** Files of an update's batch; the batch itself, by which the rest is known, comes last. */
 function batchFilesOf(directory: RunDirectory, step: number): readonly string[] {
   return [directory.tokenFile(step), directory.batchFile(step)]
 }

@@ -1,5 +1,5 @@
 /**
- * What the store has of a run's course: from it the run's state is made again, in a session or in a workflow.
+ * A run's course in the store: from it the run's state is made again, in a session or in a workflow.
  *
  * Invariants
  * - [STORED-COURSE-1] No update begins with a group that an earlier one has consumed, whatever the stored state says of it.

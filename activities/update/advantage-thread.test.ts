@@ -17,7 +17,7 @@ const group = {
   })),
 }
 
-/** A module whose advantage has that body, and what stands before it. */
+/** A module whose advantage has that body, after the given lines. */
 function module(name: string, body: string, before = ''): string {
   const file = join(folder, `${name}.ts`)
   writeFileSync(

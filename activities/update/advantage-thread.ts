@@ -4,7 +4,7 @@
  * Invariants
  * - [ADVANTAGE-THREAD-1] A module sees copies, and neither ends nor blocks the process: one that calls `process.exit`, or does not
  *   answer in time, is refused by name.
- * - The thread ends with the process. One that is lost fails its calls; the next call starts another.
+ * - The thread ends with the process. A lost thread fails its calls; the next call starts another.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'

@@ -30,16 +30,16 @@ export interface CollectedGroup {
   readonly episodes: readonly CollectedEpisode[]
   /** Played for the update, and not trained on: it teaches nothing, and the batch is full without it. */
   readonly skipped: boolean
-  /** Of an earlier update, and learnt from once more. */
+  /** The group is of an earlier update, and learnt from once more. */
   readonly replayed: boolean
 }
 
-/** What the turns of a member of the pool were worth; of all fresh turns where the version is null. */
+/** Worth of the turns of a member of the pool; of all fresh turns where the version is null. */
 export interface OriginWorth extends TurnWorth {
   readonly version: number | null
 }
 
-/** What is known of an update before the trainer has run. */
+/** Figures of an update before the trainer has run. */
 export type CollectedFigures = Pick<
   UpdateFigures,
   | 'reward'
@@ -112,10 +112,10 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
   }
 }
 
-/** What the groups cost that were skipped. */
+/** The cost of the groups that were skipped. */
 function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
   const episodes = groups.flatMap((group) => group.episodes.map(({ trajectory }) => trajectory))
-  // Of two machines, or one whose clock was set: an episode may end before it began.
+  // An episode may end before it began: its times may be of two machines, or of a clock that was set.
   const milliseconds = episodes.map(({ episode: { created, seal } }) => Math.max(0, seal.ended - created))
   return {
     groups: groups.length,
@@ -134,7 +134,7 @@ function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; 
   }
 }
 
-/** What each task brought, and how much of the gradient it has. */
+/** The figures of each task, with its share of the gradient. */
 function taskFigures(
   groups: readonly CollectedGroup[],
   planned: BatchPlan['tasks'],
@@ -149,7 +149,7 @@ function taskFigures(
   return Object.fromEntries(figures)
 }
 
-/** What the turns of each origin were worth. */
+/** Worth of the turns of each origin. */
 function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
   const worths = new Map<string, OriginWorth>()
   for (const { episodes } of groups)
@@ -181,7 +181,7 @@ export function actionTokensOf({ turns }: Pick<Trajectory, 'turns'>): number {
   return turns.reduce((sum, { begin, end }) => sum + end - begin, 0)
 }
 
-/** The turns that stand in a state in which another turn of their group stands. */
+/** The turns whose state is also the state of another turn of their group. */
 function comparedTurns(groups: readonly CollectedGroup[]): number {
   const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
   return played.reduce((sum, group) => sum + comparedSteps(group), 0)

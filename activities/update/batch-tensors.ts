@@ -2,8 +2,8 @@
  * The tensors of an update's batch, from episodes with what was planned of them.
  *
  * Invariants
- * - Episodes stand in the order in which they are given; the same episodes give the same bytes.
- * - What no token of a batch needs is left out: weights where all count alike, imitation where nothing is imitated,
+ * - Episodes keep the order in which they are given; the same episodes give the same bytes.
+ * - Tensors that no token of a batch needs are left out: weights where all count alike, imitation where nothing is imitated,
  *   losses where all have one.
  */
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
@@ -16,11 +16,11 @@ export interface BatchEpisode {
   }
   /** [turns] whether each was drawn from the pool of older versions; absent: none. */
   readonly stale?: readonly boolean[]
-  /** [turns] of every action token of the turn, or [1] of all of them. */
+  /** [turns] for every action token of the turn, or [1] for all of them. */
   readonly advantages: readonly number[]
-  /** What each of its action tokens counts in the policy loss, where tokens are weighted. */
+  /** Weight of each of its action tokens in the policy loss, where tokens are weighted. */
   readonly weight?: number
-  /** What the negative log-likelihood of each of its action tokens counts besides; absent: 0. */
+  /** Weight of the negative log-likelihood of each of its action tokens besides; absent: 0. */
   readonly imitation?: number
   /** Which of the objective's losses it has; absent: the first. */
   readonly loss?: number
@@ -31,7 +31,7 @@ interface NeededTensors {
   readonly isWeighted?: boolean
   /** Only beside weights. */
   readonly isImitating?: boolean
-  /** What the likelihood of all that was read counts together; only where something is imitated. */
+  /** Weight of the likelihood of all that was read together; only where something is imitated. */
   readonly observationWeight?: number
   /** Tasks have losses of their own. */
   readonly hasLosses?: boolean

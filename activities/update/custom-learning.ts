@@ -2,7 +2,7 @@
  * Custom advantages and losses of a configuration, loaded from their modules.
  *
  * Invariants
- * - A module is loaded once in a thread, and named where it cannot be used. What it gives is checked each time.
+ * - A module is loaded once in a thread, and named where it cannot be used. Its results are checked each time.
  */
 import { type AdvantageEstimator, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
 import { advantageGroup, type BatchGroup } from '../../learning/algorithms/batch-plan.ts'

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Fresh tokens have figures of their own, and so have those of turns that were drawn from the pool.
- * - What was not measured has no figure.
+ * - A quantity that was not measured has no figure.
  */
 
 import { mergedRatios, ratioStatistics } from '../../learning/loss/ratio-statistics.ts'

@@ -68,28 +68,28 @@ export interface UpdateResult {
   readonly samples: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
   readonly staleness: number
-  /** What there was to learn from; absent where an older version made the update. */
+  /** The learning signal of its groups; absent where an older version made the update. */
   readonly signal?: LearningSignal
   /** Why it was refused, in words; absent for one that was made. */
   readonly refused?: string
-  /** Of the pool's members that it has measured; absent where sampling does not adapt. */
+  /** Weights of the pool's members that it has measured; absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
   /** The groups that it consumed. */
   readonly groups: readonly GroupId[]
 }
 
-/** What an update reads and writes of the store. */
+/** The parts of the store that an update reads and writes. */
 interface UpdateStore extends PlayedGroups {
   readonly groups: Pick<Groups, 'get' | 'list' | 'consume'>
   readonly updates: Pick<Updates, 'get' | 'put'>
   readonly flushed: Store['flushed']
 }
 
-/** What an update works with. */
+/** Store, trainer and reports of an update. */
 export interface UpdateTools {
   readonly store: UpdateStore
   readonly trainerOf: (settings: RunConfig['policy']) => Trainer
-  /** Told how far the trainer has come. */
+  /** Reports how far the trainer has come. */
   readonly onProgress: (done: number, total: number) => void
   /** Ends the work of a trainer in another process. */
   readonly signal?: AbortSignal
@@ -139,7 +139,7 @@ function rulesOf({ config }: OpenRun, { taskWeights }: Pick<UpdateRequest, 'task
   return { ...config, tasks }
 }
 
-/** Those that the first attempt has taken, in the order of their numbers; the requested ones for the first. */
+/** The groups that the first attempt has taken, in the order of their numbers; the requested ones for the first. */
 async function consumedGroups(
   { run, step, groups, skipped = [] }: UpdateRequest,
   store: UpdateStore,
@@ -272,8 +272,8 @@ async function goodCheckpoint(root: string, version: number, log: (line: string)
 type Trained = TrainerFigures & Pick<UpdateStatistics, 'origins'> & { readonly refused?: string }
 
 /**
- * What the run learns of an update. One that ended after its run was stopped, which was
- * rolled back before it knew of it, counts as done; its weights are left behind with their line.
+ * The update's result for the run. An update that finishes after the run was stopped and rolled back counts as done; its
+ * weights stay on the abandoned branch.
  */
 function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
   const {

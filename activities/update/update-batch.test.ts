@@ -98,7 +98,7 @@ function storeOf(
 }
 
 it('stale_share is the share of turns, not of tokens, that a version older than the group sampled', async () => {
-  // Of five turns two are older than version 4: 2/5. Of their 1 + 1 + 9 + 1 + 1 = 13 tokens it would be 10/13.
+  // Two of the five turns are older than version 4: 2/5. By tokens it would be 10/13: 1 + 1 + 9 + 1 + 1 = 13.
   const { store, ids } = storeOf([
     {
       task: 'db',
@@ -264,7 +264,7 @@ it('replayed groups are learnt from by their weight, and count in no figure of w
   // Four action tokens, and four of half the weight: 1/6 and 1/12; one token is read before each turn.
   const [own, other] = [Math.fround(1 / 6), Math.fround(1 / 12)]
   expect([...(batch?.weights ?? [])]).toEqual([0, own, own, 0, own, own, 0, other, other, 0, other, other])
-  // What was played teaches nothing: neither does what came before.
+  // The groups that were played teach nothing: neither do the earlier ones.
   expect((await collectBatch(store, [third], replaying, [second])).batch).toBeNull()
 })
 

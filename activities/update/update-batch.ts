@@ -47,7 +47,7 @@ export interface PlayedGroups {
   readonly episodes: Pick<Episodes, 'trajectory'>
 }
 
-/** What of a run decides on its batches. */
+/** The part of a run's configuration that decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
 /** A group before it is known which are trained on. */

@@ -5,7 +5,7 @@
  * its turn, so that an episode stays one sequence.
  *
  * Invariants
- * - [CORRECTIONS-1] What the policy did and the expert would not have done there is played, not imitated.
+ * - [CORRECTIONS-1] An action of the policy that differs from the expert's is played, not imitated.
  * - [CORRECTIONS-2] The same configuration and checkpoint give the same corrections, in the same order.
  * - An instance whose task has no adviser is demonstrated as it is without the policy.
  */
@@ -131,9 +131,9 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
     const { messages } = seen
     const tools = steps.length === 0 ? environment.tools : undefined
     const room = play.contextLength - context.length - play.maxTokensPerTurn
-    const told = policy.chat.encodeTurnWithin(room, context, messages, tools)
-    if (told === undefined) return steps
-    const prompt = grownContext(context, told)
+    const seenTokens = policy.chat.encodeTurnWithin(room, context, messages, tools)
+    if (seenTokens === undefined) return steps
+    const prompt = grownContext(context, seenTokens)
     const isPolicys = draw() < share
     const own = isPolicys ? await sampled(play, prompt, borders, steps.length) : undefined
     const mistake = own !== undefined && !isDeepStrictEqual(own, advice)

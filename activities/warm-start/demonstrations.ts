@@ -88,7 +88,7 @@ export async function demonstratedAt(run: OpenRun, { index, position }: Demonstr
   return { name, task, instance, take: Number.isFinite(split.size) ? Math.floor(position / split.size) : 0 }
 }
 
-/** What the expert plays at a place; undefined where it does not win. */
+/** The expert's play at a place; undefined where it does not win. */
 export async function demonstrate(
   run: OpenRun,
   at: DemonstrationPlace,

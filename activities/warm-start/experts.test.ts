@@ -40,15 +40,15 @@ describe('the expert of a suite', () => {
     await using store = await openStore(homeAt(temporaryHome()).storeFile)
     const asked: string[] = []
     const signal = new AbortController().signal
-    const told: string[] = []
-    const onProgress = (done: number, total: number) => told.push(`${done}/${total}`)
+    const reported: string[] = []
+    const onProgress = (done: number, total: number) => reported.push(`${done}/${total}`)
     await measureExperts(opened(asked), store.experts, { onProgress, signal })
-    // Of 0, 1, 2, 3, 4, 5 it wins 0, 1 and 3; of a suite of a thousand the first three hundred are played.
+    // It wins 0, 1 and 3 of 0, 1, 2, 3, 4, 5; of a suite of a thousand the first three hundred are played.
     expect(await store.experts.list(run)).toEqual([
       { suite: 'held_out', success: 0.5, n: 6 },
       { suite: 'many', success: 0.5, n: 300 },
     ])
-    expect(told.at(-1)).toBe('306/306')
+    expect(reported.at(-1)).toBe('306/306')
     expect(asked.slice(0, 6).toSorted()).toEqual(['0', '1', '2', '3', '4', '5'])
     await measureExperts(opened(asked), store.experts, { onProgress, signal })
     expect(asked).toHaveLength(306)

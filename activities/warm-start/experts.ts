@@ -47,7 +47,7 @@ export async function measureExperts(
 interface Measuring {
   readonly onProgress: Progress
   readonly signal: AbortSignal
-  /** Told of instances that fail. */
+  /** Reports instances that fail. */
   readonly report?: Parameters<typeof createLeftOut>[1]
 }
 

@@ -32,18 +32,18 @@ const weights = randomWeights(tinyArchitecture, uniforms(1))
 const learnt = { architecture: tinyArchitecture, weights, tokenizer }
 
 let folder: string
-let told: string[]
+let lines: string[]
 let given: string
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perdure-first-'))
   given = join(folder, 'given')
-  told = []
+  lines = []
   return () => rm(folder, { recursive: true })
 })
 
 const begin = () =>
   firstCheckpoint(join(folder, '0'), configSchema.parse({ policy: { from: given } }), [], (line) =>
-    told.push(line),
+    lines.push(line),
   )
 
 describe('a policy that starts from a folder', () => {
@@ -80,7 +80,7 @@ describe('a policy that starts from a folder', () => {
   })
 
   // [PRETRAINED-5]
-  it('of a published model talks by its own template, from then on and for other programs, and what is particular is told', async () => {
+  it('of a published model talks by its own template, from then on and for other programs, and its peculiarities are logged', async () => {
     const field = fieldChats.find(({ name }) => name === 'qwen3')
     if (field === undefined) throw new Error('no such model')
     const architecture = { ...tinyArchitecture, vocab_size: Tokenizer.parse(field.tokenizer).vocabularySize }
@@ -93,7 +93,7 @@ describe('a policy that starts from a folder', () => {
     )
     await writeSafetensors(join(given, 'model.safetensors'), new Map(tensors), {})
     await begin()
-    expect(told).toEqual([expect.stringContaining('after an action with thoughts')])
+    expect(lines).toEqual([expect.stringContaining('after an action with thoughts')])
     const begun = await openChat(join(folder, '0'))
     const original = await openFieldChat('qwen3')
     expect(begun.format).toBe('jinja')

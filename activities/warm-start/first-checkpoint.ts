@@ -20,7 +20,7 @@ import { freshArchitecture } from './fresh-architecture.ts'
 
 /**
  * Publishes the first checkpoint; one that is there already is kept.
- * @param log told what a model's own chat template does otherwise than what a run needs
+ * @param log receives the ways in which a model's own chat template differs from a run's needs
  * @throws CheckpointFault
  */
 export async function firstCheckpoint(

@@ -4,7 +4,7 @@
  * Invariants
  * - [LEFT-OUT-1] An instance that fails by the environment's own doing is left out, counted and reported, and the work goes on without it.
  * - [LEFT-OUT-2] Where nothing but failures comes for a while, or in the end, the work ends with what failed last.
- * - What the environment itself depends on (a server, a container engine) is thrown: it comes back, and the work is tried again.
+ * - A failure of the environment's own server or container engine is thrown: it comes back, and the work is tried again.
  */
 import { EnvironmentFault } from '../../envs/contract/environment.ts'
 
@@ -20,7 +20,7 @@ const isolated: ReadonlySet<EnvironmentFault['kind']> = new Set([
 const triedAgain: ReadonlySet<EnvironmentFault['kind']> = new Set(['failed', 'session_lost'])
 /** In a row. By chance so many fail only where nearly all do. */
 const mostFailures = 16
-const toldInFull = 3
+const reportedInFull = 3
 /** Each costs its whole time. */
 const mostHanging = 3
 
@@ -34,7 +34,7 @@ export interface LeftOut {
 
 /**
  * @param aim what the instances are played for, in words that follow "for"
- * @param report told of each that is left out, as a sentence
+ * @param report receives a sentence for each instance that is left out
  */
 export function createLeftOut(
   aim: string,
@@ -49,7 +49,7 @@ export function createLeftOut(
     inARow += 1
     hanging = fault.kind === 'no_answer' ? hanging + 1 : 0
     // The first ones say what is wrong, the later ones how much of it there is.
-    if (count <= toldInFull || Number.isInteger(Math.log2(count)))
+    if (count <= reportedInFull || Number.isInteger(Math.log2(count)))
       report(`an instance is left out of ${aim} (${count} so far): ${fault.message}`, count)
     if (inARow >= mostFailures || hanging >= mostHanging) throw nonePlayable(fault)
   }

@@ -1,5 +1,5 @@
 /**
- * What a warm start follows from, as one key: two with the same key give the same bytes.
+ * The inputs of a warm start as one key: two with the same key give the same bytes.
  *
  * Invariants
  * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by what they made: the demonstrations' tokens
@@ -19,7 +19,7 @@ import { digestFile } from '../../policy/files/durable-file.ts'
 import { codeOf, trainerCode } from '../../policy/trainer/foreign/trainer-code.ts'
 import type { WarmStartRequest } from '../../policy/trainer/trainer.ts'
 
-/** What one part of a warm start is asked, without the part. */
+/** The request of each part of a warm start, without the part. */
 export type WarmStartSettings = Omit<
   WarmStartRequest,
   'demonstrationsFile' | 'fromCheckpointDir' | 'toCheckpointDir' | 'firstStep' | 'steps'
@@ -32,9 +32,9 @@ interface WarmStartSources {
   /** Each part ends with a checkpoint that says how it went. */
   readonly chunks: number
   readonly threads: number
-  /** Of a warm start that corrects the policy; undefined: it does not. */
+  /** Settings of a warm start that corrects the policy; undefined: it does not. */
   readonly corrected?: Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'policy' | 'warmStart'> | undefined
-  /** [tasks] What each task is played by; read where the policy is corrected. */
+  /** [tasks] The environment of each task; read where the policy is corrected. */
   readonly environments?: readonly Pick<EnvironmentDefinition, 'sources'>[]
 }
 

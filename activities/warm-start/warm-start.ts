@@ -38,7 +38,7 @@ type Progress = (done: number, total: number) => void
 
 /**
  * Tokenizer, first weights and demonstrations of a run.
- * @param log told what a given model's chat template does otherwise, and which instances are left out
+ * @param log receives the ways in which a given model's chat template differs, and the instances that are left out
  */
 export async function prepareWarmStart(
   opened: OpenRun,
@@ -67,15 +67,15 @@ export async function prepareWarmStart(
   await writeUpdateBatch(directory.demonstrationsFile, batch)
 }
 
-/** What a part of the supervised training works with. */
+/** Trainer, cache and reports of a part of the supervised training. */
 export interface ImitationTools {
   readonly trainerOf: (settings: RunConfig['policy']) => Trainer
   /** Where warm starts are kept; undefined: each is made. */
   readonly cache?: CheckpointCache | undefined
   readonly onProgress: Progress
-  /** Told of demonstrations that are collected again. */
+  /** Reports demonstrations that are collected again. */
   readonly onDemonstration?: Progress
-  /** Told of the episodes in which the policy is corrected. */
+  /** Reports the episodes in which the policy is corrected. */
   readonly onCorrection: Progress
   /** Ends them. */
   readonly signal: AbortSignal
@@ -223,7 +223,7 @@ async function keyOf(opened: OpenRun, settings: WarmStartSettings): Promise<stri
   })
 }
 
-/** Where the policy stands after the warm start: version 0, or the base of the adapters. */
+/** Folder of the policy after the warm start: version 0, or the base of the adapters. */
 function warmStartedDir({ config, directory }: OpenRun): string {
   return config.policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
 }
@@ -237,7 +237,7 @@ async function firstVersion({ run, config, directory }: OpenRun): Promise<void> 
   await initializeAdapter(directory.checkpointDir(0), { baseDir, shape: lora, seed })
 }
 
-/** Where the policy stands before the warm start; without one it is where it stands afterwards. */
+/** Folder of the policy before the warm start; without one it is the folder afterwards. */
 function firstDir(opened: OpenRun): string {
   const { config, directory } = opened
   return config.warmStart.demonstrations === 0

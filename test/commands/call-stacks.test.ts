@@ -9,7 +9,7 @@ import { createCopyingTrainer, tinyConfig } from '../support/tiny-run.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-/** What a run that waits for its first turns answers when it is asked for its stack. */
+/** The stack that a run reports while it waits for its first turns. */
 async function stackOfWaitingRun(): Promise<string> {
   const home = temporaryHome()
   const gates = new RunGates()

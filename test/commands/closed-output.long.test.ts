@@ -11,7 +11,7 @@ const home = temporaryHome()
 
 afterAll(() => removeHome(home))
 
-/** What a shell makes of a call whose output goes somewhere. @returns the command's own code, not that of its reader */
+/** Calls the command in a shell that redirects its output. @returns the command's own code, not that of its reader */
 function inShell(words: string, to: string) {
   const script = `"$0" "$1" ${words} ${to}; exit \${PIPESTATUS[0]}`
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script, process.execPath, program], {

@@ -1,4 +1,4 @@
-/** First use, by real commands: an environment of one's own from nothing to an exported trajectory, and its pitfalls. */
+/** First use, by real commands: a custom environment from nothing to an exported trajectory, and its pitfalls. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

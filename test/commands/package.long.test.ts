@@ -57,7 +57,7 @@ function perdure(input: string, ...args: readonly string[]): Ended {
 beforeAll(() => {
   const npm = (cwd: string, ...args: readonly string[]) =>
     execFileSync('npm', [...args, '--loglevel=error', '--no-audit', '--no-fund'], { cwd, encoding: 'utf8' })
-  // What a build before has left is no part of it.
+  // Files of an earlier build are no part of the package.
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   npm(root, 'pack', '--pack-destination', folder)
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
@@ -126,9 +126,9 @@ describe('the package', { timeout: 300_000 }, () => {
   test.each([
     ['os', /npm install --ignore-scripts just-bash@\d/],
     ['kg', /npm install --ignore-scripts world-countries@\d/],
-  ])('asks for the package that the task %s alone needs', (task, told) => {
+  ])('asks for the package that the task %s alone needs', (task, request) => {
     const { status, output } = perdure('', 'env', 'play', task)
-    expect(output).toMatch(told)
+    expect(output).toMatch(request)
     expect(status).not.toBe(0)
   })
 

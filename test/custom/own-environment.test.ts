@@ -1,4 +1,4 @@
-/** An environment of one's own, as its author meets Perdure: trained by path, measured elsewhere, from a script. */
+/** A custom environment, as its author meets Perdure: trained by path, measured elsewhere, from a script. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -80,15 +80,15 @@ describe('a program that embeds Perdure', () => {
       { cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] },
     )
     script = child
-    const [told, complaints, code] = await Promise.all([
+    const [printed, complaints, code] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
       new Promise((resolve) => child.once('close', resolve)),
     ])
     expect(complaints).not.toMatch(/error/i)
-    expect(told).toMatch(/^unseen at version 0: \d+\.\d % of 6$/m)
-    expect(told).toMatch(/^update 1: \d+\.\d % of 8 episodes$/m)
-    expect(told).toMatch(/^(done|stopped) at version [01]; checkpoints in /m)
+    expect(printed).toMatch(/^unseen at version 0: \d+\.\d % of 6$/m)
+    expect(printed).toMatch(/^update 1: \d+\.\d % of 8 episodes$/m)
+    expect(printed).toMatch(/^(done|stopped) at version [01]; checkpoints in /m)
     expect(code).toBe(0)
     await eventually('the server to end', () => (serverPid(home) === undefined ? true : undefined))
   }, 300_000)

@@ -29,7 +29,7 @@ let vocabulary = 0
 let honest: SamplingServer | undefined
 let server: HostileServer | undefined
 
-/** What is done to the turn of that number, in the place of an answer. */
+/** Fault that replaces the answer to the turn of that number. */
 const tricks = new Map<number, string>([
   [2, 'hangs'],
   [4, 'tells too few logprobs'],

@@ -1,4 +1,4 @@
-/** What happens to episodes and groups when environments fail: never a reward. */
+/** Failures of environments never become the reward of an episode or a group. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSession, type RunProgress, type TrainingSession } from '../../client/session/training-session.ts'
 import { type EpisodeId, firstAttemptOf, parseEpisodeId, runId } from '../../identity/identity.ts'
@@ -28,7 +28,7 @@ const tasks = {
       if (ordinal(session, all) === 0 && session.heard.length === 1) throw backendFault()
     },
   }),
-  /** As before, and what it has heard cannot be told to another session. */
+  /** As before, and no other session can replay it. */
   forgetful: createEchoTask({
     name: 'forgetful',
     replayable: false,
@@ -71,7 +71,7 @@ const tasks = {
 type Name = keyof typeof tasks
 
 const results = {} as Record<Name, RunProgress>
-/** What the engine was asked for. */
+/** Requests to the engine. */
 const asked: SamplingRequest[] = []
 
 beforeAll(async () => {
@@ -154,7 +154,7 @@ describe('an environment that fails', () => {
   })
 
   // [EPISODE-3]
-  it('and makes a new attempt lets it draw what the failed one drew in a synchronous run, else anew', () => {
+  it('and makes a new attempt lets it draw what the failed one drew in a synchronous run, else other actions', () => {
     const again = (name: Name) => firstSeeds(name).filter((seeds) => seeds.length === 2)
     const distinct = (name: Name) => again(name).map((seeds) => new Set(seeds).size)
     expect(new Set(distinct('repeatable'))).toEqual(new Set([1]))

@@ -11,7 +11,7 @@ import { eventually, removeHome, temporaryHome } from '../support/perdure-proces
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url))
 const projectNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url))
 const home = temporaryHome()
-/** Runs until it is told to end, and starts no server of Temporal. */
+/** Runs until a signal ends it, and starts no server of Temporal. */
 const command = ['codec-server', '--json', '--home', home]
 
 let launcher: ChildProcess | undefined
@@ -31,7 +31,7 @@ function endGroup(group: number): void {
 /** Starts the command by a launcher in a process group of its own. @returns the port it listens on */
 async function start(words: readonly string[]): Promise<number> {
   const [file = '', ...rest] = words
-  // Of the package manager that runs the tests the command knows nothing.
+  // The command knows nothing of the package manager that runs the tests.
   const { npm_execpath: _, ...environment } = process.env
   launcher = spawn(file, rest, {
     detached: true,

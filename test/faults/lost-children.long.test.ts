@@ -198,12 +198,12 @@ describe('an evaluation that a person ends', () => {
     const evaluating = session.evaluate('asked', { episodes: 3 })
     const evaluation = evaluationId(runId('asked'), 'few-3', 0, 1)
     await eventually('its episode', () => store.episodes.get(episodeId(evaluation, 0, 0)), noticedMs)
-    const told = expect(evaluating).rejects.toMatchObject({
+    const failed = expect(evaluating).rejects.toMatchObject({
       kind: 'no_result',
       message: expect.stringContaining('few-3'),
     })
     await client.workflow.getHandle(evaluation).terminate()
-    await told
+    await failed
     gate.open()
     expect(await session.evaluate('asked', { episodes: 3 })).toMatchObject({ n: 3 })
   }, 120_000)

@@ -27,7 +27,7 @@ const home = temporaryHome()
 const updates = 6 // as many chances to catch one in progress while episodes are played
 const killed = ['environment', 'policy', 'trainer'] as const
 const workers = new Map<Role, PerdureProcess>()
-/** What each process had mapped into its memory, where the system tells. */
+/** Libraries that each process had mapped into its memory, where the system lists them. */
 const mapped = new Map<Role, string>()
 /** Seconds from the kill to the first sign of what only a new worker can have done. */
 const noticed = new Map<Role, number>()

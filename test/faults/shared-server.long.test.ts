@@ -76,7 +76,7 @@ async function interrupt(home: string, running: PerdureProcess): Promise<void> {
   expect((await running.ended).code).toBe(130)
 }
 
-/** All that a run measured, but for the time it took. */
+/** All that a run measured, except the time it took. */
 function measured(home: string) {
   return readMetrics(homeAt(home).run(run).metricsFile)
     .map((line) => ({ ...line, time: undefined, seconds: undefined }))

@@ -43,7 +43,7 @@ export interface SignalCase {
   readonly seed: number
 }
 
-/** What became of a case. */
+/** Outcome of a case. */
 export interface SignalOutcome {
   readonly code: number | null
   /** Lines that only a programmer understands. */
@@ -88,7 +88,7 @@ async function playIn(home: string, { phase, signal, times, seed }: SignalCase):
       first.child.kill(signal)
     }
     const ended = await first.ended
-    // A server that was told to end may still write its file back.
+    // A server that is ending may still write its file back.
     const left = await eventually(
       'the processes to end',
       () => (processesOf(home).length === 0 ? [] : undefined),
@@ -108,7 +108,7 @@ async function playIn(home: string, { phase, signal, times, seed }: SignalCase):
   }
 }
 
-/** A run that is asked to stop, and again and again once it has told that it has: the code that its process ends with. */
+/** Signals a run to stop, and again after each message that it stops. @returns the code that its process ends with */
 export async function signalUntilEnd(signal: SignalCase['signal']): Promise<number | null> {
   const home = temporaryHome()
   const stopping = start(home)

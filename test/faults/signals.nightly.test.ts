@@ -1,5 +1,5 @@
 /**
- * What Ctrl-C, a service manager and a closed terminal do to a run: one moment of each phase.
+ * Effect of Ctrl-C, a service manager and a closed terminal on a run: one moment of each phase.
  * `npm run bench -- signals` plays all.
  */
 import { expect, it } from 'vitest'

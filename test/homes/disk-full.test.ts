@@ -65,9 +65,9 @@ describe.skipIf(typeof mounted === 'string')('a run whose disk is full', () => {
   })
 
   it('says so once, and what to do', () => {
-    const told = log.filter((line) => line.includes('disk is full'))
-    expect(told).toHaveLength(1)
-    expect(told[0]).toContain('free space and the work continues')
+    const warnings = log.filter((line) => line.includes('disk is full'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('free space and the work continues')
     expect(startedWhenFull).toBeLessThan(updates)
   })
 

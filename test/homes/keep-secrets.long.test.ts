@@ -73,7 +73,7 @@ const environment: Record<string, string> = {
 let server: Awaited<ReturnType<typeof startTemporal>>
 let proxy: Server
 let executions: readonly Execution[]
-/** What an environment was opened with. */
+/** Options with which an environment was opened. */
 let opened: unknown
 
 beforeAll(async () => {
@@ -95,7 +95,7 @@ beforeAll(async () => {
         ...task,
         async create() {
           failures += 1
-          // What drivers like to say of addresses that they cannot reach.
+          // Drivers like to quote addresses that they cannot reach.
           if (failures === 1)
             throw new EnvironmentFault('backend', `cannot reach ${JSON.stringify(options.settings)}`)
           return task.create()
@@ -167,9 +167,10 @@ describe('secrets', () => {
       ]
       const out = join(folder, 'report')
       const { file } = await writeReport({ home, run, out, page, release: '1', groups: 10 })
-      const told = [readFileSync(file, 'utf8'), ...(await Promise.all(routes.map(ask)))].join('\n')
-      expect(told).toContain('{PLANTED_PASSWORD}')
-      for (const [name, secret] of Object.entries(planted)) expect(told.includes(secret), name).toBe(false)
+      const published = [readFileSync(file, 'utf8'), ...(await Promise.all(routes.map(ask)))].join('\n')
+      expect(published).toContain('{PLANTED_PASSWORD}')
+      for (const [name, secret] of Object.entries(planted))
+        expect(published.includes(secret), name).toBe(false)
     } finally {
       await dashboard.close()
     }

@@ -121,7 +121,7 @@ async function startWith(driver: string, folder: string): Promise<TestEngine> {
   mkdirSync(join(root, 'exec'))
   const child = spawn('sh', ['-c', keeper, 'keeper', root, cgroup, ...command], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // Of a group of its own: a Ctrl-C at the terminal would end the keeper before its work.
+    // The keeper has its own group: a Ctrl-C at the terminal would end it before its work.
     detached: true,
     env: { ...process.env, PATH: path },
   })

@@ -33,13 +33,13 @@ export interface Leftovers {
 }
 
 export interface KilledRun {
-  /** What was there when the processes had been killed; the containers that ran just before, if only those count. */
+  /** Leftovers when the processes had been killed; the containers that ran just before, if only those count. */
   readonly before: Leftovers
   /** Seconds until no container was there, with nothing but the dead processes' own means. */
   readonly seconds: number
   /** Containers that were there when that had taken too long. */
   readonly stayed: number
-  /** What was there after the reaper. */
+  /** Leftovers after the reaper. */
   readonly after: Leftovers
 }
 
@@ -52,7 +52,7 @@ export interface KillPlan {
   readonly withDescendants?: boolean
 }
 
-/** What is over by then is not left behind. */
+/** Containers that are gone by then do not count as left behind. */
 const waitMs = 60_000
 
 /**
@@ -74,7 +74,7 @@ export async function killedRun(
     (await connection.docker.listContainers({ all: !withDescendants, filters: { label: [labels.lease] } }))
       .length
   await delay(next() * 100)
-  // Those that run may end as soon as all is dead: they are counted before, and the kill waits for the first.
+  // Running containers may end as soon as all is dead: they are counted before, and the kill waits for the first.
   let running = 0
   while (withDescendants && running === 0) running = await containers()
   const doomed = withDescendants ? playing.flatMap(({ pid }) => [pid, ...childrenOf(pid)]) : []

@@ -31,7 +31,7 @@ async function play(session: number): Promise<never> {
     say(`${session} has ${container.id}`)
     await container.exec('sleep 1000 & echo here')
     say(`${session} acts`)
-    // One that is busy does not notice that its maker is gone.
+    // A busy container does not notice that its maker is gone.
     await container.exec('sleep 1000', { deadlineMs: 100 + 400 * ((session + round) % 5) })
     // A container that is looked at is paused: it cannot notice anything.
     if (session % 4 === 3) {

@@ -2,8 +2,8 @@
  * Every container that an engine starts, with what it may do, as the engine and the kernel tell.
  *
  * Invariants
- * - A container and its first process are looked up when the engine tells that it was started. One that had ended
- *   by then is left out, and nothing else is.
+ * - A container and its first process are looked up when the engine reports its start. Only a container that had ended
+ *   by then is left out.
  */
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -13,7 +13,7 @@ import { statusOf } from '../../worlds/containers/engine.ts'
 
 export interface SeenContainer {
   readonly id: string
-  /** What the engine was told of it. */
+  /** Settings that the engine received for it. */
   readonly settings: Docker.HostConfig
   /** `/proc/self/status` and `/proc/self/mountinfo` of its first process. */
   readonly status: string

@@ -72,7 +72,7 @@ export async function startDatabaseServer(): Promise<TestDatabaseServer> {
   const command = ['mariadbd', ...options, `--socket=${socket}`, '--skip-networking']
   const child = spawn('sh', ['-c', keeper, 'keeper', root, ...command], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    // Of a group of its own: a Ctrl-C at the terminal would end the keeper before its work.
+    // The keeper has its own group: a Ctrl-C at the terminal would end it before its work.
     detached: true,
     env,
   })

@@ -12,13 +12,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Of name_to_handle_at and open_by_handle_at (Linux, arch/…/syscall.tbl). */
+/** Numbers of the system calls name_to_handle_at and open_by_handle_at (Linux, arch/…/syscall.tbl). */
 const numbers: Readonly<Record<string, readonly [number, number]>> = { x64: [303, 304], arm64: [264, 265] }
 
 export interface HostSecret {
-  /** What must not be found in a container. */
+  /** Text that must not be found in a container. */
   readonly content: string
-  /** What the file holds now. */
+  /** Reads the file as it is now. */
   read(): string
   /** A program in Perl, which prints how the attempt to read and to change the file ended. */
   readonly program: string

@@ -21,7 +21,7 @@ export interface ServerProcess {
   counter(name: string, label?: string): Promise<number>
 }
 
-/** What is started. */
+/** A server as a Python module. */
 export interface ServerModule {
   /** Shown where it does not start. */
   readonly name: string

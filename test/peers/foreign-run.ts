@@ -2,7 +2,7 @@
  * A whole run of both halves: a server samples, the PyTorch trainer trains on two ranks, and each part is killed once.
  *
  * Invariants
- * - What is found afterwards was made by `perdure train` and `perdure resume` as a user calls them.
+ * - `perdure train` and `perdure resume` made the results, as a user calls them.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export interface ForeignRun {
   readonly run: RunId
   /** A Python with PyTorch. */
   readonly python: string
-  /** Of the configuration, beside what makes the run foreign. */
+  /** Part of the configuration, beside the keys that make the run foreign. */
   readonly config: object
   /** Called again, on the same address, after the server was killed. */
   readonly start: () => Promise<SamplingServer>
@@ -35,7 +35,7 @@ export interface ForeignRun {
   readonly updateMs: number
 }
 
-/** What a run came to. */
+/** Outcome of a run. */
 export interface ForeignEnding {
   readonly code: number | null
   readonly stderr: string
@@ -128,7 +128,7 @@ async function storedOf(
   }
 }
 
-/** How far what the server told is from the weights of each turn's version: mean over tokens, and the largest. */
+/** Difference of the server's logprobs from the weights of each turn's version: mean over tokens, and the largest. */
 export async function samplerDifference(
   { home, run }: Pick<ForeignRun, 'home' | 'run'>,
   { episodes }: Pick<ForeignEnding, 'episodes'>,

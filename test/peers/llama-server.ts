@@ -25,7 +25,7 @@ const environment = {
   PYTHONPATH: [packages, process.env.PYTHONPATH].filter((path) => path !== undefined).join(':'),
 }
 
-/** Keys, values and sums in F32: the same arithmetic as the policy's, but for the order of sums. */
+/** Keys, values and sums in F32: the same arithmetic as the policy's, except for the order of sums. */
 const program = `
 import sys, xllamacpp as x
 model, port, threads, context, slots = sys.argv[1], *map(int, sys.argv[2:6])

@@ -127,7 +127,7 @@ describe.skipIf(python === undefined)('the PyTorch trainer (skipped where no PyT
         const toCheckpointDir = join(folder, name)
         const { loss, gradientNorm } = await trainer.update({ ...fixture.request, toCheckpointDir })
         const { optimizer } = await readCheckpoint(toCheckpointDir, { optimizer: true })
-        // After one step from none they are the gradient, but for a factor.
+        // After one step from no moments they are the gradient times a factor.
         return { loss, gradientNorm, moments: [...(optimizer?.first.values() ?? [])] }
       } finally {
         await trainer.close()

@@ -1,7 +1,7 @@
 /** The ranks of the PyTorch trainer as processes of this machine, for tests that signal them. */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What a test marks its ranks with, in the environment of all that it starts. */
+/** Variable that marks a test's ranks, in the environment of all that it starts. */
 export const rankMark = 'PERDURE_TEST_RANKS'
 
 export interface RankProcess {

@@ -21,7 +21,7 @@ export function pythonWithSglang(): string | undefined {
   return undefined
 }
 
-/** What a server is started with. */
+/** Settings with which a server starts. */
 export interface SglangSettings {
   readonly python: string
   /** The folder of the base. */

@@ -49,7 +49,7 @@ interface Found {
   readonly pandas: DataFrame
 }
 
-/** What a reader finds in a folder or file. */
+/** Reads a folder or file with the reader of its kind. */
 export async function readBy<K extends keyof Found>(
   kind: K,
   path: string,
@@ -71,7 +71,7 @@ export async function startMlflow(folder: string, python: string): Promise<Mlflo
   const server = spawn(
     python,
     ['-m', 'mlflow', 'server', '--host', '127.0.0.1', '--port', `${port}`, ...words],
-    // What it does beside tracking starts processes that outlive it.
+    // Its job execution starts processes that outlive it.
     {
       cwd: folder,
       detached: true,
@@ -100,7 +100,7 @@ export async function startMlflow(folder: string, python: string): Promise<Mlflo
   return stopped
 }
 
-/** What `wandb sync` uploads of an offline folder. */
+/** The upload of `wandb sync` from an offline folder. */
 export interface Uploaded {
   /** The run, as its server is asked to enter it. */
   readonly runs: readonly Readonly<Record<string, unknown>>[]
@@ -163,7 +163,7 @@ const bucket = {
   historyLineCount: 0,
 }
 
-/** Of the questions that an upload asks. */
+/** Answers to the questions that an upload asks. */
 const answers: Readonly<Record<string, unknown>> = {
   UpsertBucket: { upsertBucket: { bucket, inserted: true } },
   CreateRunFiles: { createRunFiles: { runID: 'run', uploadHeaders: [], files: [] } },

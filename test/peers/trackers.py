@@ -1,4 +1,4 @@
-"""What the readers of TensorBoard, MLflow and pandas find, as JSON: `trackers.py KIND PATH`."""
+"""Reads a folder or file with TensorBoard, MLflow or pandas and prints JSON: `trackers.py KIND PATH`."""
 
 import json
 import os

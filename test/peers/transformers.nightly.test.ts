@@ -1,4 +1,4 @@
-/** What transformers makes of published models and of Perdure's checkpoints, beside what Perdure does: tokens and log-probabilities. */
+/** Transformers and Perdure agree on published models and on Perdure's checkpoints: tokens and log-probabilities. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -52,7 +52,7 @@ export async function renderedByTransformers(
     .map((line) => lineSchema.parse(JSON.parse(line)))
 }
 
-/** What a program in Python writes to standard output. */
+/** Runs a Python program. @returns its standard output */
 export async function runPython(python: string, program: string, input: string): Promise<string> {
   const running = promisify(execFile)(python, ['-c', program], {
     env: { ...process.env, HF_HUB_OFFLINE: '1', TRANSFORMERS_VERBOSITY: 'error' },

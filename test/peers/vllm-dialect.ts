@@ -2,7 +2,7 @@
  * A server in the form of vLLM's, with adapters by name: samples with the embedded engine, where the real one is not installed.
  *
  * Invariants
- * - It has what it was told to load, and nothing of it once it was killed, as a server that starts again.
+ * - It has the adapters that it was asked to load, and none once it was killed, as a server that starts again.
  * - A call that it does not know is answered with 404.
  * - Actions are drawn at the asked temperature by the asked seed, and their logprobs are those of the named adapter.
  */
@@ -85,7 +85,7 @@ async function sampled(engine: Engine, version: number, body: Body, cacheKey: st
 /** Always the most likely token, with the others' logprobs. */
 async function likeliest(trainer: Trainer, dir: string, body: Body, vocabulary: number): Promise<object> {
   const tokens: number[] = []
-  const told: (readonly (readonly [token: number, logprob: number])[])[] = []
+  const likeliestTokens: (readonly (readonly [token: number, logprob: number])[])[] = []
   while (tokens.length < body.max_tokens) {
     const context = [...body.prompt, ...tokens]
     const length = context.length + 1
@@ -100,14 +100,14 @@ async function likeliest(trainer: Trainer, dir: string, body: Body, vocabulary: 
       { length: vocabulary },
       (_, token) => [token, all[token * length + length - 1] ?? 0] as const,
     ).sort(([, a], [, b]) => b - a)
-    told.push(sorted.slice(0, 5))
+    likeliestTokens.push(sorted.slice(0, 5))
     tokens.push(sorted[0]?.[0] ?? 0)
   }
   return answerOf(
     body,
     tokens,
-    told.map(([best]) => best?.[1] ?? 0),
-    told.map((likely) =>
+    likeliestTokens.map(([best]) => best?.[1] ?? 0),
+    likeliestTokens.map((likely) =>
       Object.fromEntries(likely.map(([token, logprob]) => [`token_id:${token}`, logprob])),
     ),
   )
@@ -119,13 +119,13 @@ function answerOf(
   logprobs: readonly number[],
   top?: readonly object[],
 ): object {
-  const told = { tokens: tokens.map((token) => `token_id:${token}`), token_logprobs: logprobs }
+  const sampled = { tokens: tokens.map((token) => `token_id:${token}`), token_logprobs: logprobs }
   return {
     choices: [
       {
         token_ids: tokens,
         prompt_token_ids: body.prompt,
-        logprobs: top === undefined ? told : { ...told, top_logprobs: top },
+        logprobs: top === undefined ? sampled : { ...sampled, top_logprobs: top },
       },
     ],
     usage: { prompt_tokens: body.prompt.length },

@@ -23,7 +23,7 @@ export function pythonWithVllm(): string | undefined {
   return undefined
 }
 
-/** What a server is started with. */
+/** Settings with which a server starts. */
 export interface VllmSettings {
   readonly python: string
   /** The folder of the base. */

@@ -117,7 +117,7 @@ it.each(Array.from({ length: updates + 1 }, (_, version) => version))(
   },
 )
 
-it('their metrics have the same lines but for times', () => {
+it('their metrics have the same lines except for times', () => {
   const [one, other] = [undisturbed, disturbed].map(
     ({ home, run }) =>
       readMetrics(homeAt(home).run(run).metricsFile)

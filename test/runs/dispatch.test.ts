@@ -15,7 +15,7 @@ const dispatches = ['local', 'server'] as const
 let session: TrainingSession
 let store: Store
 
-/** What is said follows from the seed of its turn, and is now and then of no use. */
+/** The action follows from the seed of its turn, and is sometimes invalid. */
 function speak({ seed }: SamplingRequest): string {
   if (seed % 4 === 0) return 'no call'
   return saying(seed % 2 === 0 ? 'yes' : 'no')
@@ -48,7 +48,7 @@ afterAll(async () => {
   removeHome(home)
 })
 
-/** All that is stored of a run's episodes but for their run's name, the times, and the checksum over them. */
+/** All that is stored of a run's episodes, except their run's name, the times, and the checksum over them. */
 async function played(run: RunId) {
   const episodes = await store.episodes.page(run, '', 1000)
   return Promise.all(

@@ -26,7 +26,7 @@ const home = temporaryHome()
 const { definition } = createEchoTask()
 /** Six of six and none of six are different with a confidence of 95 %, by more than a tenth. */
 const words = { name: 'words', task: 'echo', episodes: 6 }
-/** What updates and turns of evaluations wait for, by the name of the run. */
+/** Gates at which updates and turns of evaluations wait, by the name of the run. */
 const updateGates = new RunGates()
 const evaluationGates = new RunGates()
 /** Episodes of evaluations whose engine fails, whatever attempt is made at them. */
@@ -112,7 +112,7 @@ describe('a schedule', () => {
     await expect(session.schedule('clock', { timing: { every: '1h' } })).rejects.toMatchObject({
       kind: 'schedule_exists',
     })
-    // Version 0 is evaluated by the run itself; the schedule finds version 1 without being told.
+    // Version 0 is evaluated by the run itself; the schedule finds version 1 by itself.
     const second = updateGates.hold('clock')
     updating.open()
     await evaluated('clock', 1)
@@ -246,7 +246,7 @@ describe('gates', () => {
     await session.start('spared', tinyConfig({ evaluation, training: { updates: 3 } }))
     await untilUpdating('spared', 1)
     await evaluated('spared', 0)
-    // The same loss closes the gate of the run above. Of 6 instances none is certain to be above 99 points.
+    // The same loss closes the gate of the run above. With 6 instances no loss is certain to be above 99 points.
     await session.change('spared', { 'evaluation.gates.0.drop': 0.99 })
     const second = updateGates.hold('spared')
     first.open()
@@ -296,7 +296,7 @@ describe('an evaluation that lost most of its episodes to the infrastructure', (
 
   // [GATES-1]
   it('says so, and is neither the best version, nor a reference of the gate, nor rolled back to, nor promoted', async () => {
-    // Every version fails all six instances. Of versions 1 and 3 the first is won, and the others are lost to a fault.
+    // Every version fails all six instances. Versions 1 and 3 win the first, and lose the others to a fault.
     badVersions.set('outage', [0, 2])
     isLost = (of) => of.run === 'outage' && of.version % 2 === 1 && of.sample > 0
     const evaluation = { every: 1, blocking: true, suites: [words], gates }
@@ -415,7 +415,7 @@ it('an evaluation of which no episode ended with a reward has no figure, and say
   const { found, failed } = await store.evaluations.findings(runId('mute'))
   expect(found).toEqual([])
   expect(failed).toHaveLength(2)
-  // What was played stays what it is, so the run does not ask for it again.
+  // The same episodes would be found again, so the run does not repeat the evaluation.
   const ids = (await fetchHistories(home)).map(({ workflowId }) => workflowId)
   expect(ids.filter((id) => /^mute\/e-[^/]+$/.test(id))).toHaveLength(2)
   const again = session.evaluate('mute', { version: 3, episodes: 1 })

@@ -46,8 +46,8 @@ describe('the example smoke', () => {
   it('tells where its time went: most of that between two updates was waited, trained or published', () => {
     const updates = readMetrics(homeAt(home).run(runId('smoke')).metricsFile).filter(isUpdateMetrics)
     const [first, last] = [updates[0], updates.at(-1)].map((update) => Date.parse(String(update?.time)))
-    const told = updates.slice(1).map(({ seconds }) => seconds.wait + seconds.train + seconds.publish)
-    const share = told.reduce((sum, each) => sum + each, 0) / ((Number(last) - Number(first)) / 1000)
+    const counted = updates.slice(1).map(({ seconds }) => seconds.wait + seconds.train + seconds.publish)
+    const share = counted.reduce((sum, each) => sum + each, 0) / ((Number(last) - Number(first)) / 1000)
     expect(share).toBeGreaterThan(0.7)
     expect(share).toBeLessThan(1.1)
   })
@@ -78,12 +78,12 @@ describe('a run whose updates have nothing to learn from', () => {
     expect(training.code).toBe(1)
   })
 
-  it('has said so with every update that it told of', () => {
+  it('has said so with every update that it reported', () => {
     // Two updates may end between two looks at a run; the last one is always reported.
-    const told = `${training.stdout}${training.stderr}`.match(/^.*\bupdate \d of 5 .*$/gm) ?? []
-    expect(told.length).toBeGreaterThan(0)
-    for (const line of told) expect(line).toMatch(/for \d updates?: nothing is learnt/)
-    expect(told.at(-1)).toContain('for 5 updates: nothing is learnt')
+    const lines = `${training.stdout}${training.stderr}`.match(/^.*\bupdate \d of 5 .*$/gm) ?? []
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) expect(line).toMatch(/for \d updates?: nothing is learnt/)
+    expect(lines.at(-1)).toContain('for 5 updates: nothing is learnt')
   })
 
   it('tells it in its metrics, in figures', () => {

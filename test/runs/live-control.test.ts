@@ -16,7 +16,7 @@ import { createCopyingTrainer, tinyConfig } from '../support/tiny-run.ts'
 
 const home = temporaryHome()
 const { definition } = createEchoTask()
-/** What a run's updates and turns wait for, by the name of the run. */
+/** Gates at which a run's updates and turns wait, by the name of the run. */
 const updateGates = new RunGates()
 const turnGates = new RunGates()
 const updates: { readonly from: string; readonly to: string; readonly learningRate: number }[] = []
@@ -118,7 +118,7 @@ describe('settings', () => {
   it('groups are played while an update is made, as many as the bound allows, and none in a synchronous run', async () => {
     const ahead = updateGates.hold('ahead')
     await session.start('ahead', tinyConfig({ rollout: { maxStaleness: 1 }, training: { updates: 2 } }))
-    // Of (1 + 1) · 2 groups two are in the update that is held, and two were played beside it.
+    // Two of the (1 + 1) · 2 groups are in the update that is held, and two were played beside it.
     await untilProgress(session, 'ahead', ({ groupsReady }) => groupsReady === 2)
     expect(await session.progress('ahead')).toMatchObject({ step: 0, groupsInFlight: 0, groupsReady: 2 })
     ahead.open()

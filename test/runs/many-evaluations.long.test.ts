@@ -20,7 +20,7 @@ const suites = Array.from({ length: 10 }, (_, index) => ({
   episodes: 1,
 }))
 const evaluation = { every: 1, suites }
-/** Of every version, the first among them. */
+/** Evaluations of every version, the first among them. */
 const evaluations = (updates + 1) * suites.length
 let session: TrainingSession
 let progress: RunProgress
@@ -44,11 +44,11 @@ describe('a run with 200 evaluations', () => {
     const { found } = await store.evaluations.findings(run)
     expect(found).toHaveLength(evaluations)
     expect(new Set(found.map(({ suite, version }) => `${suite} v${version}`)).size).toBe(evaluations)
-    const told = inSuiteOrder({ evaluation }, found)
-    expect(progress.evaluations).toEqual(told)
+    const ordered = inSuiteOrder({ evaluation }, found)
+    expect(progress.evaluations).toEqual(ordered)
     const { code, stdout } = await startPerdure(home, 'status', run, '--json').ended
     expect(code).toBe(0)
-    expect(JSON.parse(stdout).evaluations).toEqual(told)
+    expect(JSON.parse(stdout).evaluations).toEqual(ordered)
   })
 
   it('carries and answers a few kilobytes, in many executions', async () => {

@@ -19,7 +19,7 @@ import { createCopyingTrainer, tinyConfig } from '../support/tiny-run.ts'
 
 const home = temporaryHome()
 const { definition, sessions } = createEchoTask()
-/** What a run's updates and turns wait for, by the name of the run. */
+/** Gates at which a run's updates and turns wait, by the name of the run. */
 const updateGates = new RunGates()
 const turnGates = new RunGates()
 const updatesStarted: string[] = []
@@ -220,7 +220,7 @@ describe('a run that ended badly', () => {
   })
 
   // [RUN-STATE-1]
-  it('counts the update that was made and not published, though it is told to stop at once', async () => {
+  it('counts the update that was made and not published, though it must stop at once', async () => {
     const updating = updateGates.hold('made')
     await session.start('made', tinyConfig())
     await eventually('the first update', () => (updatesOf('made') === 1 ? true : undefined))
@@ -334,7 +334,7 @@ it('is shown by a page and by the UI of its server, whose addresses `ui --json` 
     expect(await (await fetch(url)).text()).toContain('<title>Perdure</title>')
     const runs = (await (await fetch(`${url}api/runs`)).json()) as { runs: readonly { run: string }[] }
     expect(runs.runs.map(({ run }) => run)).toContain('shown')
-    // [STEERING-1] What the command line refuses, the page refuses in the same words.
+    // [STEERING-1] An order that the command line refuses, the page refuses in the same words.
     const post = (run: string, order: object) =>
       fetch(`${url}api/runs/${run}/orders`, {
         method: 'POST',

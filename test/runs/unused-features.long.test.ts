@@ -1,4 +1,4 @@
-/** What a default start loads: nothing of the features that it does not use. */
+/** A default start loads nothing of the features that it does not use. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -20,7 +20,7 @@ import { removeHome, startPerdure, temporaryHome } from '../support/perdure-proc
 const config = new URL('../support/whole-pipeline.yaml', import.meta.url).pathname
 const cache = mkdtempSync(join(tmpdir(), 'perdure-cache-'))
 const home = temporaryHome()
-/** What a run says that found its warm start. */
+/** Message of a run that found its warm start. */
 const taken = 'is taken from the cache'
 
 // A cache of the test's own, where what else the user's has is found.

@@ -15,9 +15,9 @@ export interface Execution extends RecordedExecution {
   readonly type: string
 }
 
-/** One that a server keeps. */
+/** An execution that a server keeps. */
 export interface KeptExecution extends Execution {
-  /** Of this link of the chain alone. */
+  /** Id of this link of the chain alone. */
   readonly runId: string
 }
 

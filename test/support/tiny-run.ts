@@ -37,7 +37,7 @@ export function tinyConfig(sections: Readonly<Record<string, Section>> = {}, tas
   return configSchema.parse({ tasks: [{ task }], ...Object.fromEntries(merged) })
 }
 
-/** What the policy says; tokens as they are, or a text of which the run's own tokenizer makes them. */
+/** The policy's action: tokens as they are, or a text that the run's own tokenizer encodes. */
 export type Speech = (
   request: SamplingRequest,
   chat: Chat,

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What is replaced in which file of the workflows. */
+/** Replacements in files of the workflows. */
 export type CodeChange = readonly (readonly [file: string, before: string, after: string])[]
 
 export interface WorkflowCopies extends Disposable {

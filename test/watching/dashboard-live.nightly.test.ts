@@ -66,7 +66,7 @@ function kindOf(address: string): string {
   return address.replaceAll(/\d+/g, 'N').replaceAll(/%3A|%2F/g, '/')
 }
 
-/** Tells once the page has asked for nothing while it was drawn anew, and waits for no answer: all is there that its address shows. */
+/** True once the page asked for nothing while it was drawn again, and waits for no answer: all that its address shows is there. */
 function restOf(page: Page): () => Promise<true | undefined> {
   const awaited = new Set<Request>()
   let asked = 0
@@ -79,7 +79,7 @@ function restOf(page: Page): () => Promise<true | undefined> {
   page.on('requestfailed', (request) => awaited.delete(request))
   return async () => {
     const before = asked
-    // What is drawn asks after the frame in which it is.
+    // A component that is drawn sends its requests after the frame in which it is.
     await page.evaluate(`new Promise((drawn) =>
       requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn)))
     )`)
@@ -167,7 +167,7 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
       const asked: string[] = []
       await bring(page, false)
       const shown = await progressOf(page)
-      // What had been announced before is asked for once more.
+      // Data that had been announced before is asked for once more.
       await untilUpdate(home, shown + 2)
       page.on('request', (request) => asked.push(request.url()))
       await untilUpdate(home, shown + 5)
@@ -181,7 +181,7 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
     })
   }, 240_000)
 
-  it('a chart is drawn anew while it is seen, or when it is seen again [PLOT-1]', async () => {
+  it('a chart is drawn again while it is seen, or when it is seen later [PLOT-1]', async () => {
     await at(runPage, async (page) => {
       await page.locator('.drawing canvas').last().waitFor()
       await page.evaluate(countDrawings)
@@ -190,7 +190,7 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
           [...document.querySelectorAll('.drawing canvas')].at(${which === 'first' ? 0 : -1}).dataset.drawings ?? 0
         )`)
       await page.locator('.drawing').first().scrollIntoViewIfNeeded()
-      await eventually('the chart that is seen is drawn anew', async () =>
+      await eventually('the chart that is seen is drawn again', async () =>
         (await drawings('first')) > 0 ? true : undefined,
       )
       const shown = await progressOf(page)
@@ -200,7 +200,7 @@ describe.skipIf(absent !== undefined)(`beside a run${absent === undefined ? '' :
       expect(await drawings('last')).toBe(0)
 
       await page.locator('.drawing').last().scrollIntoViewIfNeeded()
-      await eventually('the last chart is drawn anew', async () =>
+      await eventually('the last chart is drawn again', async () =>
         (await drawings('last')) > 0 ? true : undefined,
       )
     })

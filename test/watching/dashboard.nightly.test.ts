@@ -106,7 +106,7 @@ it('says of a thousand tokens the version, logprob, advantage and update that th
   const updates = new Set(drawn.map((token) => token.update))
   expect([1, 2, 3]).toEqual(expect.arrayContaining([...updates]))
   expect(updates.size).toBeGreaterThan(1)
-  // What the page would say wrongly if it had one advantage for an episode.
+  // Tokens that the page would show wrongly if it had one advantage for an episode.
   expect(drawn.filter(hasCustomAdvantage).length).toBeGreaterThan(100)
   for (const token of drawn) {
     if (token.batch === undefined) throw new Error('the page has no batch for a token that was learnt from')
@@ -313,7 +313,7 @@ it.skipIf(absent !== undefined)(
     expect(shown('README.md')[0]).toBe('ui-run.png')
     for (const name of drawn) {
       const picture = readFileSync(join(pictures, name))
-      // The header of a PNG: width and height. What is blank is smaller by far.
+      // The header of a PNG: width and height. A blank picture is smaller by far.
       expect([picture.readUInt32BE(16), picture.readUInt32BE(20)], name).toEqual([1280, 800])
       expect(picture.byteLength, name).toBeGreaterThan(20_000)
     }

@@ -164,7 +164,7 @@ async function openWorkflow(
     .click()
 }
 
-/** What is on the page, with what it renders as Markdown. */
+/** The text of the page, with the Markdown that it renders. */
 async function textOfPage(): Promise<string> {
   const texts = await page.locator('main, body').first().allInnerTexts()
   for (const frame of page.frames())
@@ -356,7 +356,7 @@ describe.skipIf(missing !== undefined)('the Temporal UI while nothing but `perdu
   const finishedHome = temporaryHome()
   const updates = 5
   let serving: PerdureProcess
-  /** Of the run, the first one first. */
+  /** Executions of the run, the first one first. */
   let chain: readonly string[] = []
 
   beforeAll(async () => {

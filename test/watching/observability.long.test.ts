@@ -1,4 +1,4 @@
-/** What a run tells while it is in progress: metrics, one trace, and a log; and that it listens on loopback only. */
+/** A run in progress offers metrics, one trace and a log; and it listens on loopback only. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
