@@ -1,5 +1,5 @@
 /**
- * The workflows as one bundle: what a worker runs in the workflow sandbox, and nothing else.
+ * The workflows as one bundle, which a worker runs in the workflow sandbox.
  */
 
 export { experiment } from './experiment.ts'

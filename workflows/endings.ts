@@ -1,8 +1,8 @@
 /**
- * Endings: tells the process that runs a workflow how it ended, for traces and metrics.
+ * Endings: reports to the process that runs a workflow how it ended, for traces and metrics.
  *
  * Invariants
- * - It gives no command and waits for nothing: a history is the same with it and without it, and replays either way.
+ * - A report gives no command and waits for nothing: a history is the same with it and without it, and replays either way.
  * - A replay reports no ending a second time.
  */
 import {
@@ -22,7 +22,7 @@ export interface Ending {
   readonly failure?: { readonly name: string; readonly message: string }
 }
 
-/** The way out of the sandbox. */
+/** The sink that carries the report out of the sandbox. */
 export interface EndingSinks extends Sinks {
   readonly endings: EndingSink
 }
@@ -31,7 +31,7 @@ interface EndingSink extends Sink {
   ended(ending: Ending): void
 }
 
-/** The name under which the SDK looks for it. */
+/** The name under which the SDK looks for the interceptors. */
 export const interceptors = (): WorkflowInterceptors => {
   const { endings } = proxySinks<EndingSinks>()
   return {
@@ -40,7 +40,7 @@ export const interceptors = (): WorkflowInterceptors => {
         execute(input, next) {
           const [plan] = input.args
           const running = next(input)
-          // Beside the promise that the SDK waits for, so that its turns stay as they were.
+          // Beside the SDK's promise and not chained to it, so that the order of its steps stays as it was.
           running.then(
             (result) => endings.ended({ plan, result }),
             (error: unknown) => {

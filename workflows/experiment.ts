@@ -41,7 +41,7 @@ import { trainingRun } from './run/training-run.ts'
 import { trainingStart } from './run/training-start.ts'
 import { stateToResumeFrom, storedState } from './state/run-state.ts'
 
-/** Where the runs of an experiment stand. */
+/** State of the runs of an experiment. */
 interface Course {
   readonly plan: ExperimentPlan
   parallel: number
@@ -81,7 +81,7 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
   }
   tell(course)
   await experimentActivities.recordExperiment({ experiment: name, hasEnded: true })
-  // A continuation that came meanwhile is not lost: the next execution takes it in.
+  // A continuation that came meanwhile is not lost: the next execution receives it.
   if (!isOver()) await continueInNewExecution(course)
   return plan.runs.map(({ run }) => ({ run, status: course.ended.get(run) ?? 'lost' }))
 }
@@ -122,7 +122,7 @@ function start(course: Course, run: ExperimentRun): void {
   if (at >= 0) course.waiting.splice(at, 1)
   course.active.set(run.run, run)
   course.warming.set(run.run, run.warmStart)
-  // Beside the others: what it ends with is written down, whatever it is.
+  // Not awaited: the other runs go on beside it, and `train` records its ending.
   void train(course, run)
 }
 
@@ -180,7 +180,7 @@ async function awaitWarmStart(course: Course, run: RunId): Promise<void> {
   course.warming.delete(run)
 }
 
-/** In a new execution, on the newest build of the workflows. */
+/** Continues in a new execution, on the newest build of the workflows. */
 async function continueInNewExecution({ plan, parallel, again }: Course): Promise<never> {
   await condition(allHandlersFinished)
   const continueAsNew = makeContinueAsNewFunc<typeof experiment>({

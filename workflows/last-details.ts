@@ -1,10 +1,10 @@
 /**
- * Last details: what a person reads of an execution that has ended, kept by the server itself, so that its page in
- * the Temporal UI says it while no worker runs.
+ * Last details: the server keeps the details of an execution that has ended, so that its page in the Temporal UI shows them
+ * while no worker runs.
  *
  * Invariants
  * - [DETAILS-1] An execution that ends or continues as new leaves its current details in its memo, once, at its end;
- *   so does one that fails or is cancelled.
+ *   an execution that fails or is cancelled does so too.
  * - [DETAILS-2] They are lines of plain text: the memo is shown as JSON, where Markdown is not read.
  * - [DETAILS-3] They are bounded in bytes, whatever the details hold.
  */
@@ -24,7 +24,7 @@ import { plainLines } from './page/links.ts'
 /** Every entry of a list of workflows holds its memo too. */
 export const lastDetailsBytes = 8_192
 
-/** The name under which the SDK looks for it. */
+/** The name under which the SDK looks for the interceptors. */
 export const interceptors = (): WorkflowInterceptors => ({
   inbound: [
     {
@@ -49,7 +49,7 @@ function keep(ending: readonly string[], isNew: boolean): void {
     upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
 }
 
-/** Whether a plan is that of an episode in blocks, or of a group of them. */
+/** True for the plan of an episode in blocks, or of a group of such episodes. */
 function playsInBlocks(plan: unknown): boolean {
   const { blockMs, episode } = (plan ?? {}) as Partial<
     Pick<EpisodePlan, 'blockMs'> & Pick<GroupPlan, 'episode'>
@@ -57,7 +57,7 @@ function playsInBlocks(plan: unknown): boolean {
   return blockMs !== undefined || episode?.blockMs !== undefined
 }
 
-/** How an execution ended that has no result. */
+/** The ending of an execution that has no result, in words. */
 function wordsOf(error: unknown): readonly string[] {
   // The next execution begins with this memo.
   if (error instanceof ContinueAsNew) return ['Then it continued in a new execution with the same id.']

@@ -1,5 +1,5 @@
 /**
- * Child watch: how a run notices that a child has ended, also where the child could not say so.
+ * Child watch: a run notices that a child has ended, also where the child could not report it.
  *
  * Invariants
  * - Every child that a run waits for is watched: by its handle in the execution that started it, else by asking the
@@ -25,7 +25,7 @@ export interface ChildEnding {
   /** Its workflow id. */
   readonly child: string
   readonly ending: string
-  /** Doing the same again ends in the same way. */
+  /** True when another execution would end in the same way. */
   readonly isFinal?: boolean
 }
 
@@ -34,20 +34,20 @@ export type AcceptEndings = (endings: readonly ChildEnding[]) => Promise<void>
 
 const faults = new WeakMap<TrainingState, Trigger<never>>()
 
-/** The work of a run with its children watched. */
+/** Does the work of a run with its children watched. */
 export async function whileWatching<T>(state: TrainingState, work: () => Promise<T>): Promise<T> {
   const fault = new Trigger<never>()
   faults.set(state, fault)
   return Promise.race([work(), fault])
 }
 
-/** Ends the work of a run: nothing more follows from its state. */
+/** Ends the work of a run with an error. */
 export function endWork(state: TrainingState, error: unknown): void {
   faults.get(state)?.reject(error instanceof Error ? error : new Error(String(error)))
 }
 
 /**
- * Starts a child that a cancelled run leaves to itself, as one does that stops.
+ * Starts a child that goes on when the run is cancelled.
  * @returns undefined where the child of that identity runs or has ended already
  */
 export async function startOnce<W extends Workflow>(
@@ -90,7 +90,7 @@ export function watchOthers(state: TrainingState, children: readonly string[], a
   })
 }
 
-/** Looks once, now. */
+/** Records the children that have ended by now. */
 export async function lookAt(children: readonly string[], accept: AcceptEndings): Promise<void> {
   if (children.length === 0) return
   const { ended } = await childrenActivities.findEnded({ children })

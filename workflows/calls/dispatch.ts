@@ -51,7 +51,7 @@ const yieldingLimits = {
   scheduleToCloseTimeout: '12 hours', // beyond a night something is wrong
 } as const
 
-/** How long a turn may be waited for. */
+/** Longest wait for a turn. */
 interface TurnWait {
   /** Whether it yields to training. */
   readonly yields: boolean
@@ -59,7 +59,7 @@ interface TurnWait {
   readonly answerSeconds?: number
 }
 
-/** Time for what a turn is beside its action. */
+/** Time for the parts of a turn beside its action. */
 const besideSeconds = 60
 
 /** The limits of a turn; longer than usual where the configuration gives the engine longer. */
@@ -99,7 +99,7 @@ const local = { localRetryThreshold: '1 second' } as const
  */
 const remote = { heartbeatTimeout: '10 seconds' } as const
 
-/** Activities that workers of a role do, of the workflow's own home: which one that is is known once it runs. */
+/** Activities of the role's workers in the workflow's own home, which is known once the workflow runs. */
 function onQueue<Activities>(
   role: QueueRole,
   options: Omit<ActivityOptions, 'taskQueue'>,

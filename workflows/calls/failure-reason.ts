@@ -1,8 +1,8 @@
 /**
- * The reason of a failure, in the words of whatever failed first.
+ * The reason of a failure: the message of its first cause.
  *
  * Invariants
- * - Temporal's own layers ("activity failed") are passed over; what the activity said is kept.
+ * - Messages of Temporal's own layers ("activity failed") are passed over; the activity's message is kept.
  */
 import { ActivityFailure, ApplicationFailure, ChildWorkflowFailure } from '@temporalio/workflow'
 
@@ -24,8 +24,8 @@ export function faultOf(failure: unknown): { readonly type: string; readonly kin
 }
 
 /**
- * Whether the store and a workflow are of different moments: the store lacks work that the workflow knows to be done, or has it
- * done otherwise, e.g. a group in another update.
+ * True when the store is older or newer than the workflow: the store lacks work that the workflow knows to be done, or has
+ * another result of it, e.g. a group in another update.
  */
 export function differsFromStore(failure: unknown): boolean {
   const fault = faultOf(failure)

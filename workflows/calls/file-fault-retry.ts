@@ -7,7 +7,7 @@
  */
 import { faultOf } from './failure-reason.ts'
 
-/** Faults of files that room, or the end of another process, repairs; by the name of their class. */
+/** Names of the fault classes that free space, or the end of another process, repairs. */
 const repairable: Readonly<Record<string, readonly string[]>> = {
   StorageFault: ['disk_full', 'locked', 'io'],
   CheckpointFault: ['io'],

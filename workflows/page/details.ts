@@ -1,8 +1,8 @@
 /**
- * Details: what a person reads of groups, episodes, evaluations and branches in the Temporal UI.
+ * Texts about groups, episodes, evaluations and branches for the Temporal UI.
  *
  * Invariants
- * - Static texts say what is played and for whom; current ones how far it has come.
+ * - Static texts give the facts of a plan; current texts give its progress.
  * - They say only what the workflow knows, in a bounded number of lines.
  * - This module is pure and safe inside workflows.
  */
@@ -23,7 +23,7 @@ import { dashboardLink, figure, listLink, type Place, table, verbatim, workflowL
 /** The latest turns are shown; the store has all of them. */
 const shownTurns = 20
 
-/** One row per sample up to that many; a larger set is shown in sums. */
+/** A set of at most so many samples has a row for each; a larger set is shown in sums. */
 const shownSamples = 64
 
 /** The name of an episode in lists. @example 'alfworld · train #3 · sample 2' */
@@ -77,12 +77,12 @@ function policyOf(rule: VersionRule): string {
 export interface PlayedTurn {
   readonly turn: number
   readonly version: number
-  /** In a few words. */
+  /** The action in a few words. */
   readonly action: string
   readonly reward: number
 }
 
-/** How far an episode has come. */
+/** Progress of an episode. */
 export interface EpisodeCourse {
   readonly turns: number
   /** Sum of the rewards of the turns. */

@@ -28,7 +28,7 @@ export function workflowLink({ namespace, home }: Place, id: string, text: strin
 }
 
 /**
- * The page of `perdure ui` about a piece of work. Its text is its address, which so stays where links are not kept.
+ * Link to the page of `perdure ui` about a piece of work. Its text is its address, which remains where links are not kept.
  * @param dashboardUrl where the page is served
  */
 export function dashboardLink(dashboardUrl: string, place: PagePlace, id: string): string {
@@ -60,7 +60,7 @@ export function listQuery(type: string, conditions: readonly Condition[]): strin
   return [`WorkflowType="${type}"`, ...parts].join(' AND ')
 }
 
-/** Text that stays on its line and in its cell of a table. */
+/** Quotes a text as code, on one line that stays within its cell of a table. */
 export function verbatim(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll('`', "'").replaceAll('|', '\\|').trim()
   return line === '' ? '—' : `\`${line}\``
@@ -75,7 +75,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|${head.map(() => ' --- |').join('')}`, ...rows.map(line)].join('\n')
 }
 
-/** Links to lists, which say nothing where they cannot be followed, with what separates them. */
+/** Links to lists, with the separator before them: plain text leaves them out, because it cannot be followed. */
 const listLinks = /( · )?\[[^\]]*\]\([^)]*\?query=[^)]*\)/g
 
 /**

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - The home is the one in the workflow's own id: nothing of it is carried in plans or states.
- * - Identities in plans, states and stores have no home; what the server is given has it.
+ * - Identities in plans, states and stores have no home; identities that go to the server have it.
  */
 import { workflowInfo } from '@temporalio/workflow'
 import { type QueueRole, taskQueue } from '../../contract/task-queues.ts'

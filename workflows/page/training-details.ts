@@ -15,12 +15,12 @@ import { setPhase } from '../state/transitions/phase.ts'
 import { dashboardLink, figure, listLink, type Place, table, workflowLink } from './links.ts'
 import { here } from './place.ts'
 
-/** The latest of them are shown; the store has all. */
+/** The latest evaluations are shown; the store has all. */
 const shownEvaluations = 10
 const shownGroups = 16
 
-/** Tells in which phase the run is. */
-export function enter(state: TrainingState, phase: TrainingState['phase']): void {
+/** Shows the current phase of the run. */
+export function showPhase(state: TrainingState, phase: TrainingState['phase']): void {
   setPhase(state, phase)
   setCurrentDetails(describe(state))
 }
@@ -87,7 +87,7 @@ function groupLinks({ run, inFlight }: TrainingState, place: Place): string {
   return [...links, ...(inFlight.length > shownGroups ? ['…'] : [])].join(', ')
 }
 
-/** Lists of the UI that an inspection starts from. */
+/** Lists of the UI from which an inspection starts. */
 function inspectionLinks({ run }: TrainingState, place: Place): string {
   const list = (text: string, type: string, ...more: Parameters<typeof listLink>[3]) =>
     listLink(place, text, type, [['run', '=', run], ...more])

@@ -31,7 +31,7 @@ import { episode } from './episode.ts'
 export interface Sample {
   readonly parent: ParentId
   readonly sample: number
-  /** The first that was not tried before; 0 by default. */
+  /** The first attempt that was not made before; 0 by default. */
   readonly firstAttempt?: number
   readonly maxAttempts: number
   /** Policy version that the search attribute shows. */

@@ -5,8 +5,8 @@
  * - [EPISODE-1] Every episode is sealed exactly once, with one outcome, also when it fails or is cancelled. A sealed episode
  *   that is played again returns its result.
  * - [EPISODE-2] An infrastructure failure never becomes a reward.
- * - [EPISODE-3] Versions and actions are drawn from seed and identity alone: the sample's where attempts draw alike,
- *   so that a new attempt plays what the failed one would have played, else the attempt's own.
+ * - [EPISODE-3] Versions and actions are drawn from seed and identity alone. Where attempts draw alike the identity is the
+ *   sample's, so that a new attempt plays the turns of the failed one; else it is the attempt's own.
  * - [EPISODE-4] An episode that branches off plays only the turns from there on; those before it count as its own.
  * - [EPISODE-5] Turns are played in blocks where a process can sample and play them, and a block changes nothing of
  *   what is drawn, stored or rewarded: the episode is the same, turn by turn.
@@ -51,7 +51,7 @@ interface Tally {
   readonly played: PlayedTurn[]
 }
 
-/** How the turns have ended, and what the episode came to where it is sealed already. */
+/** The outcome of the turns, with the episode's result where a block has sealed it. */
 interface Ending {
   readonly outcome: Outcome
   readonly sealed?: EpisodeResult
@@ -87,7 +87,7 @@ function openingOf(plan: EpisodePlan) {
   return { episode, run, taskIndex, split, position }
 }
 
-/** As many turns as fit into a block in one activity, which also opens the session, and seals the episode. */
+/** Plays as many turns as fit into a block in one activity, which also opens the session, and seals the episode. */
 async function playInBlocks(plan: EpisodePlan, tally: Tally, blockMs: number): Promise<Ending> {
   const { temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
   const { playTurns } = blockActivities(waitOf(plan))
@@ -110,7 +110,7 @@ async function playInBlocks(plan: EpisodePlan, tally: Tally, blockMs: number): P
   }
 }
 
-/** Each turn in two activities: sampling, which may go through the server, and stepping. */
+/** Plays each turn in two activities: sampling, which may go through the server, and stepping. */
 async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> {
   const { episode, run, temperature, maxTokensPerTurn: maxTokens, invalidActionLimit } = plan
   const opening = openingOf(plan)
@@ -140,7 +140,7 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
   return { outcome: 'turn_limit' }
 }
 
-/** How long its turns may be waited for. */
+/** Longest wait for a turn of the episode. */
 function waitOf({ episode, answerSeconds }: EpisodePlan) {
   return { yields: yieldsToTraining(episode), ...(answerSeconds === undefined ? {} : { answerSeconds }) }
 }
@@ -185,7 +185,7 @@ function record(tally: Tally, { version, summary, reward, invalid }: BlockTurn):
   tally.invalidInARow = invalid ? tally.invalidInARow + 1 : 0
 }
 
-/** Tells how it ended, and seals it first where that is left to do. */
+/** The result of the episode, which is sealed first where no block has sealed it. */
 async function end(
   plan: EpisodePlan,
   { outcome, sealed }: Ending,

@@ -16,13 +16,13 @@ import type { Place } from '../page/links.ts'
 
 /**
  * Episodes that the evaluations of a version play at once, all suites together: enough to fill the engine's batches. With
- * more, workflows wait for one another longer than a worker may hold what it took.
+ * more, workflows wait for one another longer than a worker may hold a workflow task.
  */
 const playedAtOnce = 64
 
 /**
- * How long a block of turns takes with local dispatch: long enough that what a workflow costs is small beside its
- * turns, short enough that its page follows them and that an order reaches it soon.
+ * How long a block of turns takes with local dispatch: long enough that a workflow's overhead is small beside its turns,
+ * short enough that its page follows them and that an order reaches it soon.
  */
 export const blockMs = 1_000
 

@@ -5,8 +5,8 @@
  * - It is pinned to the version that it was started with.
  * - [EVALUATION-1] It never blocks the run that started it: it reports by signal to the run's workflow id.
  * - [EVALUATION-2] Its result is in its search attributes.
- * - [EVALUATION-3] One of which no episode ended with a reward has no figure: it ends without a result, and says so.
- * - [EVALUATION-4] Asked for again, it plays the episodes that were lost and no others.
+ * - [EVALUATION-3] An evaluation in which no episode ended with a reward has no figure: it fails with that reason.
+ * - [EVALUATION-4] An evaluation that is started again plays the episodes that were lost and no others.
  * - [EVALUATION-5] Episodes that the store has lost are played again before there is a result.
  * - Its history stays bounded: it continues as new between episodes when the server suggests it, and after so many episodes.
  */
@@ -80,14 +80,14 @@ export async function evaluation(
   }
   // Workers of the first release answer nothing.
   const summary = recorded ?? counted
-  // A list of versions by success must not begin with one that lost its hard instances.
+  // A list of versions by success must not begin with an evaluation that lost its hard instances.
   if (patched('evaluation-results-as-search-attributes') && isComplete(summary))
     upsertSearchAttributes([{ key: searchAttributes.success, value: summary.success }])
   await reportToRun(plan, summary)
   return summary
 }
 
-/** No share of no episodes: the evaluation fails, and is done again or given up with the reason. */
+/** No mean exists without an episode: the evaluation fails, and is done again or given up with the reason. */
 async function endWithoutFigure(plan: EvaluationPlan): Promise<never> {
   const { evaluation, run, suite, version } = plan
   const reason = `none of the ${episodesOf(plan)} episodes of ${suite} at version ${version} ended with a reward, so there is no figure; the episodes say why`
@@ -95,7 +95,7 @@ async function endWithoutFigure(plan: EvaluationPlan): Promise<never> {
   throw ApplicationFailure.nonRetryable(reason, withoutFigure)
 }
 
-/** In a new execution, on the newest build of the workflows. */
+/** Continues in a new execution, on the newest build of the workflows. */
 function continueInNewExecution(plan: EvaluationPlan, state: EvaluationState): Promise<never> {
   const continueAsNew = makeContinueAsNewFunc<typeof evaluation>({
     initialVersioningBehavior: 'AUTO_UPGRADE',
@@ -103,12 +103,12 @@ function continueInNewExecution(plan: EvaluationPlan, state: EvaluationState): P
   return continueAsNew(plan, state)
 }
 
-/** Episodes in all: the samples of an instance follow one another. */
+/** Number of episodes in all: the samples of an instance follow one another. */
 function episodesOf({ episodes, samples = 1 }: EvaluationPlan): number {
   return episodes * samples
 }
 
-/** Samples with the attempts that they begin with, and what those before them in the suite came to. */
+/** Samples with their first attempts, and the sums over the samples before them in the suite. */
 async function samplesFrom(
   plan: EvaluationPlan,
   { next: from, ...state }: EvaluationState,

@@ -3,8 +3,8 @@
  *
  * Invariants
  * - They are started in their order, and no more are being played than asked for.
- * - After a fault or a cancellation no more are started, and those that were are waited for: an episode
- *   seals its trajectory before its parent ends.
+ * - After a fault or a cancellation no sample is started, and the started ones are waited for: an episode seals its
+ *   trajectory before its parent ends.
  */
 import { condition, isCancellation } from '@temporalio/workflow'
 import type { EpisodeLoss } from '../../contract/episode-loss.ts'
@@ -19,7 +19,7 @@ export interface PlannedSample extends Sample {
 interface Playing {
   /** How many are played at once; all of them by default. */
   readonly atOnce?: number
-  /** Asked before each: false ends the starting. */
+  /** Asked before each sample; false starts no more. */
   readonly mayStart?: () => boolean
   /** Called for each sample as it ends; null where no attempt ended with a reward. */
   readonly ended: (sample: number, result: EpisodeResult | null) => void
@@ -28,7 +28,7 @@ interface Playing {
 }
 
 /**
- * Waits until all that were started have ended.
+ * Waits until all started samples have ended.
  * @returns how many were started
  * @throws the first fault, rather than the cancellation of another sample
  */

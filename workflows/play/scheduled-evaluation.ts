@@ -1,9 +1,9 @@
 /**
- * Scheduled evaluation: what a schedule starts each time, whether the run is in progress or has ended.
+ * Scheduled evaluation: the workflow that a schedule starts, whether the run is in progress or has ended.
  *
  * Invariants
  * - It evaluates the newest version at the moment when it starts.
- * - A version that was evaluated before is not evaluated again, unless that lost too many episodes.
+ * - A version that was evaluated before is not evaluated again, unless that evaluation lost too many episodes.
  * - It lasts as long as its evaluation, so that a schedule that must not overlap sees it.
  */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'

@@ -16,7 +16,7 @@ import {
 import type { TrainingState } from '../../contract/training-state.ts'
 import { runActivities } from '../calls/dispatch.ts'
 import { reasonOf } from '../calls/failure-reason.ts'
-import { describe, enter } from '../page/training-details.ts'
+import { describe, showPhase } from '../page/training-details.ts'
 import { progressOf } from '../state/training-progress.ts'
 import { endRun } from '../state/transitions/phase.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
@@ -48,13 +48,13 @@ export async function unlessStoppedNow<T>(
 /** The end of a run: a last evaluation unless it was stopped, and its progress in the store. */
 export async function finish(state: TrainingState): Promise<void> {
   if (!state.stopRequested) await startEvaluations(state, 'last')
-  enter(state, state.stopRequested ? 'stopping' : 'evaluating')
+  showPhase(state, state.stopRequested ? 'stopping' : 'evaluating')
   const isOver = () => state.evaluating.length === 0 || state.stopRequested
   while (!isOver()) {
     await condition(() => isOver() || isLong(state))
     await continueWhenLong(state)
   }
-  enter(state, state.stopRequested ? 'stopped' : 'done')
+  showPhase(state, state.stopRequested ? 'stopped' : 'done')
   await recordEnd(state)
   await condition(allHandlersFinished)
 }

@@ -37,7 +37,7 @@ import { whileWatching } from '../calls/child-watch.ts'
 import { runActivities, trainingActivities } from '../calls/dispatch.ts'
 import { differsFromStore } from '../calls/failure-reason.ts'
 import { retryOnFileFaults } from '../calls/file-fault-retry.ts'
-import { describe, enter } from '../page/training-details.ts'
+import { describe, showPhase } from '../page/training-details.ts'
 import { unplayableWords } from '../state/fruitless-groups.ts'
 import { progressOf } from '../state/training-progress.ts'
 import { followInstances } from '../state/transitions/left-out.ts'
@@ -105,7 +105,7 @@ function endWhereNothingPlays(state: TrainingState): void {
 /** Version 0: a fresh or given policy, after supervised training on demonstrations where asked for. */
 async function warmStart(state: TrainingState): Promise<void> {
   if (isWarm(state)) return
-  enter(state, preparingPhase(state.config))
+  showPhase(state, preparingPhase(state.config))
   const { run } = state
   if (state.warmStart === null) {
     const prepared = await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
@@ -124,14 +124,14 @@ async function warmStart(state: TrainingState): Promise<void> {
   }
   if (!isWarm(state)) return
   // The store keeps this phase until the first update; readers must not see the warm start again.
-  enter(state, trainingPhase(state))
+  showPhase(state, trainingPhase(state))
   await publish(state, 0)
   await startEvaluations(state, 'due')
 }
 
 /** Waits until an update can start, a group can be admitted, an order arrives, or the history is long. */
 async function waitForBatch(state: TrainingState): Promise<number> {
-  enter(state, trainingPhase(state))
+  showPhase(state, trainingPhase(state))
   const since = Date.now()
   const mayProceed = () => !state.paused && (mayUpdate(state) || roomForGroups(state) > 0)
   await condition(() => state.stopRequested || state.rollBackTo !== null || mayProceed() || isLong(state))

@@ -1,5 +1,5 @@
 /**
- * Fruitless groups: those in a row that ended without a result, and how long a run holds off because of them.
+ * Fruitless groups: groups in a row that ended without a result, and how long a run waits because of them.
  *
  * Invariants
  * - Pure: the same state gives the same seconds and the same words.
@@ -7,13 +7,13 @@
 import { rolloutSettings } from '../../contract/rollout-settings.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 
-/** Fewer groups without a result are no sign of anything. */
+/** Fewer groups without a result may be chance. */
 const leastFruitless = 8
 const firstHoldOffSeconds = 10
 const longestHoldOffSeconds = 600
 
 /**
- * How long no group is started, after as many in a row have ended without a result as may be on their way at once.
+ * How long no group is started, once as many groups in a row have ended without a result as may be in flight at once.
  * @returns 0 while groups may start; doubled with each further round of such groups
  */
 export function holdOffSeconds(state: TrainingState): number {
@@ -21,13 +21,13 @@ export function holdOffSeconds(state: TrainingState): number {
   return rounds === 0 ? 0 : Math.min(longestHoldOffSeconds, firstHoldOffSeconds * 2 ** (rounds - 1))
 }
 
-/** Groups that may be on their way at once. */
+/** Number of groups that may be in flight at once. */
 function roundOf(state: TrainingState): number {
   const { maxStaleness, groupsPerUpdate } = rolloutSettings(state)
   return Math.max(leastFruitless, (maxStaleness + 1) * groupsPerUpdate)
 }
 
-/** Why nothing can be played any more; undefined while something may: an environment that fails on every instance does not come back. */
+/** Why no instance can be played any more; undefined while some may: an environment that fails on every instance stays broken. */
 export function unplayableWords(state: TrainingState): string | undefined {
   const { leftOut } = state
   if (leftOut === undefined || leftOut.inARow < roundOf(state)) return undefined

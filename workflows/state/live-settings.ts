@@ -1,6 +1,6 @@
 /**
- * Live settings: what of a configuration may change while the run is in progress, and how each is read and written.
- * `learning/run/live-settings.ts` says what each may be.
+ * Live settings: the keys of a configuration that may change while the run is in progress, and how each is read and written.
+ * `learning/run/live-settings.ts` has the values that each allows.
  *
  * Invariants
  * - Reading and checking change nothing; a change is applied whole or not at all.
@@ -75,7 +75,7 @@ function settingsOf({ config }: TrainingState): ReadonlyMap<string, Setting> {
   ])
 }
 
-/** Every live setting of a run as it holds now, with what it may become, in words. */
+/** The present value of every live setting of a run, with the values that it allows, in words. */
 export function settingsNow(
   state: TrainingState,
 ): readonly { readonly key: string; readonly value: number | null; readonly allowed: string }[] {

@@ -1,12 +1,12 @@
 /**
- * The state with which a run continues in a new execution, made of what it left in the store.
+ * The state with which a run continues in a new execution, made from its records in the store.
  *
  * Invariants
- * - A batch that was in progress is taken again, and what was in flight is looked for first.
- * - [RUN-STATE-1] An update that was made and not published counts in the new execution, whatever was ordered.
- * - An order that was taken after the state was stored holds in the new execution too, under its number.
- * - A restart is in the audit trail under a number of its own, and changes nothing of what was ordered.
- * - Evaluations that were started after it was stored are heard of in the new execution.
+ * - A batch that was in progress is ready again, and work in flight is looked for first.
+ * - [RUN-STATE-1] An update that was made and not published counts in the new execution, whatever the orders are.
+ * - An order that was given after the state was stored holds in the new execution too, under its number.
+ * - A restart is in the audit trail under a number of its own, and changes no other order.
+ * - Evaluations that were started after the state was stored are found by the new execution.
  */
 import type { AuditEntry } from '../../activities/audit.ts'
 import type { ConfigChange } from '../../config/changes.ts'
@@ -26,11 +26,11 @@ import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transiti
 import { changeConfiguration } from './transitions/settings.ts'
 import { askForRollBack, pin } from './transitions/versions.ts'
 
-/** Why a run is given up for a new execution of it. */
+/** The reason why an execution of a run is given up for a new one. */
 export interface Relaunch {
   /** In words, for the audit trail. */
   readonly reason: string
-  /** Whether it waits for a person then. */
+  /** True when the new execution is paused until a person continues it. */
   readonly paused: boolean
 }
 
@@ -70,7 +70,7 @@ export function stateToRestartFrom(
 }
 
 /**
- * The state with another configuration, and what of it is written into the audit trail.
+ * The state with another configuration, with the audit trail's entries about it.
  * @param of from what, to what, when and by whom
  */
 export function changedState(
@@ -95,7 +95,7 @@ export function changedState(
 }
 
 /**
- * The state of a run whose execution is given up for a new one, and what is written into the audit trail of it.
+ * The state of a run whose execution is given up for a new one, with the audit trail's entries about it.
  * @param time milliseconds since the epoch
  */
 export function relaunchedState(
@@ -153,7 +153,7 @@ function replayOrder(state: TrainingState, entry: AuditEntry): void {
   else if (to === null || typeof to === 'number') applySettings(state, { [what]: to })
 }
 
-/** It is plain JSON [STATE-1], and workflows have no `structuredClone`. */
+/** Copies a state. It is plain JSON [STATE-1], and workflows have no `structuredClone`. */
 function copyOf(state: TrainingState): TrainingState {
   return JSON.parse(JSON.stringify(state))
 }

@@ -1,8 +1,8 @@
 /**
- * Progress of a training run: what it says of itself to those who ask.
+ * Progress of a training run, for queries and for the stored state.
  *
  * Invariants
- * - It says only what the state says; a stored state of an earlier release is answered for too.
+ * - Every value comes from the state, which may be a stored one of an earlier release.
  */
 
 import type { RunProgress } from '../../contract/messages.ts'

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [TRANSITION-1] Every other file reads the state and calls these functions; it gets a state that it cannot write to.
- * - Lists are replaced, never written into, so that what another has read of them stays as it was.
+ * - Lists are replaced and never written into, so that a reader's list stays as it was.
  */
 import type { TrainingState } from '../../../contract/training-state.ts'
 

@@ -4,7 +4,7 @@
  * Invariants
  * - An evaluation that has a result or was given up is no longer in flight.
  * - A complete result is final; an incomplete one is replaced by the result of a repetition.
- * - [LOST-EVALUATION-1] An execution that ended without a result is counted once, also where two watchers or two executions of the run hear of it.
+ * - [LOST-EVALUATION-1] An execution that ended without a result is counted once, also where two watchers or two executions of the run see it.
  */
 
 import type { EvaluationSummary, FailedEvaluation } from '../../../contract/messages.ts'
@@ -15,12 +15,12 @@ import type { Changing } from './changing.ts'
 
 type EvaluationKey = Pick<Evaluating, 'suite' | 'version'>
 
-/** True for two of the same suite and version. */
+/** True for evaluations of the same suite and version. */
 export function isSameEvaluation(each: EvaluationKey, { suite, version }: EvaluationKey): boolean {
   return each.suite === suite && each.version === version
 }
 
-/** An evaluation is being done from now on. */
+/** Adds an evaluation to those in flight. */
 export function recordEvaluating(state: Changing, evaluation: EvaluationKey): void {
   const { suite, version } = evaluation
   state.evaluating = [...state.evaluating, { suite, version }]
@@ -35,7 +35,7 @@ export function loseEvaluation(
   replace(state, evaluation, (each) => ({ ...each, ...now }))
 }
 
-/** Another execution of it begins. */
+/** Begins another execution of an evaluation, which waits no longer. */
 export function beginEvaluation(state: Changing, evaluation: EvaluationKey): void {
   replace(state, evaluation, ({ waits: _, ...each }) => each)
 }
@@ -55,7 +55,7 @@ export function receiveEvaluation(state: Changing, summary: EvaluationSummary): 
   return true
 }
 
-/** An evaluation that cannot be done is waited for no longer. */
+/** Records that an evaluation cannot be done: the run stops waiting for it. */
 export function giveUpEvaluation(state: Changing, failed: FailedEvaluation): void {
   const { suite, version } = failed
   const reason = clipped(failed.reason, shortTextBytes)

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A group is in flight, ready, skipped, in training or gone, never two of them; a second report changes nothing.
- * - A group that is skipped makes room for another, admitted with the version of then: so staleness is bounded as without.
+ * - A skipped group makes room for another, admitted with the version of then: staleness has the same bound with and without skipping.
  */
 
 import type { GroupReport } from '../../../contract/messages.ts'

@@ -64,7 +64,7 @@ function passOver(state: Changing, taskIndex: number, positions: number): void {
   state.leftOut = { ...leftOut, passed: passed.with(taskIndex, passedOver(state, taskIndex) + positions) }
 }
 
-/** Plays all instances again; what was passed over stays passed, so that no group is played twice. */
+/** Plays all instances again; positions that were passed over stay passed, so that no group is played twice. */
 export function readmitInstances(state: Changing): void {
   if (state.leftOut === undefined) return
   const { passed } = state.leftOut
@@ -78,7 +78,7 @@ function leftOutOf(state: Changing): NonNullable<Changing['leftOut']> {
   return state.leftOut ?? none
 }
 
-/** The same for every position of an instance. */
+/** A key that all positions of an instance share. */
 function placeOf({ sizes }: Changing, taskIndex: number, position: number): number {
   const size = sizes?.[taskIndex]
   return size == null ? position : position % size

@@ -15,7 +15,7 @@ export function numberOrder(state: Changing): number {
   return number
 }
 
-/** An order that was taken by another execution: its number is used. */
+/** Counts an order of another execution: its number is used. */
 export function knowOrder(state: Changing, number: number): void {
   state.orders = Math.max(state.orders, number + 1)
 }
@@ -27,7 +27,7 @@ export function awaitEffect(state: Changing, order: AuditEntry): readonly AuditE
   return replaced
 }
 
-/** @param what of one kind; of all by default @returns those that waited, which do so no more */
+/** Removes the orders that wait. @param what one kind of them; all by default @returns the removed orders */
 export function removeUnsettled(state: Changing, what?: string): readonly AuditEntry[] {
   const isRemoved = (order: AuditEntry) => what === undefined || order.what === what
   const removed = state.unsettled.filter(isRemoved)

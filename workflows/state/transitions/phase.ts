@@ -34,7 +34,7 @@ export function pauseRun(state: Changing, reason: string | null): void {
   if (state.phase === 'training') state.phase = 'paused'
 }
 
-/** Trains again, and at once: the person who continues it has repaired what made groups fruitless. */
+/** Starts groups and updates again, and at once: the person who continues the run has repaired the cause of fruitless groups. */
 export function continueRun(state: Changing): void {
   state.paused = false
   state.pauseReason = null
@@ -43,20 +43,20 @@ export function continueRun(state: Changing): void {
   if (state.phase === 'paused') state.phase = 'training'
 }
 
-/** Ends the run after the update in progress, or without waiting for it; a later order does not soften that. */
+/** Ends the run after the update in progress, or at once; a later order cannot postpone a stop. */
 export function stopRun(state: Changing, now: boolean): void {
   state.stopRequested = true
   if (now) state.stopNow = true
 }
 
-/** The run was cancelled or failed, and says why. */
+/** Records that the run was cancelled or failed, with the reason. */
 export function endRun(state: Changing, phase: 'stopped' | 'failed', message: string): void {
   state.phase = phase
   state.message = clipped(message, textBytes)
 }
 
 /**
- * The execution is over: its batch is taken again, what it had in flight is looked for, why it failed is past.
+ * Ends the execution: its batch is ready again, its work in flight is looked for, its failure is forgotten.
  * @param unheard evaluations that it may have started after its state was stored
  */
 export function interrupt(state: Changing, unheard: readonly Evaluating[]): void {
@@ -72,21 +72,21 @@ export function takeOver(state: Changing): void {
   state.reattach = false
 }
 
-/** A resume is a request to continue: a run that was paused or stopped is neither any more. */
+/** Continues a run that was paused or stopped: a resume is a request to continue. */
 export function resumeRun(state: Changing): void {
   continueRun(state)
   state.stopRequested = false
   state.stopNow = false
 }
 
-/** The policy is prepared; without demonstrations there is no chunk to do. */
+/** Records that the policy is prepared; without demonstrations there is no chunk to do. */
 export function beginWarmStart(state: Changing): void {
   const { demonstrations, chunks } = state.config.warmStart
   state.warmStart = { done: 0, total: demonstrations === 0 ? 0 : chunks }
 }
 
 /**
- * One more chunk is done, or the whole warm start was found.
+ * Counts one more chunk, or the whole warm start where it was found.
  * @param imitation result of the chunk's activity; absent from an earlier release
  */
 export function countChunk(state: Changing, imitation: { readonly found: boolean } | undefined): void {
@@ -95,7 +95,7 @@ export function countChunk(state: Changing, imitation: { readonly found: boolean
   state.warmStart = imitation?.found ? { done: total, total, found: true } : { done: done + 1, total }
 }
 
-/** The policy is to be prepared again: it was asked for with other settings. */
+/** The policy must be prepared again, because its settings have changed. */
 export function forgetWarmStart(state: Changing): void {
   state.warmStart = null
 }

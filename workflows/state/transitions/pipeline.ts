@@ -37,7 +37,7 @@ export function mayUpdate(state: TrainingState): boolean {
   return batchIsReady(state) && !paused && !stopRequested && rollBackTo === null && !evaluationsLag(state)
 }
 
-/** True while so many evaluations are in flight that no more can be started for another version, or any where updates wait for them. */
+/** True when evaluations are backed up (with `evaluation.blocking`: when any is running). */
 export function evaluationsLag({ evaluating, config: { evaluation } }: TrainingState): boolean {
   // Runs of an earlier release have no such setting.
   const most = evaluation.blocking === true ? 0 : evaluationsInFlight(evaluation.suites.length)

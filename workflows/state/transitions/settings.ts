@@ -1,37 +1,37 @@
 /**
- * Settings of a run: what was ordered of it holds over its configuration.
+ * Settings of a run: orders override its configuration.
  *
  * Invariants
- * - The newest word counts: an order over the configuration, a changed configuration over the orders before it.
+ * - The latest change counts: an order overrides the configuration, a changed configuration the orders before it.
  */
 import type { RunConfig } from '../../../config/schema/schema.ts'
 import type { GateDrops } from '../../../contract/gate-settings.ts'
 import type { LearningChange, RolloutChange } from '../../../contract/messages.ts'
 import type { Changing } from './changing.ts'
 
-/** Holds from the next update on. */
+/** Changes a learning setting from the next update on. */
 export function changeLearning(state: Changing, change: LearningChange): void {
   state.learning = { ...state.learning, ...change }
 }
 
-/** Holds for the groups that are admitted next. */
+/** Changes a rollout setting for the groups that are admitted next. */
 export function changeRollout(state: Changing, change: RolloutChange): void {
   state.rollout = { ...state.rollout, ...change }
 }
 
-/** The task's share of the groups that are admitted next. */
+/** Changes the task's share of the groups that are admitted next. */
 export function changeWeight(state: Changing, task: number, weight: number): void {
   state.weights = state.weights.with(task, weight)
 }
 
-/** The largest loss that a gate allows, from the next evaluation of its suite on. */
+/** Changes the largest loss that a gate allows, from the next evaluation of its suite on. */
 export function changeGateDrop(state: Changing, gate: number, drop: number): void {
   state.gateDrops = { ...state.gateDrops, [gate]: drop }
 }
 
 /**
- * Another configuration: a run that was done or failed is neither any more, and what was ordered of the keys that it
- * changes no longer holds.
+ * Gives the run another configuration: a run that was done or failed may continue, and orders of the keys that it changes
+ * no longer hold.
  * @param keys those that it changes, e.g. `learning.clipLow`, `tasks.0.weight`
  */
 export function changeConfiguration(state: Changing, config: RunConfig, keys: ReadonlySet<string>): void {
@@ -45,7 +45,7 @@ export function changeConfiguration(state: Changing, config: RunConfig, keys: Re
   if (state.gateDrops !== undefined) state.gateDrops = keptDrops(state.gateDrops, keys)
 }
 
-/** Positions name the gates: where they are others, nothing that was ordered holds. */
+/** Gates are named by their positions: when the gates change, no order of them holds. */
 function keptDrops(ordered: GateDrops, keys: ReadonlySet<string>): GateDrops {
   if ([...keys].some((key) => /^evaluation\.gates(\.\d+(\.suite)?)?$/.test(key))) return {}
   const kept = Object.entries(ordered).filter(([gate]) => !keys.has(`evaluation.gates.${gate}.drop`))

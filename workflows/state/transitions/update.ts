@@ -1,9 +1,9 @@
 /**
- * An update of a run: the batch that it takes, and what it leaves.
+ * An update of a run: its batch, and the state after it.
  *
  * Invariants
- * - [UPDATE-TRANSITION-1] A group is in one batch at most: one that an update has consumed is neither ready nor skipped for another,
- *   also where the store decided otherwise than this execution. A group that an update left out is ready again.
+ * - [UPDATE-TRANSITION-1] A group is in one batch at most: a consumed group is neither ready nor skipped for another update, also
+ *   where the store decided otherwise than this execution. A group that an update left out is ready again.
  */
 import type { UpdateResult } from '../../../activities/update/policy-update.ts'
 import type { GroupReady } from '../../../contract/training-state.ts'
@@ -50,7 +50,7 @@ export function settleUpdate(
   receiveSignal(state, signal)
 }
 
-/** Takes in what an update had to teach; one of an older build of the trainer says nothing of it. */
+/** Records the learning signal of an update; an older build of the trainer reports none. */
 export function receiveSignal(state: Changing, signal: LearningSignal | undefined): void {
   if (signal === undefined) return
   state.nothingLearnt = standstillAfter(state.nothingLearnt, signal)
