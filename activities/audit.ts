@@ -1,8 +1,8 @@
 /**
- * Audit activities: orders that a run has taken, entered into its audit trail.
+ * Audit activities: a run's orders are recorded in its audit trail.
  *
  * Invariants
- * - Entering an order twice changes nothing.
+ * - Recording an order twice changes nothing.
  */
 import type { RunId } from '../identity/identity.ts'
 import type { AuditEntry } from '../storage/records/audit.ts'

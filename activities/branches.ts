@@ -4,7 +4,7 @@
  * Invariants
  * - The copied turns are the sealed ones, token for token, so that the trajectory of the branch is whole by itself.
  * - Copying twice changes nothing.
- * - The turns that count towards the new episode's reward and limits are those of its past as well.
+ * - The reward and the limits of the new episode count the copied turns too.
  */
 
 import type { BranchPoint } from '../contract/messages.ts'
@@ -33,7 +33,7 @@ export function createBranchActivities({ store }: { readonly store: Store }) {
       readonly from: BranchPoint
     }): Promise<BranchStart> {
       const { episode, from } = request
-      // Reading the trajectory proves that the rows below are what was sealed.
+      // Reading the trajectory proves that the rows below are the sealed ones.
       const { task, instance, seal } = (await store.episodes.trajectory(from.episode)).episode
       if (from.turn >= seal.observations || from.turn > seal.turns)
         throw new StorageFault('missing', `episode ${from.episode} has no turn ${from.turn} to play on from`)

@@ -1,9 +1,9 @@
 /**
- * Children activities: how the children of a run have ended, as the server knows it.
+ * Children activities: the endings of a run's children, from the server.
  *
  * Invariants
- * - Each child is asked for by itself: lists of the server lag behind what has happened.
- * - Waiting for an ending ends by itself after a while, so that a worker is not held by what no run waits for.
+ * - Each child is asked for by its id: the server's lists lag behind.
+ * - A wait ends by itself after a while, so that no worker is held by a wait whose run is gone.
  */
 import { Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client'
@@ -11,7 +11,7 @@ import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common'
 import { clock } from '../machine/services/clock.ts'
 import { failing } from './calls/failure.ts'
 
-/** A child that runs no more. */
+/** A child that has ended. */
 export interface EndedChild {
   /** Its workflow id. */
   readonly child: string

@@ -3,8 +3,8 @@
  *
  * Invariants
  * - A complete result is recorded once, in the store and in the run's metrics.
- * - [LEFT-TO-PLAY-1] Episodes that ended with a reward are never played again; one that was lost gets attempts that it has not had.
- * - Figures are added up in the order of samples, not of their ends: the same episodes give the same bytes.
+ * - [LEFT-TO-PLAY-1] Episodes that ended with a reward are never played again; a lost episode gets further attempts.
+ * - Figures are added up in the order of samples, not in which they end: the same episodes give the same bytes.
  */
 
 import type { EvaluationSummary } from '../contract/messages.ts'
@@ -43,9 +43,9 @@ export interface WantedEvaluation {
 /** Bounds the answer, and so the history of the evaluation that asks. */
 const samplesAtOnce = 1_000
 
-/** Samples of an evaluation from one to another: those to play, and what the others came to. */
+/** A range of an evaluation's samples: those to play, and the sums over the others. */
 export interface SamplesToPlay {
-  /** Each with its first attempt that was not played to an end. */
+  /** Each sample with its first attempt that was not played to an end. */
   readonly left: readonly { readonly sample: number; readonly attempt: number }[]
   /** The first sample after these. */
   readonly next: number
@@ -55,7 +55,7 @@ export interface SamplesToPlay {
 }
 
 export function createEvaluationActivities({ store, runs }: Dependencies) {
-  async function enter({ evaluation: id, run, suite, version }: WantedEvaluation): Promise<void> {
+  async function recordWanted({ evaluation: id, run, suite, version }: WantedEvaluation): Promise<void> {
     const { config } = await runs.get(run)
     await store.evaluations.insert({ id, run, suite, version, seed: config.seed, created: clock.now() })
   }
@@ -67,7 +67,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       planned,
       ...wanted
     }: WantedEvaluation & { readonly from: number; readonly planned: number }): Promise<SamplesToPlay> {
-      await enter(wanted)
+      await recordWanted(wanted)
       const next = Math.min(planned, from + samplesAtOnce)
       const samples = samplesOf(await store.episodes.list(wanted.evaluation), { from, to: next })
       const results = samples.flatMap(({ result }) => (result === undefined ? [] : [result.seal]))
@@ -94,7 +94,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       const { config } = open
       const { suite, version, success, n } = summary
       const planned = summary.planned ?? n
-      await enter({ evaluation: id, run, suite, version })
+      await recordWanted({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
       const known = samplesOf(episodes, { from: 0, to: planned }).flatMap(({ result }) => result?.id ?? [])
       if (known.length < n)
@@ -130,11 +130,11 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
     },
 
     /**
-     * Enters an evaluation that is about to start: from now on its version's checkpoint is kept.
+     * Records an evaluation that is about to start: from now on its version's checkpoint is kept.
      * @returns whether it has no complete result yet
      */
     async beginEvaluation(request: WantedEvaluation): Promise<{ readonly isNew: boolean }> {
-      await enter(request)
+      await recordWanted(request)
       const found = (await store.evaluations.get(request.evaluation))?.result
       return { isNew: found === undefined || !isComplete(found) }
     },
@@ -143,7 +143,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
     async failEvaluation(
       request: WantedEvaluation & { /** In words. */ readonly reason: string },
     ): Promise<void> {
-      await enter(request)
+      await recordWanted(request)
       await store.evaluations.fail(request.evaluation, request.reason)
     },
 
@@ -170,7 +170,7 @@ function lostIn(episodes: readonly StoredEpisode[], planned: number): LostEpisod
   return lost
 }
 
-/** Over the episodes that ended with a reward; 0 where none did. */
+/** Mean over the episodes that ended with a reward; 0 where none did. */
 function meanRewardOf(episodes: readonly StoredEpisode[]): number {
   const rewards = episodes.flatMap(({ seal }) =>
     seal !== undefined && isRewarded(seal.outcome) && seal.reward !== null ? [seal.reward] : [],

@@ -1,9 +1,9 @@
 /**
- * Experiment activities: runs that begin, and how far they are, as the store knows it.
+ * Experiment activities: they begin runs, and read their progress from the store.
  *
  * Invariants
- * - A run has the configuration that the statement gives its arm, and its seed; beginning it twice finds it.
- * - A wait ends by itself after a while, so that a worker is not held by what no experiment waits for.
+ * - A run has its arm's configuration from the statement, and its seed; beginning it twice finds it.
+ * - A wait ends by itself after a while, so that no worker is held by a wait whose experiment is gone.
  */
 import { Context } from '@temporalio/activity'
 import { CancelledFailure } from '@temporalio/common'
@@ -38,7 +38,7 @@ export type ExperimentActivities = ReturnType<typeof createExperimentActivities>
 
 export function createExperimentActivities({ store }: { readonly store: Store }) {
   return failing({
-    /** The runs of these that there are, with their status. */
+    /** Finds the runs that exist, with their status. */
     async findRuns(request: {
       readonly runs: readonly RunId[]
     }): Promise<{ readonly known: Readonly<Record<string, RunStatus>> }> {
@@ -110,7 +110,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       return { status: status ?? null }
     },
 
-    /** All runs have ended, or the experiment goes on. */
+    /** Records that all runs have ended, or that the experiment goes on. */
     async recordExperiment(request: {
       readonly experiment: ExperimentName
       readonly hasEnded: boolean
@@ -120,7 +120,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
   })
 }
 
-/** Looks until there is something to see; undefined after a while, or where the worker stops. */
+/** Polls until there is a result; undefined after a while, or where the worker stops. */
 async function looking<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   const context = Context.current()
   const since = clock.monotonic()

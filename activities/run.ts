@@ -3,7 +3,7 @@
  *
  * Invariants
  * - A version is published after its checkpoint is complete and loaded, and its state is stored with it.
- * - No checkpoint that something in flight may ask for is deleted.
+ * - No checkpoint that work in flight may ask for is deleted.
  * - Publishing twice changes nothing.
  * - A state is stored only where the store has what it refers to (`known-work.ts`).
  * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
@@ -39,7 +39,7 @@ export interface Publication {
   readonly run: RunId
   readonly step: number
   readonly version: number
-  /** Versions that something may still ask for. */
+  /** Versions that work in flight may still ask for. */
   readonly inUse: readonly number[]
   /** Further versions whose checkpoints must stay. */
   readonly kept?: readonly number[]
@@ -49,7 +49,7 @@ export interface Publication {
   readonly at: number
 }
 
-/** Looking at the trajectories of a run takes a look at every episode. */
+/** Time between two looks at a run's trajectories, each of which reads every episode. */
 const trajectoryLookMs = 10 * 60 * 1000
 
 interface Dependencies {

@@ -100,7 +100,7 @@ async function splitSizes({ config, task }: OpenRun): Promise<(number | null)[]>
   )
 }
 
-/** Tells of each advance of a phase. */
+/** Reports each advance of a phase in the heartbeat. */
 function progressOf(phase: TrainingPhase['phase']) {
   return (done: number, total: number): void => {
     const details: TrainingPhase = { phase, done, total }

@@ -1,5 +1,5 @@
 /**
- * Losses of episodes that their environment's own code is to blame for, as distinguished from machines and servers that come back.
+ * Losses of episodes by their environment's own code, as distinguished from machines and servers that come back.
  *
  * Invariants
  * - Pure: the same failure gives the same loss.
@@ -7,7 +7,7 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common'
 import { clipped, shortTextBytes } from '../learning/run/state-bounds.ts'
 
-/** Why an episode has no result, where that is the instance's or the environment's doing. */
+/** Why an episode has no result, where the instance or the environment is to blame. */
 export interface EpisodeLoss {
   readonly reason: string
 }
@@ -17,7 +17,7 @@ const ownDoing: ReadonlySet<string> = new Set(['failed', 'no_answer', 'bad_data'
 
 /** @returns undefined where something else failed */
 export function lossOf(failure: unknown): EpisodeLoss | undefined {
-  // A local activity fails as itself, one of the server's in a layer.
+  // A local activity fails with the fault itself, a remote one with a failure around it.
   const cause = failure instanceof ActivityFailure ? failure.cause : failure
   if (!(cause instanceof ApplicationFailure) || cause.type !== 'EnvironmentFault') return undefined
   const [detail] = cause.details ?? []

@@ -9,10 +9,10 @@ import { settingsInForce } from '../learning/run/settings-in-force.ts'
 
 type Gate = RunConfig['evaluation']['gates'][number]
 
-/** By the position of a gate, the largest loss that was ordered of it. */
+/** By the position of a gate, the largest loss that an order allows it. */
 export type GateDrops = Readonly<Record<number, number>>
 
-/** @param of the configuration of a run, and what was ordered of it since; a run that an earlier release started has neither */
+/** @param of the configuration of a run with the orders since; a run that an earlier release started has neither */
 export function gatesInForce(of: {
   readonly config: RunConfig
   readonly gateDrops?: GateDrops

@@ -1,5 +1,5 @@
 /**
- * Messages of the workflows: signals, queries, updates, search attributes, and what they carry.
+ * Messages of the workflows: signals, queries, updates, search attributes, and their payloads.
  *
  * Invariants
  * - Messages carry references and a few numbers, never transcripts, tokens or weights.
@@ -55,10 +55,10 @@ export type VersionRule =
   /** The newest published version, or with probability `staleShare` a member of the pool. */
   | ({ readonly kind: 'cross_policy' } & CrossPolicyRule)
 
-/** Where an episode plays on from: that episode, with its turns before this one. */
+/** The turn of another episode at which an episode branches off; the turns before it are copied. */
 export interface BranchPoint {
   readonly episode: EpisodeId
-  /** From 0. */
+  /** Turns count from 0. */
   readonly turn: number
 }
 
@@ -73,7 +73,7 @@ export interface EpisodePlan {
   readonly split: string
   /** Position of the instance in the order of the split; an episode that branches off has the other's instance. */
   readonly position: number
-  /** Absent for an episode that begins at its beginning. */
+  /** Absent for an episode that does not branch off. */
   readonly from?: BranchPoint
   readonly turnLimit: number | null
   readonly versions: VersionRule
@@ -101,7 +101,7 @@ export interface EpisodeResult {
   readonly turns: number
   readonly actionTokens: number
   readonly tokens: number
-  /** Present where it has no reward by the environment's own doing. */
+  /** Present where the environment's own code is why it has no reward. */
   readonly loss?: EpisodeLoss
 }
 
@@ -129,7 +129,7 @@ export interface GroupReport {
   readonly version: number
   /** Empty when the group failed: then it takes part in no update. */
   readonly episodes: readonly EpisodeResult[]
-  /** Present where it failed by the environment's own doing. */
+  /** Present where the environment's own code made it fail. */
   readonly loss?: EpisodeLoss
 }
 
@@ -169,11 +169,11 @@ export interface EvaluationSummary {
   readonly n: number
   /** Episodes that were to be played; absent in results of earlier releases. */
   readonly planned?: number
-  /** Absent where it is not known, as in a run's own state; there it is `planned` − `n` in all. */
+  /** Episodes without a reward by outcome; absent where it is not known, as in a run's own state: there it is `planned` − `n` in all. */
   readonly lost?: LostEpisodes
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
   readonly interval?: { readonly low: number; readonly high: number }
-  /** By k, where instances have several samples. */
+  /** Pass rates by k, where instances have several samples. */
   readonly passAt?: Readonly<Record<string, number>>
 }
 
@@ -201,7 +201,7 @@ export interface WarmStartProgress {
   readonly found?: boolean
 }
 
-/** Work of a run that failed in its last attempt, or has not answered yet. */
+/** Work of a run whose last attempt failed, or that has not answered yet. */
 export interface FailingWork {
   /** Name of the activity, or `environment`. */
   readonly work: string
@@ -231,7 +231,7 @@ export interface RunProgress {
   /** Episodes of the last update, per task; absent where an older version answered. */
   readonly samples?: Readonly<Record<string, number>>
   readonly evaluations: readonly EvaluationSummary[]
-  /** On suites whose task has one, from the store; absent where there are none. */
+  /** Experts' results on suites whose task has an expert, from the store; absent where there are none. */
   readonly experts?: readonly ExpertSummary[]
   /** The latest; absent where there are none. */
   readonly failedEvaluations?: readonly FailedEvaluation[]
@@ -244,7 +244,7 @@ export interface RunProgress {
   readonly message?: string
   /** Why it is paused, if the order gave a reason, and how to continue it. */
   readonly pauseReason?: string
-  /** Instances that groups could not be played on, how many and why last; absent where there are none. */
+  /** Number of instances on which groups could not be played, with the latest reason; absent where there are none. */
   readonly leftOut?: { readonly count: number; readonly reason: string }
   /** Work that is retried because it failed or has not answered, from the store and the server; absent when there is none. */
   readonly failing?: readonly FailingWork[]
@@ -255,7 +255,7 @@ export interface RunProgress {
 /** Learning settings that may change while the run is in progress. */
 export type LearningChange = { readonly [Name in LiveNames<'learning'>]?: number }
 
-/** How many groups may be on their way, and how old they may grow; null: as many as the staleness bound allows. */
+/** How many groups may be in flight, and how old they may grow; null: as many as the staleness bound allows. */
 export interface RolloutChange {
   readonly maxStaleness?: number
   readonly groupsInFlight?: number | null
@@ -264,10 +264,10 @@ export interface RolloutChange {
 /** New values by their keys in a configuration, e.g. `learning.learningRate`; all of them or none. */
 export type SettingsChange = Readonly<Record<string, number | null>>
 
-/** Type of the failure with which a run refuses an order that its sender gives again. */
+/** Failure type of an order that arrives while the run restarts from the store; the sender gives it again. */
 export const runRestarts = 'RunRestarts'
 
-/** Who gives an order, for the audit trail. */
+/** The sender of an order, for the audit trail. */
 export interface Order {
   readonly by?: string
   /** Why, in words. */
@@ -313,18 +313,18 @@ export const evaluationEnded = defineSignal<[EvaluationSummary]>('evaluationEnde
 export const lookAround = defineSignal('lookAround')
 export const progress = defineQuery<RunProgress>('progress')
 
-// Each order below is answered once it is taken and in the audit trail, with the effect that it has by then.
+// The answer to each order below comes once it is in the audit trail, with its effect by then.
 
 /** No update starts and no group is admitted until `resume`. */
 export const pause = defineUpdate<RunPhase, [Order]>('pause')
 export const resume = defineUpdate<RunPhase, [Order]>('resume')
-/** The run ends after the update in progress, or without waiting for it; the answer means that it was heard. */
+/** The run ends after the update in progress, or without waiting for it; the answer means that the run will stop. */
 export const stop = defineUpdate<RunPhase, [Order & { readonly now?: boolean }]>('stop')
 /** New values of live settings, all of them or none; those of learning hold from the next update on. */
 export const changeSettings = defineUpdate<void, [SettingsChange, Order]>('changeSettings')
 /** Starts an evaluation of the current version beside the training. */
 export const evaluateNow = defineUpdate<EvaluationId, [Order & { readonly suite: string }]>('evaluateNow')
-/** Keeps the checkpoint of the current version whatever else is deleted; tells the version. */
+/** Keeps the checkpoint of the current version whatever else is deleted; answers with the version. */
 export const checkpointNow = defineUpdate<number, [Order]>('checkpointNow')
 /** After the update in progress the run continues from that version's weights, as a new version. */
 export const rollBack = defineUpdate<void, [Order & { readonly version: number }]>('rollBack')

@@ -1,5 +1,5 @@
 /**
- * Rollout settings that hold now: what bounds the admission of groups.
+ * Rollout settings that hold now and bound the admission of groups.
  *
  * Invariants
  * - An order to the running run holds over its configuration.
@@ -8,7 +8,7 @@ import type { RunConfig } from '../config/schema/schema.ts'
 import { settingsInForce } from '../learning/run/settings-in-force.ts'
 import type { RolloutChange } from './messages.ts'
 
-/** @param of the configuration of a run, and what was ordered of it since */
+/** @param of the configuration of a run with the orders since */
 export function rolloutSettings(of: { readonly config: RunConfig; readonly rollout: RolloutChange }): {
   readonly groupsPerUpdate: number
   readonly maxStaleness: number

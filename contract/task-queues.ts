@@ -1,18 +1,18 @@
 /**
- * Task queues: one per role, what goes first within one, and how long a worker may hold what it took.
+ * Task queues: one per role, the priorities within one, and how long a worker may hold a task.
  *
  * Invariants
  * - A role's work is polled for by workers of that role and of that home alone.
- * - Evaluations yield: whatever of training waits in a queue goes before them.
+ * - Evaluations yield: all work of training that waits in a queue goes before them.
  */
 
 import { type HomeName, ownServer } from '../identity/identity.ts'
 
-/** Who works off a queue. */
+/** The roles whose workers poll a queue. */
 export type QueueRole = 'orchestrator' | 'environment' | 'policy' | 'trainer'
 
 /**
- * The queue of a role of a home; episodes stand in the environment's, beside the sessions they play in.
+ * The queue of a role of a home; episodes are in the environment's queue, beside the sessions they play in.
  * @example taskQueue('policy', home) // 'perdure-policy@p3xk0a'
  */
 export function taskQueue(role: QueueRole, home: HomeName): string {

@@ -1,13 +1,13 @@
 /**
- * State of a training run: what is carried over when it continues as new.
+ * State of a training run, which is carried over when it continues as new.
  *
  * Invariants
  * - [STATE-1] The state is plain JSON: equal to itself after a round trip.
  * - [STATE-2] It is bounded by `learning/run/state-bounds.ts` however long the run lasts; the store has the rest.
  * - [STATE-3] A group is in flight, ready, skipped, in training or gone, never two of them; a second report changes nothing.
  * - [STATE-4] At most (η + 1)·B groups are admitted beyond those whose update is published.
- * - [STATE-5] No group is left behind to grow older than η updates: an update waits for those that would.
- * - [STATE-6] A state of an earlier release is read with what it lacks at its default.
+ * - [STATE-5] No group grows older than η updates while it waits: an update waits for groups that otherwise would.
+ * - [STATE-6] A state of an earlier release gets the defaults of the keys that it lacks.
  */
 
 import type { RunConfig } from '../config/schema/schema.ts'
@@ -48,15 +48,15 @@ export interface GroupInFlight {
   readonly position: number
 }
 
-/** Instances that groups could not be played on by the environment's own doing. */
+/** Instances that are left out because the environment's own code fails on them. */
 export interface LeftOutInstances {
-  /** All since the run began, or was continued. */
+  /** Number of losses since the run began, or was continued. */
   readonly count: number
   /** Groups since the last one with a result. */
   readonly inARow: number
   /** Reason of the latest loss. */
   readonly reason: string
-  /** The latest, as the rest of their position by the size of the split. */
+  /** The latest instances, as the rest of their position by the size of the split. */
   readonly places: readonly { readonly taskIndex: number; readonly place: number }[]
   /** By task: positions that were passed over; empty where none was. */
   readonly passed: readonly number[]
@@ -81,7 +81,7 @@ export interface Evaluating {
   readonly version: number
   /** Executions of it that ended without a result. */
   readonly lost?: number
-  /** The last of them is counted, and what follows has not begun. */
+  /** The last of these executions is counted, and the next step has not begun. */
   readonly waits?: 'for_another' | 'to_be_given_up'
 }
 
@@ -112,7 +112,7 @@ export interface TrainingState {
   readonly skipped: readonly SkippedGroups[]
   /** Instances of the split that each task trains on, null without an end; absent in runs of an earlier release. */
   readonly sizes?: readonly (number | null)[]
-  /** Absent while none is. */
+  /** Absent while no instance is left out. */
   readonly leftOut?: LeftOutInstances
   readonly episodes: number
   readonly tokens: number
@@ -133,11 +133,11 @@ export interface TrainingState {
   /** Why it is paused, in words; null without a reason. */
   readonly pauseReason: string | null
   readonly stopRequested: boolean
-  /** The update in progress is not waited for. */
+  /** The run stops without waiting for the update in progress. */
   readonly stopNow: boolean
   /** The version whose weights the run continues from after the update in progress. */
   readonly rollBackTo: number | null
-  /** The first version of the line that is trained now: those before it that are newer were left behind. */
+  /** The first version of the line that is trained now: newer versions before it were rolled back. */
   readonly lineStart: number
   /** The latest versions that a person asked to keep; the audit trail has all. */
   readonly pinned: readonly number[]
@@ -145,12 +145,12 @@ export interface TrainingState {
   readonly givenUp: number
   /** Groups in a row that ended without a result. */
   readonly fruitless: number
-  /** Orders taken so far, and those that wait for the update in progress, the latest of each kind. */
+  /** Number of orders so far, and the orders that wait for the update in progress, the latest of each kind. */
   readonly orders: number
   readonly unsettled: readonly AuditEntry[]
-  /** True when an earlier execution ended with groups in flight: they are looked for first. */
+  /** True when an earlier execution ended with groups in flight: the next one looks for them first. */
   readonly reattach: boolean
-  /** Step of the newest update that an earlier execution made and did not come to publish; null where none is. */
+  /** Step of the newest update that an earlier execution made and did not publish; null where there is none. */
   readonly made: number | null
   readonly startedAt: number
   /** Why it failed. */
@@ -205,7 +205,7 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
   }
 }
 
-/** A carried or stored state with all that this release knows of, and no more than it carries. */
+/** A carried or stored state with every key of this release, within its bounds. */
 export function currentState(stored: TrainingState): TrainingState {
   const state = { ...initialState(stored.run, stored.config, stored.startedAt), ...stored }
   const { evaluating, failedEvaluations, pinned, unsettled, pauseReason, message } = state
@@ -229,7 +229,7 @@ export function isWarm({ warmStart }: Pick<TrainingState, 'warmStart'>): boolean
   return warmStart !== null && warmStart.done === warmStart.total
 }
 
-/** An order whose words are no longer than what is carried. */
+/** An order with its texts cut to the bounds of the state. */
 export function boundedOrder<Entry extends Pick<AuditEntry, 'by' | 'reason'>>(entry: Entry): Entry {
   const { by, reason } = entry
   return {
@@ -239,7 +239,7 @@ export function boundedOrder<Entry extends Pick<AuditEntry, 'by' | 'reason'>>(en
   }
 }
 
-/** The best, the latest and the latest complete one of each configured suite, and the last heard of others. */
+/** The best, the latest and the latest complete evaluation of each configured suite, and the latest of other suites. */
 export function keptEvaluations({
   evaluations,
   config,

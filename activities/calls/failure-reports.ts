@@ -1,5 +1,5 @@
 /**
- * Reports of failures: what fails repeatedly is said in the log and kept in the store until it succeeds.
+ * Reports of failures: repeated failures are logged, and kept in the store until the work succeeds.
  *
  * Invariants
  * - [REPORTS-1] From the second attempt on, the store has the reason of every activity that fails, and so at once for one that is not

@@ -4,7 +4,7 @@
  * Invariants
  * - The failure's type is the class name of the fault, so that the UI and retry policies can tell them apart.
  * - Whether trying again can help is decided where the fault is defined, by its `permanent`.
- * - No secret that this process knows of leaves it: failures stand in histories and in the store.
+ * - No secret that this process knows of leaves it: failures are kept in histories and in the store.
  * - [REWARDED-1] An episode without a reward is refused by name: a failed machine never becomes a reward of 0.
  */
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
@@ -28,7 +28,7 @@ export function failureOf(error: unknown, isOver = false): TemporalFailure {
   })
 }
 
-/** The same error, its words and those of its causes redacted. */
+/** The same error with secrets redacted in its message and those of its causes. */
 function withoutSecrets<E extends Error>(error: E): E {
   error.message = redact(error.message)
   if (error.stack !== undefined) error.stack = redact(error.stack)

@@ -1,19 +1,19 @@
 /**
- * Repeated failures: work that fails in the same words again is not tried for hours, because it does the same each time.
+ * Repeated failures: work whose attempts fail with the same message is given up, because another attempt would fail too.
  *
  * Invariants
- * - [REPEATED-1] Failures of rules, code and commands end their work when they come again in the same words; failures of disks, servers and
+ * - [REPEATED-1] Failures of rules, code and commands end their work when the same message comes again; failures of disks, servers and
  *   processes that were killed do not.
- * - Numbers and names of temporary files do not make words differ.
+ * - Messages that differ only in numbers and names of temporary files are the same.
  */
 import { asyncLocalStorage } from '@temporalio/activity'
 import { Fault } from '../../faults/fault.ts'
 
-/** By class and kind: failures in a row in the same words after which the work is given up. */
+/** By class and kind: failures in a row with the same message after which the work is given up. */
 const givenUpAfter: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   // Each attempt computes the whole update again.
   TrainerFault: { bad_answer: 2, bad_checkpoint: 2, backend: 2, crashed: 2 },
-  // An attempt takes a blink, and the network that an environment asks may fail for a moment.
+  // An attempt takes milliseconds, and the network that an environment asks may fail for a moment.
   EnvironmentFault: { failed: 3, no_answer: 2 },
 }
 /** Errors of code, by the names that JavaScript gives them. */
@@ -53,7 +53,7 @@ export function isGivenUp(error: unknown): boolean {
 function limitOf(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
   if (!(error instanceof Fault)) return errorsOfCode.has(error.name) ? errorOfCodeLimit : undefined
-  // Killed for want of memory, or by a person: the next attempt need not be.
+  // The process was killed for lack of memory, or by a person: the next attempt may succeed.
   if (error.kind === 'crashed' && /ended with SIG/.test(error.message)) return undefined
   return givenUpAfter[error.name]?.[error.kind]
 }

@@ -1,11 +1,11 @@
 /**
- * Stopping: what happens to the calls of a worker's activities once the worker is asked to stop.
+ * Stopping: the calls of a worker's activities end once the worker is asked to stop.
  *
  * Invariants
  * - [STOP-1] No call begins after that.
  * - [STOP-2] A call in progress may end for a moment; then it is given up, whatever it waits for, and the next worker
  *   does it again. So no activity keeps a worker from stopping.
- * - [STOP-3] A call that fails meanwhile fails of it, and is done again too: a shutdown is nothing that went wrong.
+ * - [STOP-3] A call that fails meanwhile counts as stopped, and is done again too: a shutdown is not a failure.
  * - [STOP-4] Calls that were given up and still work can be waited for, before their resources are closed.
  * - [STOP-5] The signal of a call that is given up aborts: engine and environment are left at once.
  */
@@ -43,11 +43,11 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
   setMaxListeners(0, abandoned.signal)
   let isStopping = false
 
-  async function inHand(call: () => Promise<unknown>): Promise<unknown> {
+  async function tracked(call: () => Promise<unknown>): Promise<unknown> {
     if (isStopping) throw workerStopping()
     const work = givenUpSignals.run(abandoned.signal, call)
     working.add(work)
-    // Who waits for it hears of its fault; one that was given up has no one.
+    // The caller receives the fault; a call that was given up has no caller.
     work.then(
       () => working.delete(work),
       () => working.delete(work),
@@ -60,7 +60,7 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
   }
 
   return {
-    untilStopping: (activities) => wrapEach(activities, inHand),
+    untilStopping: (activities) => wrapEach(activities, tracked),
     stop() {
       if (isStopping) return
       isStopping = true

@@ -2,7 +2,7 @@
  * Wrapping: the same rule around every activity of a set.
  *
  * Invariants
- * - Names and types stay as they are; only what happens around a call changes.
+ * - Names and types of the activities stay as they are.
  * - With heartbeats an activity in progress is reported alive every few seconds, whatever it waits for, until it ends; each
  *   heartbeat repeats the last progress that it reported.
  */
@@ -29,14 +29,14 @@ const everyMs = 2_500
 
 const lastDetails = new WeakMap<Context, unknown>()
 
-/** Tells how far the activity in progress has come. */
+/** Reports the progress of the activity in progress. */
 export function tellProgress(details: unknown): void {
   const context = Context.current()
   lastDetails.set(context, details)
   context.heartbeat(details)
 }
 
-/** The same activities, which beat while they are in progress. */
+/** The same activities, with heartbeats while they are in progress. */
 export function heartbeating<A extends Activities>(activities: A): A {
   return wrapEach(activities, async (call) => {
     const context = Context.current()

@@ -1,9 +1,9 @@
 /**
- * Contexts: the tokens of the episodes that are being played, kept at hand.
+ * Contexts: the tokens of the episodes in progress, in memory.
  *
  * Invariants
- * - It is a cache over the store: a context that is not here, or not at the asked turn, is read again.
- * - It is bounded; the least recently extended contexts go first.
+ * - They are a cache over the store: a context that is missing, or at another turn, is read again.
+ * - The cache is bounded; the least recently extended contexts go first.
  */
 import type { EpisodeId } from '../../identity/identity.ts'
 import { grownContext } from '../../policy/chat/grown-context.ts'

@@ -5,10 +5,10 @@
  * - A turn is sampled once: its tokens are stored under (episode, turn), and a second attempt finds them.
  * - Token in, token out: the context is the very tokens of the earlier turns, never a text tokenized again.
  * - [SAMPLING-1] The stored version is the one that sampled, token by token where there were several, and the logprobs are its own.
- * - [SAMPLING-2] A turn that names its version, as an evaluation's does, is sampled from that one or not at all.
+ * - [SAMPLING-2] A turn that names its version, as an evaluation's does, is sampled from that version or fails.
  * - Evaluations and branches yield to training: their turns are sampled in the background.
  * - A turn that is cancelled, or whose time is up, ends at the engine too.
- * - [SAMPLING-3] An observation that does not fit costs no more than one that does: the thread is that of all episodes.
+ * - [SAMPLING-3] An observation that does not fit costs no more time than one that does: all episodes share the thread.
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
  */
 

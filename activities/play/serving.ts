@@ -2,8 +2,8 @@
  * Serving: the inference engines of a policy worker, one per run, with the versions they have loaded.
  *
  * Invariants
- * - A version is loaded when it is first asked for; what is loaded is a cache and can be loaded again.
- * - A checkpoint that is not whole is never served: the newest good one before it is used in its place, and
+ * - A version is loaded when it is first asked for; loaded versions are a cache and can be loaded again.
+ * - A checkpoint that is not whole is never served: the newest good one before it is used instead, and
  *   the answer carries the version that really sampled.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'

@@ -1,10 +1,10 @@
 /**
- * Session replay: how the session of an episode comes to the turn that is wanted, also in a process that never had it.
+ * Session replay: brings the session of an episode to a turn, also in a process that never had the session.
  *
  * Invariants
  * - A session that was lost is opened again by playing the recorded actions, where the task is replayable;
  *   a session whose step failed or hung counts as lost, because it is unknown how far the step came.
- * - A replay that differs from what was recorded ends the episode.
+ * - A replay that differs from the recorded observations ends the episode.
  */
 import { EnvironmentFault, type StepResult } from '../../envs/contract/environment.ts'
 import { playAction } from '../../envs/contract/played-action.ts'
@@ -69,7 +69,7 @@ export async function sessionAt(
   return session
 }
 
-/** Work on a session, which is lost when the work fails; what hangs is not waited for. */
+/** Does work on a session, which is lost when the work fails; work that hangs is not waited for. */
 export async function orLost<T>(sessions: Sessions, episode: EpisodeId, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -79,7 +79,7 @@ export async function orLost<T>(sessions: Sessions, episode: EpisodeId, work: ()
   }
 }
 
-/** Begins the instance, and plays what is recorded of the episode up to the turn. */
+/** Begins the instance, and plays the recorded actions of the episode up to the turn. */
 async function playRecorded(
   { store, session }: { readonly store: Store; readonly session: LiveSession },
   episode: EpisodeId,
@@ -124,7 +124,7 @@ async function instanceOf(
   return instance
 }
 
-/** Stores an observation; one that is there already must say the same, or the replay has gone astray. */
+/** Stores an observation; a stored one must be equal, or the replay has diverged. */
 async function keep(
   store: Store,
   observation: StoredObservation,

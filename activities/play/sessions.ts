@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Work on one session happens strictly in sequence.
- * - A closed session is forgotten; closing what is not there does nothing.
+ * - A closed session is forgotten; closing it again does nothing.
  * - An abandoned session is forgotten at once, whether it can still be closed or not.
  * - A session that was not used for `idleMs` is closed: its episode has continued elsewhere.
  * - A session whose episode is over is closed within seconds, also where the episode could not close it itself.

@@ -105,7 +105,7 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }
     },
 
-    /** The reports of those groups that have ended; one that an update of the run has consumed brings no episodes. */
+    /** Finds the reports of groups that have ended; a group that a counted update has consumed has no episodes in it. */
     async findReports(request: {
       readonly run: RunId
       readonly groups: readonly GroupId[]

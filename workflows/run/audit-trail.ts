@@ -1,10 +1,10 @@
 /**
- * Audit trail of a run: every order that it takes is written down with who, when, from, to and effect.
+ * Audit trail of a run: every order is recorded with who, when, from, to and effect.
  *
  * Invariants
  * - An order has a number of its own, so that it is written once however often it is tried.
- * - An order that waits for the update in progress gets its effect when that update has ended. Where another of its kind
- *   comes before that, it has none, and the trail says so: of each kind one waits, and no more than those are carried.
+ * - An order that waits for the update in progress gets its effect when that update has ended. An order that is replaced by
+ *   another of its kind before that has no effect, and the trail says so: the state carries one waiting order of each kind.
  * - [AUDIT-TRAIL-1] Where the store has another order under a number, the workflow is older than the store: the run continues from
  *   the store.
  */
@@ -16,13 +16,13 @@ import { differsFromStore } from '../calls/failure-reason.ts'
 import { awaitEffect, numberOrder, removeUnsettled } from '../state/transitions/orders.ts'
 import { giveUpState, refuseWhenGivenUp } from './stored-restart.ts'
 
-/** An order that was just taken, and what it does. */
+/** An order that was just accepted, and its change. */
 interface NewOrder {
   readonly by: string | undefined
   readonly what: string
   readonly from: AuditValue
   readonly to: AuditValue
-  /** Whether it holds at once; otherwise from the end of the update in progress on. */
+  /** `now`: the order holds at once; `later`: from the end of the update in progress on. */
   readonly holds: 'now' | 'later'
   readonly reason?: string
 }

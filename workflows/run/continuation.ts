@@ -1,5 +1,5 @@
 /**
- * Continuation: a run whose history is long continues in a new execution, with all that it knows.
+ * Continuation: a run whose history is long continues in a new execution, with its whole state.
  *
  * Invariants
  * - Every wait that may last for long ends when the history is long, and every path from it comes by here, so that
@@ -9,7 +9,7 @@ import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } f
 import type { RunProgress } from '../../contract/messages.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 
-/** True beyond the server's or the configured limit. */
+/** True when the history is longer than the server's or the configured limit. */
 export function isLong({ config }: TrainingState): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo()
   return continueAsNewSuggested || historyLength >= config.orchestration.historyEvents

@@ -13,7 +13,7 @@ export const setTaskMix = defineUpdate<void, [readonly number[], Order]>('setTas
 /** New learning settings, by their names within the section. */
 export const setLearning = defineUpdate<void, [LearningChange, Order]>('setLearning')
 
-/** Reads them as changes of settings. @param refuse throws where the change cannot be made */
+/** Reads earlier orders as changes of settings. @param refuse throws where the change cannot be made */
 export function hearEarlierOrders(
   change: (settings: SettingsChange, order: Order | undefined) => Promise<void>,
   refuse: (settings: SettingsChange) => void,

@@ -1,9 +1,9 @@
 /**
- * Gates: what a run does when an evaluation finds that it has become worse.
+ * Gates: a run pauses or rolls back when an evaluation finds that it has become worse.
  *
  * Invariants
- * - An evaluation is judged once, when its complete result is first heard of.
- * - [GATES-1] An incomplete evaluation closes no gate, is not what another one is compared with, and is not rolled back to.
+ * - An evaluation is judged once, when its complete result first arrives.
+ * - [GATES-1] An incomplete evaluation closes no gate, is no reference for another one, and is not rolled back to.
  * - A version that a roll-back has left behind closes no gate.
  * - Each action of a gate is in the audit trail, with the figures that it was judged by.
  */
@@ -22,7 +22,7 @@ import { recordOrders } from './audit-trail.ts'
 
 type Gate = TrainingState['config']['evaluation']['gates'][number]
 
-/** Takes in a finished evaluation, and judges it by the gates of its suite. */
+/** Records a finished evaluation, and judges it by the gates of its suite. */
 export async function judgeEvaluation(state: TrainingState, summary: EvaluationSummary): Promise<void> {
   const isNew = receiveEvaluation(state, summary)
   if (!isNew || !isComplete(summary) || summary.version < state.lineStart) return

@@ -1,10 +1,10 @@
 /**
- * Hold-off: when no group ends with a result any more, new ones start less and less often.
+ * Hold-off: while no group ends with a result, new groups start less and less often.
  *
  * Invariants
- * - A run whose environments or policy cannot be had continues by itself once they are back, and until then
- *   does not wear out the instances of its tasks.
- * - The first result, or a person who continues the run, lifts it.
+ * - A run whose environments or policy are unavailable continues by itself once they are back, and until then does not wear
+ *   out the instances of its tasks.
+ * - The first result, or a person who continues the run, ends the hold-off.
  */
 import { condition, log, setCurrentDetails } from '@temporalio/workflow'
 import type { TrainingState } from '../../contract/training-state.ts'
@@ -12,7 +12,7 @@ import { describe } from '../page/training-details.ts'
 import { fruitlessWords, holdOffSeconds } from '../state/fruitless-groups.ts'
 import { roomForGroups } from '../state/transitions/pipeline.ts'
 
-/** Waits, where nothing ends with a result, before more groups are admitted. */
+/** Waits before more groups are admitted, while no group ends with a result. */
 export async function holdOff(state: TrainingState): Promise<void> {
   const seconds = holdOffSeconds(state)
   if (seconds === 0 || roomForGroups(state) === 0) return

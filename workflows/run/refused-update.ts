@@ -1,5 +1,5 @@
 /**
- * Refused updates: what a run does when its trainer has refused one.
+ * Refused updates: the run pauses when its trainer has refused an update.
  *
  * Invariants
  * - [REFUSED-UPDATE-1] The run keeps the version that it had and pauses with the reason; continued, it trains on the

@@ -2,7 +2,7 @@
  * Roll-back: the run continues from an earlier version's weights and optimizer, as a new version.
  *
  * Invariants
- * - Versions only grow: what is restored gets a number that no version had before.
+ * - Versions only grow: the restored weights get a number that no version had before.
  * - A checkpoint that cannot be restored leaves the run as it was, and the audit trail says so.
  */
 import { log } from '@temporalio/workflow'

@@ -46,7 +46,7 @@ import { refuseWhenGivenUp, unlessGivenUp } from './stored-restart.ts'
 import { lookAtChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
 
-/** Lets the run hear its groups, its evaluations and its users. */
+/** Sets the handlers for messages from groups, evaluations and users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
   setHandler(evaluationEnded, (summary) => unlessGivenUp(state, () => judgeEvaluation(state, summary)))
@@ -87,17 +87,17 @@ export function listen(state: TrainingState): void {
   })
 }
 
-/** How a run deals with one kind of order. */
-interface Obedience<Result, Given extends unknown[]> {
+/** Check and effect of one kind of order. */
+interface OrderHandler<Result, Given extends unknown[]> {
   readonly does: (...given: Given) => Promise<Result>
-  /** Throws where the order cannot be taken. */
+  /** Throws where the order is not valid. */
   readonly refuses?: (...given: Given) => void
 }
 
 function obey<Result, Given extends unknown[]>(
   state: TrainingState,
   order: UpdateDefinition<Result, Given>,
-  { does, refuses }: Obedience<Result, Given>,
+  { does, refuses }: OrderHandler<Result, Given>,
 ): void {
   const validator = (...given: Given): void => {
     refuseWhenGivenUp(state)
@@ -172,7 +172,7 @@ async function goBack(
   await recordOrders(state, [{ by, what: 'rollback', from: state.version, to, holds: 'later' }])
 }
 
-/** Gives up what has grown too old, and ends those of it that are still played. */
+/** Gives up groups that have grown too old, and cancels those that are still played. */
 export async function leaveOverdue(state: TrainingState): Promise<void> {
   await Promise.all(
     giveUpOverdue(state).map(async ({ number }) => {

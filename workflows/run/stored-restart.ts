@@ -1,10 +1,10 @@
 /**
- * Restart from the store: a run whose workflow and store are of different moments continues from what the store has. The workflow
- * may know of work that the store lacks, or may have decided otherwise than it did before a power cut took its last second.
+ * Restart from the store: a run whose store is older or newer than its workflow continues from the store. The workflow may know of
+ * work that the store lacks, or may have decided otherwise before a power cut took the last second of its history.
  *
  * Invariants
- * - [STORED-RESTART-1] The state of the execution is dropped as a whole, so that none of it reaches the store: what the store lacks
- *   is played and trained again, under the same identities.
+ * - [STORED-RESTART-1] The state of the execution is dropped as a whole, so that none of it reaches the store: work that the store
+ *   lacks is played and trained again, under the same identities.
  * - [STORED-RESTART-2] A run that restarts again and again for the same version waits for a person.
  * - [STORED-RESTART-3] An order is in the trail from which the run continues, or it is refused and its sender gives it again: none is
  *   accepted and then forgotten.
@@ -20,14 +20,14 @@ import { reasonOf } from '../calls/failure-reason.ts'
 import { relaunchedState, stateToRestartFrom, storedState } from '../state/run-state.ts'
 import { continueAsNew } from './continuation.ts'
 
-/** More often within an hour, the cause is not one that passes. */
+/** A cause that comes back more often within an hour does not pass by itself. */
 const mostRestarts = 3
 const withinMs = 3_600_000
 
-/** States that are given up. */
+/** States that an execution has given up. */
 const givenUp = new WeakSet<TrainingState>()
 
-/** Whether the run is about to continue from the store, so that nothing more is done to its state. */
+/** True when the run is about to continue from the store, so that nothing more is done to its state. */
 function isGivenUp(state: TrainingState): boolean {
   return givenUp.has(state)
 }
@@ -38,7 +38,7 @@ export function giveUpState(state: TrainingState, error: unknown): void {
   endWork(state, error)
 }
 
-/** Work that a message asks for, which is of no use where the state is given up. */
+/** Does work that a message asks for, unless the state is given up. */
 export async function unlessGivenUp(state: TrainingState, work: () => Promise<void>): Promise<void> {
   if (isGivenUp(state)) return
   try {
@@ -57,7 +57,7 @@ export function refuseWhenGivenUp(state: TrainingState): void {
     )
 }
 
-/** Whether restarts have not helped: the run has come no further since. @param now milliseconds since the epoch */
+/** True when the run has not advanced since its last restarts. @param now milliseconds since the epoch */
 export function hasRestartedTooOften(
   trail: readonly AuditEntry[],
   { version, now }: { readonly version: number; readonly now: number },

@@ -12,7 +12,7 @@ import { takeOver } from '../state/transitions/phase.ts'
 import { acceptEndedEvaluations, evaluationIds, resumeEvaluations } from './training-evaluations.ts'
 import { acceptEndedGroups, acceptReports, idsOf, startGroups } from './training-groups.ts'
 
-/** Takes over what is in flight from the execution before. */
+/** Takes over the groups and evaluations that are in flight from the execution before. */
 export async function takeOverChildren(state: TrainingState): Promise<void> {
   if (!state.reattach) {
     // An evaluation whose ending is counted waits for its repetition, and is not watched.
@@ -29,7 +29,7 @@ export async function takeOverChildren(state: TrainingState): Promise<void> {
   await resumeEvaluations(state, state.evaluating)
 }
 
-/** Looks now at all that is in flight. */
+/** Checks now whether children in flight have ended. */
 export async function lookAtChildren(state: TrainingState): Promise<void> {
   await lookAt(childrenOf(state, state.evaluating), acceptEnded(state))
 }

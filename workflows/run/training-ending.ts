@@ -2,7 +2,7 @@
  * Endings of a training run: done, stopped, failed.
  *
  * Invariants
- * - Each leaves its state in the store, and what is in flight continues: `resume` finds both.
+ * - Each ending leaves the state in the store, and work in flight continues: `resume` finds both.
  * - A run that is cancelled from outside ends like a run that gets the order to stop now.
  */
 import {
@@ -45,7 +45,7 @@ export async function unlessStoppedNow<T>(
   }
 }
 
-/** The end of a run: a last evaluation unless it was stopped, and its progress in the store. */
+/** Ends a run: with a last evaluation unless it was stopped, and its progress in the store. */
 export async function finish(state: TrainingState): Promise<void> {
   if (!state.stopRequested) await startEvaluations(state, 'last')
   showPhase(state, state.stopRequested ? 'stopping' : 'evaluating')
@@ -59,7 +59,7 @@ export async function finish(state: TrainingState): Promise<void> {
   await condition(allHandlersFinished)
 }
 
-/** A run that failed or was cancelled says so. */
+/** Records that a run failed or was cancelled. */
 export async function fail(state: TrainingState, error: unknown): Promise<void> {
   if (error instanceof ContinueAsNew) return
   const isCancelled = isCancellation(error)

@@ -71,7 +71,7 @@ export async function resumeEvaluations(
   for (const each of evaluations) await goOn(state, planOf(state, each), reasonOf(each))
 }
 
-/** Why it is given up, where it is; the execution that saw it end knows more. */
+/** Why an evaluation is given up, where it is; the execution that saw it end knows more. */
 function reasonOf({ waits, lost = 0 }: Evaluating): string | undefined {
   return waits === 'to_be_given_up' ? withoutResult(lost) : undefined
 }
@@ -80,12 +80,12 @@ function withoutResult(lost: number): string {
   return `it ended ${lost} times without a result`
 }
 
-/** Their workflow ids. */
+/** Workflow ids of evaluations. */
 export function evaluationIds(state: TrainingState, evaluations: readonly Evaluating[]): readonly string[] {
   return evaluations.map((each) => idHere(planOf(state, each).evaluation))
 }
 
-/** Takes in evaluations that have ended: what they found, or that they are lost. */
+/** Accepts evaluations that have ended: their results, or their loss. */
 export function acceptEndedEvaluations(state: TrainingState): AcceptEndings {
   return async (endings) => {
     await Promise.all(
@@ -122,7 +122,7 @@ async function doAgain(
   await goOn(state, plan, reason)
 }
 
-/** Does it again, or gives it up. */
+/** Begins an evaluation again, or gives it up. */
 async function goOn(state: TrainingState, plan: EvaluationPlan, reason: string | undefined): Promise<void> {
   if (reason === undefined) {
     await begin(state, plan)

@@ -72,7 +72,7 @@ async function startGroup(state: TrainingState, group: GroupInFlight, reuse: Reu
   return true
 }
 
-/** Takes in groups that have ended: what they reported, or that they are lost. */
+/** Accepts groups that have ended: their reports, or their loss. */
 export function acceptEndedGroups(state: TrainingState): AcceptEndings {
   return async (endings) => {
     const children = new Set(endings.map(({ child }) => child))
@@ -91,7 +91,7 @@ export function acceptEndedGroups(state: TrainingState): AcceptEndings {
   }
 }
 
-/** Another build that takes over may end a group and begin it again in one step: that one is waited for. */
+/** Another build that takes over may end a group and begin it again in one step: the new execution is waited for. */
 async function notBegunAgain(
   state: TrainingState,
   groups: readonly GroupInFlight[],
@@ -127,12 +127,12 @@ function awaited(state: TrainingState, among: readonly GroupInFlight[]): readonl
   return among.filter(({ number }) => numbers.has(number))
 }
 
-/** Their workflow ids. */
+/** Workflow ids of groups. */
 export function idsOf({ run }: TrainingState, groups: readonly GroupInFlight[]): readonly string[] {
   return groups.map(({ number }) => idHere(groupId(run, number)))
 }
 
-/** Takes in what has ended of groups that reported while no execution of the run was there to hear them. */
+/** Accepts reports from the store: the groups may have reported while no execution of the run received them. */
 export async function acceptReports(state: TrainingState, among: readonly GroupInFlight[]): Promise<void> {
   const { findReports } = groupActivities(state.config.orchestration.dispatch)
   const groups = among.map((group) => groupId(state.run, group.number))

@@ -5,10 +5,10 @@
  * - [RUN-1] Every admitted group takes part in at most one update, and every update is done once.
  * - [RUN-2] Generation and training overlap, bounded by the staleness η; η = 0 is synchronous training.
  * - [RUN-3] The run continues as new with its whole state; groups and evaluations outlive it and report by id.
- * - [RUN-4] A child that ends without a report is noticed, and what it was to do is done by another.
+ * - [RUN-4] A child that ends without a report is noticed, and another child does its work.
  * - [RUN-5] Evaluations do not block training, unless several rounds of them pile up or `evaluation.blocking`; the run ends when the last of
  *   them has reported.
- * - [RUN-6] Where the workflow and the store are of different moments, as after a power cut, the store holds (`stored-restart.ts`).
+ * - [RUN-6] Where the store is older or newer than the workflow, as after a power cut, the store holds (`stored-restart.ts`).
  *
  * From the paper (arXiv 2510.04206) to the line
  * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `workflows/run/training-groups.ts`, `admissible` and `nextBatch` in
@@ -66,7 +66,7 @@ export async function trainingRun(carried: TrainingState): Promise<RunProgress> 
     await training.run(() => whileWatching(state, () => train(state)))
     return progressOf(state)
   } catch (error) {
-    // Nothing more follows from a state that the store contradicts.
+    // The restart from the store needs nothing of this state.
     if (differsFromStore(error)) training.cancel()
     await CancellationScope.nonCancellable(() =>
       differsFromStore(error) ? restartFromStore(state, error) : fail(state, error),
@@ -163,7 +163,7 @@ async function updatePolicy(state: TrainingState, waitedSeconds: number): Promis
   if (!state.stopNow) await startEvaluations(state, 'due')
 }
 
-/** An update that the execution before made counts, also where the run is to stop. */
+/** Counts an update that the execution before made, also where the run must stop. */
 async function settleMadeUpdate(state: TrainingState): Promise<void> {
   if (state.made === state.step + 1) await updatePolicy(state, 0)
 }
@@ -174,7 +174,7 @@ async function rollBack(state: TrainingState): Promise<void> {
   if (version !== undefined) await publish(state, version)
 }
 
-/** Makes a version the one that turns are sampled from, and forgets those that nothing asks for. */
+/** Turns are sampled from the version from now on; versions without a use are deleted. */
 async function publish(state: TrainingState, version: number): Promise<void> {
   recordVersion(state, version)
   await runActivities.publishVersion({

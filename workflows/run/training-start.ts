@@ -2,7 +2,7 @@
  * How a training run is started, the same from outside and from within an experiment.
  *
  * Invariants
- * - It is started under its identity, and found by its run, and by its version where it has one.
+ * - The workflow has the run's identity as its id, and search attributes for its run and, where it has one, its version.
  */
 
 import { searchAttributes } from '../../contract/messages.ts'
@@ -21,7 +21,7 @@ export function trainingStart(state: TrainingState, { home }: Place) {
     staticSummary: `training run ${state.run}`,
     typedSearchAttributes: [
       { key: searchAttributes.run, value: workflowId },
-      // As the execution before said it: what it took in is known to this one.
+      // The state holds all that the execution before received, so its version is current.
       ...(state.step > 0 ? [{ key: searchAttributes.version, value: state.version }] : []),
     ],
   }
