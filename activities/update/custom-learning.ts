@@ -4,23 +4,27 @@
  * Invariants
  * - A module is loaded once in a thread, and named where it cannot be used. Its results are checked each time.
  */
-import { type AdvantageEstimator, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
+import {
+  type AdvantageName,
+  chosenLosses,
+  isAdvantageName,
+  isPolicyLoss,
+} from '../../learning/algorithms/algorithms.ts'
 import { advantageGroup, type BatchGroup } from '../../learning/algorithms/batch-plan.ts'
 import type { CheckedAdvantage } from '../../learning/algorithms/custom-advantage.ts'
-import { chosenLosses, isPolicyLoss } from '../../learning/algorithms/objective-choice.ts'
 import type { LossChoice } from '../../policy/trainer/trainer.ts'
 import { importLoss } from '../../policy/trainer/update/losses.ts'
 import { moduleAdvantages } from './advantage-thread.ts'
 
 /**
- * The rule that `learning.advantage` names: an estimator, or the values that a module computes for these groups.
+ * The rule that `learning.advantage` names: that of an algorithm, or the values that a module computes for these groups.
  * @throws ExternalFault
  */
 export async function advantageOf(
   name: string,
   groups: readonly BatchGroup[],
-): Promise<AdvantageEstimator | CheckedAdvantage> {
-  if (isAdvantageEstimator(name)) return name
+): Promise<AdvantageName | CheckedAdvantage> {
+  if (isAdvantageName(name)) return name
   const asked = groups.map(advantageGroup)
   const found = await moduleAdvantages(name, asked)
   // It is a function of the group alone, so equal groups have equal advantages.

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { configSchema } from '../../config/schema/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../../identity/identity.ts'
-import { advantageEstimators } from '../../learning/algorithms/advantage.ts'
+import { advantageNames } from '../../learning/algorithms/algorithms.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
@@ -416,7 +416,7 @@ it('before the first update, when all versions are 0, the turns that were drawn 
 
 // [LEARNT-1] [LEARNT-EPISODE-1]
 it.each(
-  advantageEstimators.flatMap((advantage) =>
+  advantageNames.flatMap((advantage) =>
     (['none', 'per_task', 'per_task_published'] as const).flatMap((taskNormalization) =>
       (['token', 'episode'] as const).map((lossAggregation) => ({
         ...{ advantage, taskNormalization, lossAggregation },

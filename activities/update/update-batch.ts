@@ -9,9 +9,9 @@
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
+import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
-import { chosenLosses, lossOfTask } from '../../learning/algorithms/objective-choice.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
 import { teaches, trainedOn } from '../../learning/rollout/refill.ts'

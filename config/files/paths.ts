@@ -11,8 +11,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { isServerAddress } from '../../identity/tracker-place.ts'
-import { advantageEstimators } from '../../learning/algorithms/advantage.ts'
-import { objectiveNames } from '../../learning/algorithms/objective-choice.ts'
+import { advantageNames, objectiveNames } from '../../learning/algorithms/algorithms.ts'
 import { withoutTilde } from '../../machine/files/tilde.ts'
 import { engineNames } from '../schema/engine-name.ts'
 import type { RunConfig } from '../schema/schema.ts'
@@ -85,7 +84,7 @@ export function withAbsolutePaths(
   const { advantage, objective } = config.learning
   const learning = {
     ...config.learning,
-    advantage: partAt(advantage, ['learning', 'advantage'], advantageEstimators),
+    advantage: partAt(advantage, ['learning', 'advantage'], advantageNames),
     objective: partAt(objective, ['learning', 'objective'], objectiveNames),
   }
   return { config: { ...config, tasks, learning, policy, trackers }, missing }

@@ -5,9 +5,8 @@
  * - Pure: the same configuration gives the same complaints, in the order of the fields.
  * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
-import { isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
+import { isAdvantageName, policyLosses } from '../../learning/algorithms/algorithms.ts'
 import { imitatesAlone } from '../../learning/algorithms/imitation.ts'
-import { policyLosses } from '../../learning/loss/objective.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { engineNames, hasServers } from './engine-name.ts'
 import type { RunConfig } from './schema.ts'
@@ -82,7 +81,7 @@ function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
 
 function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
   const found: Contradiction[] = []
-  if (!isAdvantageEstimator(learning.advantage) && learning.stepGroups.weight > 0)
+  if (!isAdvantageName(learning.advantage) && learning.stepGroups.weight > 0)
     found.push({
       path: ['learning', 'stepGroups', 'weight'],
       value: learning.stepGroups.weight,
@@ -96,7 +95,7 @@ function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
       complain('nothing where `learning.objective` is imitation, which has no policy loss')
     else if (imitatesAlone({ objective }))
       complain(
-        `one of ${policyLosses.join(', ')} or a module: a run imitates alone as a whole, by \`learning.objective\``,
+        `one of ${Object.keys(policyLosses).join(', ')} or a module: a run imitates alone as a whole, by \`learning.objective\``,
       )
   }
   return found

@@ -6,7 +6,8 @@
  */
 import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
-import { groupAdvantages, isAdvantageEstimator } from '../../learning/algorithms/advantage.ts'
+import { algorithms, isAdvantageName } from '../../learning/algorithms/algorithms.ts'
+import { groupAdvantages } from '../../learning/algorithms/group-rewards.ts'
 import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
@@ -165,15 +166,10 @@ function unrecordedFacts(
 /** By episode, the advantage within its group, until an update makes its own of them. */
 function advantagesIn({ counted, update }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
   // A custom estimator needs more than the rewards.
-  if (
-    update !== null ||
-    counted === undefined ||
-    counted.rewards.length < 2 ||
-    !isAdvantageEstimator(estimator)
-  )
+  if (update !== null || counted === undefined || counted.rewards.length < 2 || !isAdvantageName(estimator))
     return new Map()
   const { episodes, rewards } = counted
-  const advantages = groupAdvantages(rewards, estimator)
+  const advantages = groupAdvantages(rewards, algorithms[estimator])
   return new Map(episodes.map((episode, sample) => [episode, advantages[sample] ?? 0]))
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { groupAdvantages } from './advantage.ts'
 import { type BatchPlan, planBatch } from './batch-plan.ts'
+import { groupAdvantages } from './group-rewards.ts'
+import { grpo } from './grpo.ts'
 import { tokenMoments } from './task-normalization.ts'
 
 const rules = {
@@ -182,7 +183,7 @@ describe('planBatch', () => {
     const two = { task: 'os', rewards: [5, 0, 5, 0, 0, 0, 0, 0], actionTokens: new Array<number>(8).fill(10) }
     const plan = planBatch([one, two], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
     for (const [index, { rewards }] of [one, two].entries())
-      for (const [sample, advantage] of groupAdvantages(rewards, 'grpo').entries())
+      for (const [sample, advantage] of groupAdvantages(rewards, grpo).entries())
         expect(plan.groups[index]?.advantages[sample]?.[0]).toBeCloseTo(advantage / Math.sqrt(70 / 79), 5)
   })
 

@@ -10,9 +10,12 @@
 
 import { isFullReward } from '../evaluation/reward.ts'
 import { tokenWeights } from '../loss/loss-aggregation.ts'
-import { type AdvantageEstimator, groupAdvantages, hasPreference, weighNegative } from './advantage.ts'
+import type { Algorithm } from './algorithm.ts'
+import { type AdvantageName, algorithms } from './algorithms.ts'
 import type { AdvantageGroup, CheckedAdvantage } from './custom-advantage.ts'
+import { groupAdvantages, hasPreference } from './group-rewards.ts'
 import { type ImitationRules, imitatesAlone, imitationWeights } from './imitation.ts'
+import { weighNegative } from './negative-weight.ts'
 import { type StepGroupRules, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 import {
   normalizeByTask,
@@ -38,8 +41,8 @@ export interface BatchGroup {
 
 /** How a batch is learnt from; names as in the configuration. */
 export interface BatchRules extends ImitationRules {
-  /** An estimator by name, or one's own. */
-  readonly advantage: AdvantageEstimator | CheckedAdvantage
+  /** The algorithm whose advantages are taken, by name, or a custom advantage. */
+  readonly advantage: AdvantageName | CheckedAdvantage
   /** The weight of a negative advantage, beside 1 for a positive one. */
   readonly negativeWeight: number
   readonly taskNormalization: TaskNormalization
@@ -86,7 +89,7 @@ interface Units extends WeighedGroup {
 }
 
 /**
- * Plans a batch: group advantage with that of steps, then (for `reinforce_pp`) normalization over the whole batch, then task
+ * Plans a batch: group advantage with that of steps, then the algorithm's normalization over the whole batch, if it has one, then task
  * normalization, then what negative advantages, tokens and tasks count.
  * @throws RangeError a group of fewer than two rewards, a reward not finite, lengths that do not fit
  * @example planBatch([{ task: 'db', rewards: [0, 1], actionTokens: [5, 5] }], { advantage: 'dr_grpo', negativeWeight: 1, taskNormalization: 'none',
@@ -112,8 +115,7 @@ function planPolicyLoss(
   rules: BatchRules,
 ): Planned {
   const units = groups.map((group) => unitsOf(group, rules))
-  const whole = rules.advantage === 'reinforce_pp' ? normalizeWhole(units, rules.taskNormalization) : units
-  const normalized = normalizeByTask(whole, rules.taskNormalization)
+  const normalized = normalizeByTask(normalizedBatch(units, rules), rules.taskNormalization)
   const inLoss = units.map(({ preference }) => preference || rules.taskNormalization === 'per_task_published')
   const counted = groups.map((group, index) => ({
     ...group,
@@ -180,11 +182,12 @@ function unitsOf(group: BatchGroup, rules: BatchRules): Units {
   const { task, rewards, actionTokens, episodes } = group
   if (typeof rules.advantage !== 'string') return customUnits(group, rules.advantage)
   const preference = hasPreference(rewards)
-  const advantages = groupAdvantages(rewards, rules.advantage)
+  const algorithm = algorithms[rules.advantage]
+  const advantages = groupAdvantages(rewards, algorithm)
   const { weight } = rules.stepGroups
   if (weight === 0 || !preference || episodes === undefined)
     return { task, preference, advantages, actionTokens, owners: rewards.map((_, sample) => sample) }
-  const ofSteps = stepAdvantages(episodes, rules.stepGroups, rules.advantage)
+  const ofSteps = stepAdvantages(episodes, rules.stepGroups, algorithm)
   const turns = episodes.flatMap(({ turnTokens }, owner) =>
     turnTokens.map((tokens, turn) => ({
       owner,
@@ -260,9 +263,14 @@ function tasksOf(
   )
 }
 
-/** REINFORCE++ normalizes over all tasks at once: the same arithmetic, with one task for all. */
-function normalizeWhole(groups: readonly Units[], mode: TaskNormalization): Units[] {
-  const asOneTask = groups.map((group) => ({ ...group, task: '' }))
-  const normalized = normalizeByTask(asOneTask, mode === 'per_task_published' ? mode : 'per_task')
-  return groups.map((group, index) => ({ ...group, advantages: normalized[index] ?? [] }))
+/** Units with the advantages that the algorithm normalizes over the whole batch, where it does. */
+function normalizedBatch(
+  units: readonly Units[],
+  { advantage, taskNormalization }: BatchRules,
+): readonly Units[] {
+  const { normalizedBatch }: Partial<Algorithm> = typeof advantage === 'string' ? algorithms[advantage] : {}
+  const found = normalizedBatch?.(units, taskNormalization)
+  return found === undefined
+    ? units
+    : units.map((unit, index) => ({ ...unit, advantages: found[index] ?? [] }))
 }

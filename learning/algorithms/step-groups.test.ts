@@ -1,5 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { drGrpo } from './dr-grpo.ts'
+import { grpo } from './grpo.ts'
+import { reinforcePp } from './reinforce-pp.ts'
+import { rloo } from './rloo.ts'
 import { comparedSteps, discountedReturns, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 
 /** An episode that passes through states, one letter each, and is paid at its end. */
@@ -22,7 +26,7 @@ describe('step groups', () => {
   it('steps in one state are compared by their returns, the others are not', () => {
     // γ = 1/2. The first wins from b at once; the second takes c on the way and is in b twice: returns 1, then 1/4 and 1.
     const group = [through('ab', 1), through('abcb', 1), through('ad', 0)]
-    const found = stepAdvantages(group, { discount: 0.5 }, 'dr_grpo')
+    const found = stepAdvantages(group, { discount: 0.5 }, drGrpo)
     // State a: returns 1/2, 1/8, 0, mean 5/24. State b: 1, 1/4, 1, mean 3/4.
     const expected = [
       [1 / 2 - 5 / 24, 1 / 4],
@@ -35,11 +39,11 @@ describe('step groups', () => {
     expect(comparedSteps(group)).toBe(6) // three times a, three times b
   })
 
-  it('the estimator is that of episodes: with the deviation, two returns give ± 0.7071', () => {
+  it('the algorithm is that of episodes: with the deviation, two returns give ± 0.7071', () => {
     const [[first = 0] = [], [second = 0] = []] = stepAdvantages(
       [through('a', 1), through('a', 0)],
       { discount: 1 },
-      'grpo',
+      grpo,
     )
     expect(first).toBeCloseTo(Math.SQRT1_2, 5)
     expect(second).toBeCloseTo(-Math.SQRT1_2, 5)
@@ -48,7 +52,7 @@ describe('step groups', () => {
   // [STEP-GROUPS-3]
   it('what an episode was paid that did not complete is lost', () => {
     const group = [through('a', 1, false), through('a', 0, false), through('a', 0)]
-    expect(stepAdvantages(group, { discount: 1 }, 'grpo').flat()).toEqual([0, 0, 0])
+    expect(stepAdvantages(group, { discount: 1 }, grpo).flat()).toEqual([0, 0, 0])
   })
 
   const episode = fc
@@ -65,9 +69,9 @@ describe('step groups', () => {
       fc.property(
         fc.array(episode, { minLength: 2, maxLength: 6 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
-        fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
-        (group, discount, estimator) => {
-          const found = stepAdvantages(group, { discount }, estimator)
+        fc.constantFrom(grpo, drGrpo, rloo, reinforcePp),
+        (group, discount, algorithm) => {
+          const found = stepAdvantages(group, { discount }, algorithm)
           expect(found.map(({ length }) => length)).toEqual(group.map(({ steps }) => steps.length))
           const members = group.flatMap(({ completed, steps }, index) => {
             const returns = discountedReturns(

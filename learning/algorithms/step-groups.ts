@@ -8,7 +8,8 @@
  * - [STEP-GROUPS-3] An episode that did not complete has a return of 0 at every step: what it was paid is lost, and its penalty is
  *   a matter of the whole episode.
  */
-import { type AdvantageEstimator, groupAdvantages } from './advantage.ts'
+import type { Algorithm } from './algorithm.ts'
+import { groupAdvantages } from './group-rewards.ts'
 
 /** How steps are compared; names as in the configuration. */
 export interface StepGroupRules {
@@ -52,12 +53,12 @@ export function discountedReturns(paid: readonly number[], discount: number): nu
  * @returns [group][steps]
  * @throws RangeError a payment that is not finite
  * @example stepAdvantages([{ completed: true, steps: [{ state: 'a', paid: 1 }] }, { completed: true, steps: [{ state: 'a', paid: 0 }] }],
- *   { discount: 1 }, 'dr_grpo') // [[0.5], [-0.5]]
+ *   { discount: 1 }, drGrpo) // [[0.5], [-0.5]]
  */
 export function stepAdvantages(
   episodes: readonly SteppedEpisode[],
   { discount }: Pick<StepGroupRules, 'discount'>,
-  estimator: AdvantageEstimator,
+  algorithm: Pick<Algorithm, 'advantagesOf'>,
 ): number[][] {
   const returns = episodes.map(({ completed, steps }) =>
     discountedReturns(
@@ -70,7 +71,7 @@ export function stepAdvantages(
     if (members.length < 2) continue
     const advantages = groupAdvantages(
       members.map(([episode, step]) => returns[episode]?.[step] ?? 0),
-      estimator,
+      algorithm,
     )
     for (const [place, [episode, step]] of members.entries()) {
       const own = found[episode]

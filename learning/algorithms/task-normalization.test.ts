@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { groupAdvantages, hasPreference } from './advantage.ts'
+import { groupAdvantages, hasPreference } from './group-rewards.ts'
+import { grpo } from './grpo.ts'
 import { normalizeByTask, tokenMoments, type WeighedGroup } from './task-normalization.ts'
 
 function group(task: string, rewards: readonly number[], actionTokens: readonly number[]): WeighedGroup {
   return {
     task,
-    advantages: groupAdvantages(rewards, 'grpo'),
+    advantages: groupAdvantages(rewards, grpo),
     actionTokens,
     preference: hasPreference(rewards),
   }

@@ -8,7 +8,7 @@
  * - [TASK-NORM-2] In `per_task`, a group without preference changes no other advantage and takes no part in the loss.
  * - [TASK-NORM-3] Tasks do not influence each other.
  */
-import { deviationFloor } from './advantage.ts'
+import { deviationFloor } from './group-rewards.ts'
 
 /** `per_task_published`: the arithmetic of the published code, for comparison. */
 export type TaskNormalization = 'none' | 'per_task' | 'per_task_published'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { cispo } from '../algorithms/cispo.ts'
+import { gspo } from '../algorithms/gspo.ts'
 import {
   boundedK3,
-  cispoLoss,
   entropyGradient,
   entropyOf,
-  gspoLosses,
   k3,
   type SampledToken,
   type TokenObjective,
@@ -96,27 +96,29 @@ describe('tokenLoss', () => {
   })
 })
 
-describe('cispoLoss', () => {
-  // [OBJECTIVE-2]
+describe('the loss of cispo', () => {
+  const lossOf = (token: SampledToken) => cispo.loss.lossesOf([token], plain)[0]
+
+  // [CISPO-1]
   it('a token beyond the clip keeps its gradient with the clipped weight', () => {
     // r = 5 clipped to 1.2, A = −2: derivative 1.2 · 2 = 2.4, loss 2.4·logp
     const token = atRatio(5, -2)
-    expect(cispoLoss(token, plain)).toMatchObject({ clipped: true })
-    expect(cispoLoss(token, plain).derivative).toBeCloseTo(2.4, 12)
-    expect(cispoLoss(token, plain).loss).toBeCloseTo(2.4 * token.logprob, 12)
+    expect(lossOf(token)).toMatchObject({ clipped: true })
+    expect(lossOf(token)?.derivative).toBeCloseTo(2.4, 12)
+    expect(lossOf(token)?.loss).toBeCloseTo(2.4 * token.logprob, 12)
   })
 
   it('within the clip its derivative equals that of the token objective', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.81, max: 1.19, noNaN: true }), advantage, (ratio, value) => {
         const token = atRatio(ratio, value)
-        expect(cispoLoss(token, plain).derivative).toBeCloseTo(tokenLoss(token, plain).derivative, 10)
+        expect(lossOf(token)?.derivative).toBeCloseTo(tokenLoss(token, plain).derivative, 10)
       }),
     )
   })
 })
 
-describe('gspoLosses', () => {
+describe('the losses of gspo', () => {
   const sequence = fc.array(fc.tuple(logprob, logprob, advantage), { minLength: 1, maxLength: 6 })
   const tokensOf = (drawn: readonly (readonly [number, number, number])[]) =>
     drawn.map(([logp, behaviour, value]) => ({
@@ -127,7 +129,7 @@ describe('gspoLosses', () => {
 
   it('the ratio of a sequence is the geometric mean of its tokens, and each token keeps its own advantage', () => {
     // ratios 4 and 1: √(4·1) = 2, clipped to 1.2 for A = 1, free for A = −0.5
-    const losses = gspoLosses(
+    const losses = gspo.loss.lossesOf(
       tokensOf([
         [Math.log(0.8), Math.log(0.2), 1],
         [-1, -1, -0.5],
@@ -147,7 +149,7 @@ describe('gspoLosses', () => {
       fc.property(logprob, logprob, advantage, (logp, behaviour, value) => {
         const token = { logprob: logp, behaviourLogprob: behaviour, advantage: value }
         const { loss, derivative } = tokenLoss(token, { ...plain, dualClip: Number.POSITIVE_INFINITY })
-        expect(gspoLosses([token], plain)).toEqual([expect.objectContaining({ loss, derivative })])
+        expect(gspo.loss.lossesOf([token], plain)).toEqual([expect.objectContaining({ loss, derivative })])
       }),
     )
   })
@@ -157,7 +159,7 @@ describe('gspoLosses', () => {
     fc.assert(
       fc.property(sequence, (drawn) => {
         const tokens = tokensOf(drawn)
-        const losses = gspoLosses(tokens, plain)
+        const losses = gspo.loss.lossesOf(tokens, plain)
         const [{ ratio = 1 } = {}] = losses
         fc.pre(awayFromKinks(ratio, plain))
         for (const [at, { logprob: logp, advantage: value }] of tokens.entries()) {
@@ -179,7 +181,7 @@ describe('gspoLosses', () => {
     fc.assert(
       fc.property(sequence, advantage, (drawn, value) => {
         const tokens = tokensOf(drawn).map((token) => ({ ...token, advantage: value }))
-        const losses = gspoLosses(tokens, plain)
+        const losses = gspo.loss.lossesOf(tokens, plain)
         fc.pre(awayFromKinks(losses[0]?.ratio ?? 1, plain))
         for (const [at, { logprob: logp }] of tokens.entries()) {
           const sequenceLossAt = (x: number) => {

@@ -6,16 +6,11 @@
  * Invariants
  * - [OBJECTIVE-1] Each derivative is that of the loss beside it, with respect to the token's logprob (natural
  *   logarithm).
- * - [OBJECTIVE-2] Where a clip is active the policy part of the derivative is exactly zero (CISPO excepted, whose
- *   clipped weight is a constant).
+ * - [OBJECTIVE-2] Where a clip is active the policy part of the derivative is exactly zero.
  * - [OBJECTIVE-3] A token sampled by the very policy has ratio 1 and loss −A.
  * - [OBJECTIVE-4] The reference term's derivative is at most β in size, whatever the reference says of the token: one
  *   token cannot turn an update.
  */
-
-/** Policy losses by name: of each token clipped (PPO), its ratio a clipped weight (CISPO), one ratio for a sequence (GSPO). */
-export const policyLosses = ['clipped', 'cispo', 'gspo'] as const
-export type PolicyLoss = (typeof policyLosses)[number]
 
 /** Settings of the token objective; names as in the configuration. */
 export interface TokenObjective {
@@ -95,24 +90,6 @@ export function regularized(
 }
 
 /**
- * CISPO: the clipped ratio is a constant weight on the logprob, so every token keeps its gradient:
- * L = −sg(clip(r, 1−ε_low, 1+ε_high)) · A · logp. Source: arXiv 2506.13585.
- */
-export function cispoLoss(
-  token: SampledToken,
-  objective: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
-): TokenLoss {
-  const ratio = Math.exp(token.logprob - token.behaviourLogprob)
-  const weight = clip(ratio, objective)
-  return {
-    loss: -weight * token.advantage * token.logprob,
-    derivative: -weight * token.advantage,
-    ratio,
-    clipped: weight !== ratio,
-  }
-}
-
-/**
  * Weight of a token under the decoupled objective: min(π_proximal / π_behaviour, limit), a constant.
  * Source: arXiv 2110.00641, arXiv 2505.24298.
  * @example truncatedImportance(Math.log(0.9), Math.log(0.1), 5) // 5
@@ -123,28 +100,6 @@ export function truncatedImportance(
   limit: number,
 ): number {
   return Math.min(Math.exp(proximalLogprob - behaviourLogprob), limit)
-}
-
-/**
- * GSPO-token: the tokens of a sequence share one ratio, the geometric mean of theirs, s = exp(mean(logp − behaviour)), and each
- * keeps its own advantage: s_t = sg(s) · π_t / sg(π_t), L_t = max(−A_t s_t, −A_t clip(s_t)). s_t equals s, and its derivative in
- * its own logprob is s. Where all advantages of a sequence are equal and its tokens count alike, the gradient is that of GSPO's
- * sequence form. Source: arXiv 2507.18071, section 4.3.
- * @param tokens [time] of one sequence @returns [time]
- * @example gspoLosses([{ logprob: 0, behaviourLogprob: 0, advantage: 1 }], { clipLow: 0.2, clipHigh: 0.2 })[0]?.loss // −1
- */
-export function gspoLosses(
-  tokens: readonly SampledToken[],
-  objective: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
-): TokenLoss[] {
-  const logRatios = tokens.map(({ logprob, behaviourLogprob }) => logprob - behaviourLogprob)
-  const ratio = Math.exp(logRatios.reduce((sum, logRatio) => sum + logRatio, 0) / tokens.length)
-  return tokens.map(({ advantage }) => {
-    const free = -advantage * ratio
-    const bounded = -advantage * clip(ratio, objective)
-    const clipped = free < bounded
-    return { loss: clipped ? bounded : free, derivative: clipped ? 0 : free, ratio, clipped }
-  })
 }
 
 /**
@@ -190,6 +145,10 @@ function logSoftmax(logits: readonly number[]): number[] {
   return logits.map((logit) => logit - largest - logSum)
 }
 
-function clip(ratio: number, { clipLow, clipHigh }: Pick<TokenObjective, 'clipLow' | 'clipHigh'>): number {
+/** The ratio within [1 − ε_low, 1 + ε_high]. */
+export function clip(
+  ratio: number,
+  { clipLow, clipHigh }: Pick<TokenObjective, 'clipLow' | 'clipHigh'>,
+): number {
   return Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh)
 }

@@ -7,7 +7,7 @@
  * - [REFILL-2] Which groups an update trains on follows from the groups that were played for it, whatever the order in which
  *   they ended.
  */
-import { hasPreference } from '../algorithms/advantage.ts'
+import { hasPreference } from '../algorithms/group-rewards.ts'
 import { type ImitationRules, imitatesAlone } from '../algorithms/imitation.ts'
 import type { TaskNormalization } from '../algorithms/task-normalization.ts'
 import { isFullReward } from '../evaluation/reward.ts'

@@ -6,7 +6,7 @@
  * - The next checkpoint is published last and atomically; a killed update leaves none.
  */
 import { Fault } from '../../faults/fault.ts'
-import type { PolicyLoss } from '../../learning/loss/objective.ts'
+import type { PolicyLoss } from '../../learning/algorithms/algorithms.ts'
 import type { TrainerFigures } from '../../learning/run/metrics.ts'
 import type { Division } from './update/minibatches.ts'
 import type { OriginSums } from './update/origins.ts'

@@ -19,7 +19,7 @@ import {
   seedOf,
   uniforms,
 } from '../../identity/identity.ts'
-import { isPolicyLoss, objectiveNames } from '../../learning/algorithms/objective-choice.ts'
+import { isPolicyLoss, objectiveNames } from '../../learning/algorithms/algorithms.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'

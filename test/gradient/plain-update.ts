@@ -6,7 +6,7 @@
  *   they are a contract and no arithmetic.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import type { objectiveNames } from '../../learning/algorithms/objective-choice.ts'
+import type { objectiveNames } from '../../learning/algorithms/algorithms.ts'
 import { shuffled } from '../../learning/rollout/shuffled.ts'
 import { predictions } from './plain-policy.ts'
 import { Tape, type Vector } from './tape.ts'

@@ -14,7 +14,7 @@
  * - asynchronous pipeline: `trainingRun` here, `admitGroups` in `workflows/run/training-groups.ts`, `admissible` and `nextBatch` in
  *   `learning/rollout/admission.ts`
  * - cross-policy sampling: `drawVersion`, `refreshPool` in `learning/rollout/cross-policy.ts`
- * - group advantage: `groupAdvantages` in `learning/algorithms/advantage.ts`
+ * - group advantage: `groupAdvantages` in `learning/algorithms/group-rewards.ts`
  * - task advantage normalization: `normalizeByTask` in `learning/algorithms/task-normalization.ts`
  * - objective: of one token `tokenLoss` in `learning/loss/objective.ts`, of one update `runUpdate` in `policy/trainer/update/update.ts`
  * - controller: `rolloutGroup` in `workflows/play/rollout-group.ts`, `episode` in `workflows/play/episode.ts`, `createSessions` in `activities/play/sessions.ts`

@@ -7,26 +7,34 @@
  */
 import { z } from 'zod'
 import { reasonOf } from '../../../faults/reason.ts'
-import { type CustomLoss, customTokenLoss } from '../../../learning/loss/custom-loss.ts'
-import type { PolicyLoss } from '../../../learning/loss/objective.ts'
+import { policyLosses } from '../../../learning/algorithms/algorithms.ts'
+import {
+  type CustomLoss,
+  customTokenLoss,
+  type LossSettings,
+  type LossToken,
+} from '../../../learning/loss/custom-loss.ts'
+import type { TokenLoss } from '../../../learning/loss/objective.ts'
 import { ExternalFault, importOnly } from '../../../machine/modules/external-module.ts'
 import type { UpdateBatch } from '../batch.ts'
 import { type LossChoice, type ObjectiveSettings, type Trainer, TrainerFault } from '../trainer.ts'
 
 /** A loss as it is computed. */
-export type Loss = PolicyLoss | Rule
-
-/** A custom loss, whose faults have names. */
-interface Rule {
-  readonly lossOf: (...token: Parameters<CustomLoss['lossOf']>) => ReturnType<typeof customTokenLoss>
+interface Loss {
+  /** @param tokens [time] of one episode @returns [time] */
+  readonly lossesOf: (tokens: readonly LossToken[], settings: LossSettings) => readonly TokenLoss[]
+  /** Whether the graph computes it by itself. */
+  readonly isInGraph: boolean
+  /** Whether tokens are weighed by their importance where the objective is decoupled; a custom loss sees both policies and weighs as it will. */
+  readonly isWeighed: boolean
 }
 
 /** The losses of a batch's tokens. */
 export interface Losses {
   /** The loss of a token, by its place in the batch. */
   readonly of: (source: number) => Loss
-  /** The graph can do it itself: all tokens are `clipped`. */
-  readonly areClipped: boolean
+  /** The graph computes all of them by itself. */
+  readonly areInGraph: boolean
 }
 
 const lossSchema = z.looseObject({
@@ -58,25 +66,37 @@ export async function lossesOf(
     )
   return {
     of: (source) => listed[batch.losses?.[source] ?? 0]!,
-    areClipped: listed.every((each) => each === 'clipped'),
+    areInGraph: listed.every(({ isInGraph }) => isInGraph),
   }
 }
 
 async function loaded(choice: LossChoice): Promise<Loss> {
-  if (typeof choice === 'string') return choice
+  if (typeof choice === 'string') {
+    const { lossesOf, isInGraph } = policyLosses[choice]
+    // The losses that come with Perdure know one policy that ratios are to.
+    const toProximal = (token: LossToken) => ({ ...token, behaviourLogprob: token.proximalLogprob })
+    return {
+      lossesOf: (tokens, settings) => lossesOf(tokens.map(toProximal), settings),
+      isInGraph,
+      isWeighed: true,
+    }
+  }
   const { module, name } = choice
   const faultOf = (cause: unknown, words: string) => new TrainerFault('bad_loss', words, { cause })
   const own = await importLoss(module).catch((cause: unknown) => {
     throw cause instanceof ExternalFault ? faultOf(cause, cause.message) : cause
   })
+  const lossOf = (token: LossToken, settings: LossSettings) => {
+    try {
+      return customTokenLoss(own, token, settings)
+    } catch (cause) {
+      throw faultOf(cause, `the loss "${name}" of ${module} fails: ${reasonOf(cause)}`)
+    }
+  }
   return {
-    lossOf(token, settings) {
-      try {
-        return customTokenLoss(own, token, settings)
-      } catch (cause) {
-        throw faultOf(cause, `the loss "${name}" of ${module} fails: ${reasonOf(cause)}`)
-      }
-    },
+    lossesOf: (tokens, settings) => tokens.map((token) => lossOf(token, settings)),
+    isInGraph: false,
+    isWeighed: false,
   }
 }
 

@@ -12,16 +12,10 @@
  */
 
 import type { LossToken } from '../../../learning/loss/custom-loss.ts'
-import {
-  cispoLoss,
-  clippedLoss,
-  gspoLosses,
-  type TokenLoss,
-  type TokenObjective,
-} from '../../../learning/loss/objective.ts'
+import type { TokenLoss, TokenObjective } from '../../../learning/loss/objective.ts'
 import type { ProximalBatch } from '../batch.ts'
 import type { TokenResults } from '../graphs/graph-sessions.ts'
-import type { Loss, Losses } from './losses.ts'
+import type { Losses } from './losses.ts'
 import { type MicroBatch, sampledRows } from './micro-batch.ts'
 
 /** The surrogate of a batch's tokens under a rule. */
@@ -61,26 +55,13 @@ export function surrogateOf(
     }
     const [first] = sequence
     if (first === undefined) continue
-    const found = sequenceLosses(
-      losses.of(first[0]),
+    // An episode has one task, and so one loss.
+    const { lossesOf } = losses.of(first[0])
+    const found = lossesOf(
       sequence.map(([, token]) => token),
       objective,
     )
     for (const [place, [source]] of sequence.entries()) parts.set(source, found[place]!)
   }
   return { logprobs: results.map(({ logprobs }) => logprobs), parts }
-}
-
-/** The losses of the tokens of one episode, which has one task, and so one loss. */
-function sequenceLosses(
-  loss: Loss,
-  sequence: readonly LossToken[],
-  objective: TokenObjective,
-): readonly TokenLoss[] {
-  if (typeof loss !== 'string') return sequence.map((token) => loss.lossOf(token, objective))
-  // The rules that come with Perdure know one policy that ratios are to.
-  const tokens = sequence.map((token) => ({ ...token, behaviourLogprob: token.proximalLogprob }))
-  if (loss === 'cispo') return tokens.map((token) => cispoLoss(token, objective))
-  if (loss === 'clipped') return tokens.map((token) => clippedLoss(token, objective))
-  return gspoLosses(tokens, objective)
 }

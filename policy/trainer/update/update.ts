@@ -123,8 +123,7 @@ async function decoupled(
   const losses = await lossesOf(objective, batch)
   return aroundStart(batch, atStart, {
     limit: objective.decoupled.importanceLimit,
-    // A custom loss sees both policies and weighs as it will.
-    isWeighed: (source) => typeof losses.of(source) === 'string',
+    isWeighed: (source) => losses.of(source).isWeighed,
   })
 }
 
@@ -267,7 +266,7 @@ async function surrogateFor(
 ): Promise<Surrogate | undefined> {
   if (objective.kind === 'supervised') return undefined
   const losses = await lossesOf(objective, batch)
-  if (losses.areClipped) return undefined
+  if (losses.areInGraph) return undefined
   const results = await evaluate(graphs, policy, micros, objective.temperature)
   return surrogateOf(losses, batch, micros, results, objective)
 }
