@@ -5,7 +5,9 @@
  * - [GROUP-REWARDS-1] A group with equal rewards gets advantages of exactly zero.
  * - [GROUP-REWARDS-2] The group's advantages sum to zero, and keep the order of the rewards.
  */
-import type { Algorithm } from './algorithm.ts'
+
+/** Compares the episodes of a group (`Algorithm`). @param rewards [group] @returns [group] */
+type Comparison = (rewards: readonly number[]) => readonly number[]
 
 /** Keeps the quotient finite where rewards barely differ; the published value. */
 export const deviationFloor = 1e-6
@@ -19,7 +21,7 @@ export const deviationFloor = 1e-6
  */
 export function groupAdvantages(
   rewards: readonly number[],
-  { advantagesOf }: Pick<Algorithm, 'advantagesOf'>,
+  { advantagesOf }: { readonly advantagesOf: Comparison },
 ): readonly number[] {
   if (rewards.length < 2) throw new RangeError(`a group has ${rewards.length} rewards, expected at least 2`)
   for (const reward of rewards)
