@@ -1,5 +1,5 @@
 /**
- * What an algorithm of reinforcement learning is here: how it compares the episodes of a group, and the loss of a sampled token.
+ * An algorithm of reinforcement learning: how it compares the episodes of a group, and the loss of a sampled token.
  *
  * Each algorithm is one file beside this one, to be read from top to bottom; `algorithms.ts` lists them by name. Step groups, task
  * normalization, negative weight and task weighting wrap the advantages of any algorithm (`batch-plan.ts`).
