@@ -67,7 +67,7 @@ export function createProgram(): Command {
       writeOut: (text) => process.stdout.write(withTypedCommands(text)),
       writeErr: (text) => process.stderr.write(withTypedCommands(text)),
     })
-    .showHelpAfterError('Try --help for what is allowed.')
+    .showHelpAfterError('Try --help for the allowed flags.')
     .addHelpText(
       'after',
       `

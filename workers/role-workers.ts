@@ -50,7 +50,7 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
   })
   opened.defer(() => native.close())
   const observation = observe(options.telemetry?.observers ?? [], (error) =>
-    log(`what was done cannot be observed: ${String(error)}`),
+    log(`telemetry is not recorded: ${String(error)}`),
   )
   const activities = opened.use(
     openRoleActivities({ ...options, home, store, log, around: observation.part }),

@@ -57,7 +57,7 @@ export function unrepaired(found: Check, { repair, inUse }: Examination): Check 
   if (!repair)
     return {
       ...found,
-      advice: `${found.advice ?? ''} \`perdure doctor --repair\` does what can be done.`.trim(),
+      advice: `${found.advice ?? ''} \`perdure doctor --repair\` tries to repair it.`.trim(),
     }
   if (!inUse) return found
   return { ...found, advice: 'Processes use this home: end them, then `perdure doctor --repair` again.' }

@@ -89,7 +89,7 @@ async function checkCheckpoints(
       check.wrong(
         name,
         `has published version ${published}, and there is no checkpoint in ${checkpointsDir}`,
-        'Put a copy of its directory back.',
+        'Restore a backup of its directory.',
       ),
     ]
   const newest = good.at(-1)
@@ -114,11 +114,7 @@ async function checkBase(name: string, baseDir: string): Promise<Check | undefin
     return undefined
   } catch (error) {
     if (!(error instanceof CheckpointFault) || error.kind === 'io') throw error
-    return check.wrong(
-      name,
-      `${error.message}; every version is an adapter over it`,
-      'Put a copy of it back.',
-    )
+    return check.wrong(name, `${error.message}; every version is an adapter over it`, 'Restore a backup.')
   }
 }
 
@@ -129,7 +125,7 @@ function asideName(run: RunId, version: number): string {
 function standIn(good: readonly number[], version: number): string {
   const before = good.at(-1)
   return before === undefined
-    ? `nothing replaces version ${version}: put a copy back`
+    ? `nothing replaces version ${version}: restore a backup`
     : `version ${before} is used in its place`
 }
 
@@ -198,7 +194,7 @@ function checkStrays({ runsDir }: Home, runs: readonly StoredRun[]): readonly Ch
       check.warning(
         `run ${each}`,
         `${join(runsDir, each)} is there, and the store knows no such run`,
-        'Its checkpoints can be used as policy.from; move it away when no one needs it.',
+        'Its checkpoints can be used as policy.from; move it away when it is unused.',
       ),
     )
 }
@@ -208,6 +204,6 @@ export function unseen(error: unknown): Check {
   return check.wrong(
     'runs',
     `cannot be looked at: ${reasonOf(error)}`,
-    'Repair what it names, then check again.',
+    'Repair the named part, then check again.',
   )
 }

@@ -69,7 +69,7 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
   const found = check.wrong(
     name,
     `is damaged: ${problems[0]}`,
-    'Put a copy of it back, or move it aside: `perdure resume` continues runs from their last publication.',
+    'Restore a backup, or move it aside: `perdure resume` continues runs from their last publication.',
   )
   if (!mayRepair(examination)) return unrepaired(found, examination)
   const stamp = Date.now()

@@ -32,7 +32,7 @@ export async function checkStore(home: Home, examination: Examination): Promise<
       check.wrong(
         name,
         lost.message,
-        'Put a copy of it back; without it the checkpoints can still be used (policy.from), not their runs.',
+        'Restore a backup; without it the checkpoints can still be used (policy.from), not their runs.',
       ),
     ]
   if (!existsSync(storeFile)) return []
@@ -141,5 +141,5 @@ export async function checkLeases({ storeFile }: Home, { repair }: Examination):
       'The next session removes what they name; `perdure doctor --repair` ends them at once.',
     )
   for (const kind of leaseKinds) await endExpired(store.leases, kind, now)
-  return check.repaired(what, `${dead} were ended; the next session removes what they stood for`)
+  return check.repaired(what, `${dead} were ended; the next session removes their leftovers`)
 }

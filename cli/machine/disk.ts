@@ -21,7 +21,7 @@ export function diskCommand(): Command {
     new Command('disk')
       .summary('show what runs take of the disk')
       .description(
-        'Shows what each run takes of the disk by kind, what the home keeps for all, and what is free.',
+        'Shows the disk use of each run by kind, that of the home for all runs, and the free space.',
       ),
     ['disk', 'disk --json'],
   ).action(async (options: ReportOptions) => {

@@ -26,7 +26,7 @@ export function doctorCommand(): Command {
         'Checks Node, the machine, Temporal, onnxruntime, the disk and the ports; and of the home directory the store,\n' +
           "the server's file, checkpoints, and what processes that died have left.",
       )
-      .option('--repair', 'repair what can be repaired; what is damaged is moved aside, never deleted'),
+      .option('--repair', 'repair the home where possible; damaged files are moved aside, never deleted'),
     ['doctor', 'doctor --repair --home /data/perdure', 'doctor --json'],
   ).action(async (options: DoctorOptions) => {
     const terminal = openTerminal(options)

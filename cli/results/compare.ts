@@ -27,8 +27,8 @@ export function compareCommand(): Command {
       .description(
         'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success with its 95 % interval. Without a version it is the newest that was evaluated.',
       )
-      .argument('<run[@version]>', 'what is compared with', runVersion)
-      .argument('<other[@version]>', 'what is compared', runVersion),
+      .argument('<run[@version]>', 'the reference', runVersion)
+      .argument('<other[@version]>', 'the run to compare with it', runVersion),
     [
       'compare first second',
       'compare first@0 first        what training has changed',

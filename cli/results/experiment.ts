@@ -47,8 +47,8 @@ export function experimentCommand(): Command {
     new Command('experiment')
       .summary('run arms × seeds that a file states, and judge its claims')
       .description(
-        'Runs all arms and seeds of an experiment, each as a durable run, and reports what came of them. The file states arms, seeds,\n' +
-          'what is measured and what is claimed before anything runs. The same command continues an experiment that was interrupted.',
+        'Runs all arms and seeds of an experiment, each as a durable run, and reports the results. The file states arms, seeds,\n' +
+          'measurements and claims before anything runs. The same command continues an experiment that was interrupted.',
       )
       .argument('<file>', 'YAML file; examples/experiments has some')
       .option(
@@ -72,7 +72,7 @@ export function experimentCommand(): Command {
 function reportCommand(): Command {
   return reporting(
     new Command('report')
-      .summary('report what the arms of an experiment reached and what it says of its claims')
+      .summary('report the results of the arms of an experiment and the verdicts on its claims')
       .description(
         'Reports an experiment, also while it runs: success of each arm and seed, paired differences with their intervals and tests,\n' +
           'costs, and with --out the report as JSON, all figures as CSV and learning curves as SVG.',

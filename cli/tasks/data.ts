@@ -28,10 +28,12 @@ interface PullFlags extends ReportOptions {
 
 /** The command `data` with its sub-commands. */
 export function dataCommand(): Command {
-  const data = new Command('data').description('official data of the tasks: pull it, list what is there')
+  const data = new Command('data').description('official data of the tasks: pull or list it')
   data
     .command('pull')
-    .description('pull the official data of a task from its publisher; what is there is not pulled again')
+    .description(
+      'pull the official data of a task from its publisher; data that is there is not pulled again',
+    )
     .argument('<task>', `${catalogue.map(({ task }) => task).join(', ')}, or all`)
     .option('--to <dir>', 'folder to put it in; <home>/data/<task> by default', shellPath)
     .option('--from <dir>', 'folder to take the files from, instead of the network', shellPath)
@@ -106,7 +108,7 @@ async function pullCommand(task: string, flags: PullFlags): Promise<void> {
 function hashNote(unpinned: readonly string[]): string {
   const [first, ...others] = unpinned
   const names = others.length === 0 ? first : `${first} and ${others.length} more`
-  return `No hash was known beforehand of ${names}; what came now is what later pulls must equal.`
+  return `No hash of ${names} was known before; later pulls must give the same bytes.`
 }
 
 function chooseDatasets(task: string, { to, from, mirror }: PullFlags): readonly Dataset[] {

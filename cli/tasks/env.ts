@@ -93,7 +93,7 @@ export function envCommand(): Command {
     .option('--port <n>', 'port of that page; any free one by default', portNumber, 0)
     .addHelpText(
       'after',
-      '\nIt says what to type; "?" shows what can be done, "quit" leaves.\n\nExamples:\n  $ perdure env play alfworld\n  $ perdure env play alfworld --instance test/7\n  $ perdure env play webshop --web\n  $ perdure env play ./guess-number',
+      '\nIt shows the usage first; "?" lists the possible actions, "quit" leaves.\n\nExamples:\n  $ perdure env play alfworld\n  $ perdure env play alfworld --instance test/7\n  $ perdure env play webshop --web\n  $ perdure env play ./guess-number',
     )
     .action(async (task: string, flags: TaskFlags & PlayFlags) => {
       const opened = await openTask(task, flags)

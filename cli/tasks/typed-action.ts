@@ -10,7 +10,7 @@ import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../../me
 /** Usage shown before the first action. */
 export function toolUsage(tools: readonly ToolSpec[]): string {
   const [first, ...others] = tools
-  const keys = '"?" shows what can be done, "quit" leaves.'
+  const keys = '"?" lists the possible actions, "quit" leaves.'
   if (first === undefined) return `Type what you say; ${keys}`
   if (others.length === 0) return `Type the ${mainArgumentOf(first) ?? 'call'}; ${keys}`
   const usages = tools.slice(0, shownUsages).map((tool) => `  ${usageOf(tool)}`)

@@ -80,7 +80,7 @@ export async function resultOf<T extends Workflow>(
     return await throughRestarts(handle)
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error
-    const message = `${what} ended without a result: ${firstReasonOf(error)}; ask for it again, and what was played of it counts`
+    const message = `${what} ended without a result: ${firstReasonOf(error)}; ask for it again: finished episodes are not played again`
     throw new SessionFault('no_result', message, { cause: error })
   }
 }

@@ -23,7 +23,7 @@ export function lostStore(file: string): StorageFault | undefined {
   const what = found === undefined ? 'is missing' : 'is empty (0 bytes)'
   return new StorageFault(
     'missing',
-    `store ${file} ${what}, though there are directories of runs: ${names}; put a copy of it back, or move ${runsDir} away and start afresh (their checkpoints can be used with policy.from)`,
+    `store ${file} ${what}, though there are directories of runs: ${names}; restore a backup, or move ${runsDir} away and start over (their checkpoints can be used with policy.from)`,
   )
 }
 

@@ -88,7 +88,7 @@ export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Hold
         // Another process may be reading the log; then the next who closes the store shortens the file.
         database.exec('pragma wal_checkpoint(truncate)')
       } catch (error) {
-        throw storageFaultOf(error, 'giving back what is free of the store')
+        throw storageFaultOf(error, 'giving back free pages of the store')
       }
       return (before - (await countPages(db))) * (rows[0]?.page_size ?? 0)
     },

@@ -215,7 +215,7 @@ function serverAt(url: string): Server {
     } catch (cause) {
       throw new StorageFault(
         'io',
-        `MLflow's server at ${url} does not answer (${reasonOf(cause)}): start it, or correct trackers.mlflow; what it lacks is sent later`,
+        `MLflow's server at ${url} does not answer (${reasonOf(cause)}): start it, or correct trackers.mlflow; missing figures are sent later`,
         { cause },
       )
     }

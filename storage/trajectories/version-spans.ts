@@ -19,7 +19,7 @@ export function writtenSpans(spans: readonly VersionSpan[]): string {
 export function readSpans(text: string, subject: string): readonly VersionSpan[] {
   const parsed = schema.safeParse(jsonOf(text, `${subject}: spans`))
   if (parsed.success) return parsed.data.map(([version, tokens]) => ({ version, tokens }))
-  throw new StorageFault('corrupt', `${subject}: what is stored as spans is none; it is not used`, {
+  throw new StorageFault('corrupt', `${subject}: the stored spans are invalid; it is not used`, {
     cause: parsed.error,
   })
 }

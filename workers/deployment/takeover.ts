@@ -94,7 +94,8 @@ export function startTakeover(options: TakeoverOptions): Takeover {
       try {
         await client.withAbortSignal(signal, () => round(patient))
       } catch (error) {
-        if (!signal.aborted) log(`what is left to take over is looked for later: ${reasonOf(error)}`)
+        if (!signal.aborted)
+          log(`the search for executions left behind is repeated later: ${reasonOf(error)}`)
       }
       settle()
       await clock.sleep(everyMs, { signal, ref: false }).catch(() => undefined)
