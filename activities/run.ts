@@ -7,6 +7,7 @@
  * - Publishing twice changes nothing.
  * - A state is stored only where the store has what it refers to (`known-work.ts`).
  * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
+ * - Recording an order twice changes nothing.
  */
 import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunProgress } from '../contract/messages.ts'
@@ -16,16 +17,17 @@ import { clock } from '../machine/services/clock.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
 import { CheckpointFault } from '../policy/files/checkpoint-fault.ts'
 import type { Home } from '../storage/disk/home.ts'
+import type { AuditEntry } from '../storage/records/audit.ts'
 import { planRetention } from '../storage/records/retention.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
 import { finishTrackers, recordMetrics, restoreMetrics } from './metrics/run-metrics.ts'
 import { metricsOf } from './metrics/update-metrics.ts'
 import type { Serving } from './play/serving.ts'
-import { discardCheckpoints } from './stored/discarded-checkpoints.ts'
 import { requireKnownOrders, requireKnownWork } from './stored/known-work.ts'
 import type { OpenRun, OpenRuns } from './stored/open-runs.ts'
 import {
+  discardCheckpoints,
   holdingsOf,
   longestEvaluationMs,
   type Needs,
@@ -60,6 +62,7 @@ interface Dependencies {
 }
 
 export type RunActivities = ReturnType<typeof createRunActivities>
+export type AuditActivities = ReturnType<typeof createAuditActivities>
 
 export function createRunActivities({ home, store, runs, serving }: Dependencies) {
   /** When the trajectories of a run were last looked at. */
@@ -163,6 +166,20 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await completeMetrics(open)
       await finishTrackers(store, open)
       if (phase === 'done') await serving.close(run)
+    },
+  })
+}
+
+/** Audit activities: a run's orders are recorded in its audit trail. */
+export type { AuditEntry, AuditValue } from '../storage/records/audit.ts'
+
+export function createAuditActivities({ store }: { readonly store: Store }) {
+  return failing({
+    async recordOrders(request: {
+      readonly run: RunId
+      readonly entries: readonly AuditEntry[]
+    }): Promise<void> {
+      await store.audit.put(request.run, request.entries)
     },
   })
 }

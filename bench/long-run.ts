@@ -19,7 +19,7 @@ import { createHome, type Home } from '../storage/disk/home.ts'
 import { inspectTemporal } from '../temporal/server/server.ts'
 import { openClient } from '../test/support/executions.ts'
 import type { Figure } from './figure.ts'
-import { cpuSecondsOf, residentMegabytesOf } from './measured/process-use.ts'
+import { cpuSecondsOf, residentMegabytesOf } from './measured/cpu-time.ts'
 
 const run = runId('long-run')
 const turns = 2

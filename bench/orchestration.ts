@@ -30,9 +30,8 @@ import { startTemporal } from '../temporal/server/server.ts'
 import { startRoleWorkers } from '../workers/role-workers.ts'
 import type { episode } from '../workflows/play/episode.ts'
 import { episodeRules } from '../workflows/play/evaluation-plan.ts'
-import type { Figure } from './figure.ts'
-import { cpuSecondsOf } from './measured/process-use.ts'
-import { quantile } from './quantile.ts'
+import { type Figure, quantile } from './figure.ts'
+import { cpuSecondsOf } from './measured/cpu-time.ts'
 
 const concurrentEpisodes = 128
 const turns = 20

@@ -10,6 +10,8 @@
  * - Sessions are played to their end: what they release is removed while others work.
  */
 
+import type { Duplex } from 'node:stream'
+import type Docker from 'dockerode'
 import { processScope } from '../machine/processes/process.ts'
 import { busyboxTar, engineMissing, startEngine } from '../test/host/container-engine.ts'
 import { containerSettings } from '../worlds/containers/container-settings.ts'
@@ -17,9 +19,7 @@ import { connectEngine, type Engine } from '../worlds/containers/engine.ts'
 import { remove } from '../worlds/containers/life/container-life.ts'
 import { openSandbox } from '../worlds/containers/open.ts'
 import type { Container, ContainerSpec, Sandbox } from '../worlds/containers/sandbox.ts'
-import { runThroughEngine } from './engine-exec.ts'
-import type { Figure } from './figure.ts'
-import { quantile } from './quantile.ts'
+import { type Figure, quantile } from './figure.ts'
 
 const sessions = 16
 const rounds = 8
@@ -117,4 +117,26 @@ async function timed<T>(times: number[], work: () => Promise<T>): Promise<T> {
   const result = await work()
   times.push(performance.now() - started)
   return result
+}
+
+/** @returns its status */
+async function runThroughEngine(
+  { docker }: Engine,
+  container: Docker.Container,
+  command: readonly string[],
+): Promise<number | null> {
+  const exec = await container.exec({
+    Cmd: [...command],
+    User: '0:0',
+    AttachStdout: true,
+    AttachStderr: true,
+  })
+  const connection: Duplex = await exec.start({ hijack: true })
+  const ended = new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) connection.on(event, resolve)
+  })
+  connection.resume()
+  await ended
+  connection.destroy()
+  return (await docker.getExec(exec.id).inspect()).ExitCode
 }

@@ -15,7 +15,7 @@ import { loadConfig } from '../config/files/loader.ts'
 import { inspectTemporal } from '../temporal/server/server.ts'
 import { withClient } from '../test/support/executions.ts'
 import type { Figure } from './figure.ts'
-import { residentMegabytesOf } from './measured/process-use.ts'
+import { residentMegabytesOf } from './measured/cpu-time.ts'
 
 const run = 'soak'
 const updates = 50

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { recordRun } from '../client/run/new-run.ts'
+import { recordRun } from '../client/run/run-start.ts'
 import { resolveConfig } from '../config/files/loader.ts'
 import { initialState, type TrainingState } from '../contract/training-state.ts'
 import { runId } from '../identity/identity.ts'

@@ -22,7 +22,7 @@ import {
   historiesBefore,
 } from '../temporal/histories.ts'
 import { homeNameOn } from '../temporal/home-name.ts'
-import { compactServerFile } from '../temporal/server/compaction.ts'
+import { compactServerFile } from '../temporal/server/server-file.ts'
 
 const megabyte = 1e6
 

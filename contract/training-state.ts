@@ -8,8 +8,8 @@
  * - [STATE-4] At most (η + 1)·B groups are admitted beyond those whose update is published.
  * - [STATE-5] No group grows older than η updates while it waits: an update waits for groups that otherwise would.
  * - [STATE-6] A state of an earlier release gets the defaults of the keys that it lacks.
+ * - [GATE-SETTINGS-1] An order to the running run holds over its configuration, gate by gate.
  */
-
 import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunId } from '../identity/identity.ts'
 import { bestOf } from '../learning/evaluation/best-version.ts'
@@ -18,6 +18,7 @@ import type { MemberWeight } from '../learning/rollout/adaptive-pool.ts'
 import { firstPool } from '../learning/rollout/cross-policy.ts'
 import type { Standstill } from '../learning/run/learning-signal.ts'
 import type { RunPhase } from '../learning/run/run-phase.ts'
+import { settingsInForce } from '../learning/run/settings-in-force.ts'
 import {
   carriedFailures,
   carriedPins,
@@ -30,7 +31,6 @@ import {
   textBytes,
 } from '../learning/run/state-bounds.ts'
 import type { AuditEntry } from '../storage/records/audit.ts'
-import type { GateDrops } from './gate-settings.ts'
 import type {
   EvaluationSummary,
   FailedEvaluation,
@@ -157,6 +157,9 @@ export interface TrainingState {
   readonly message?: string
 }
 
+/** By the position of a gate, the largest loss that an order allows it. */
+export type GateDrops = Readonly<Record<number, number>>
+
 /** The state of a run that has not begun. */
 export function initialState(run: RunId, config: RunConfig, startedAt: number): TrainingState {
   return {
@@ -275,4 +278,25 @@ export interface StoredCourse {
   readonly state?: TrainingState
   /** Step of an update that was made since; null where none was. */
   readonly made: number | null
+}
+
+type Gate = RunConfig['evaluation']['gates'][number]
+
+/** @param of the configuration of a run with the orders since; a run that an earlier release started has neither */
+export function gatesInForce(of: {
+  readonly config: RunConfig
+  readonly gateDrops?: GateDrops
+}): readonly Gate[] {
+  const gates: readonly Gate[] = of.config.evaluation.gates ?? []
+  return gates.map((gate, position) => settingsInForce(gate, { drop: of.gateDrops?.[position] }))
+}
+
+/** @param of the configuration of a run with the orders since */
+export function rolloutSettings(of: { readonly config: RunConfig; readonly rollout: RolloutChange }): {
+  readonly groupsPerUpdate: number
+  readonly maxStaleness: number
+  readonly groupsInFlight: number | null
+} {
+  const { groupsPerUpdate, maxStaleness, groupsInFlight = null } = of.config.rollout
+  return settingsInForce({ groupsPerUpdate, maxStaleness, groupsInFlight }, of.rollout)
 }

@@ -1,6 +1,6 @@
 /** A home of 100,000 episodes: what its page costs, and how long it waits. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { quantile } from '../bench/quantile.ts'
+import { quantile } from '../bench/figure.ts'
 import { type FilledHome, openFilledHome } from './filled-home.testing.ts'
 import {
   costsOf,

@@ -8,7 +8,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { cpuSecondsOf, residentMegabytesOf } from '../bench/measured/process-use.ts'
+import { cpuSecondsOf, residentMegabytesOf } from '../bench/measured/cpu-time.ts'
 import { episodeId, groupId, uniforms } from '../identity/identity.ts'
 import { builtPage } from '../scripts/build-page.ts'
 import { findTemporalBinary } from '../temporal/server/startup/binary.ts'

@@ -6,14 +6,20 @@
  * - [RUN-REPORT-2] The answers are those of the server, under its routes; what is not in it is said by the page to be missing.
  * - [RUN-REPORT-3] Folders of this machine are no part of it: the home's is written `home:`, the user's `~:`.
  * - The folder appears whole: it is written beside its place and renamed. An existing folder is not replaced.
+ * - [REPORT-FIGURES-1] Their data are in the answers of the report: nothing is computed from episodes here.
  */
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { type CurvePoint, expertName, type ReportedCurve } from '../client/experiment/experiment-report.ts'
+import { learningCurve } from '../client/experiment/learning-curve.ts'
+import { isComplete } from '../learning/evaluation/evaluation-completeness.ts'
 import { makeFolder } from '../machine/files/folder.ts'
 import { StorageFault, storageFaultOf } from '../storage/disk/fault.ts'
 import { asCsv, metricsKinds, metricsTable } from '../storage/metrics/metrics-table.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
+import type { RunCurves } from './contract/curves.ts'
+import type { EvaluationsAnswer } from './contract/evaluation.ts'
 import type { HomeFacts } from './contract/home.ts'
 import {
   branchesRoute,
@@ -28,7 +34,6 @@ import {
   trajectoryRoute,
 } from './contract/routes.ts'
 import { openShownHome, type ShownHome } from './home/shown-home.ts'
-import { figuresOf } from './report-figures.ts'
 
 export interface ReportWish {
   readonly home: string
@@ -49,6 +54,12 @@ export interface ReportFacts {
   readonly file: string
   readonly groups: number
   readonly episodes: number
+}
+
+/** A file of a report. */
+export interface Figure {
+  readonly name: string
+  readonly svg: string
 }
 
 /** @throws Refused `unknown` run or episode; StorageFault the folder is there, or cannot be written */
@@ -171,4 +182,67 @@ export function withReport(html: string, report: Report): string {
   const json = JSON.stringify(report).replaceAll('<', '\\u003c')
   const element = `<script type="application/json" id="${reportElement}">${json}</script>`
   return html.replace('</head>', () => `${element}\n</head>`)
+}
+
+/** Success on each suite beside the expert, and in training by task; both over versions. */
+export function figuresOf(run: string, evaluations: EvaluationsAnswer, curves: RunCurves): readonly Figure[] {
+  const suites = [...new Set(evaluations.evaluations.map(({ suite }) => suite))]
+  const drawn = suites.map((suite) => ({
+    name: `success-${suite}.svg`,
+    title: `${run}: success on ${suite}`,
+    lines: suiteLines(suite, evaluations),
+  }))
+  const training = {
+    name: 'success-in-training.svg',
+    title: `${run}: success in training`,
+    lines: trainingLines(curves),
+  }
+  return [...drawn, training].flatMap(({ name, title, lines }) =>
+    lines.length === 0 ? [] : [{ name, svg: learningCurve(lines, title) }],
+  )
+}
+
+function suiteLines(
+  suite: string,
+  { evaluations, experts }: Pick<EvaluationsAnswer, 'evaluations' | 'experts'>,
+): readonly ReportedCurve[] {
+  const points = evaluations
+    .flatMap((row) =>
+      row.suite === suite && row.found !== undefined && isComplete(row.found)
+        ? [pointOf(row.version, row.found.success)]
+        : [],
+    )
+    .toSorted((a, b) => a.version - b.version)
+  if (points.length === 0) return []
+  const expert = experts.find((row) => row.suite === suite)
+  // One point is no line.
+  const level = expert && points.map(({ version }) => pointOf(version, expert.success))
+  return [
+    { arm: 'policy', suite, points },
+    ...(level === undefined ? [] : [{ arm: expertName, suite, points: level }]),
+  ]
+}
+
+function trainingLines({ version, tasks }: Pick<RunCurves, 'version' | 'tasks'>): readonly ReportedCurve[] {
+  return Object.entries(tasks).flatMap(([task, { success, success_low, success_high }]) => {
+    const points = success.flatMap((value, at) =>
+      value === null
+        ? []
+        : [
+            pointOf(version[at] ?? 0, {
+              value,
+              low: success_low[at] ?? value,
+              high: success_high[at] ?? value,
+            }),
+          ],
+    )
+    return points.length === 0 ? [] : [{ arm: task, suite: 'training', points }]
+  })
+}
+
+function pointOf(
+  version: number,
+  { value, low, high }: { readonly value: number; readonly low: number; readonly high: number },
+): CurvePoint {
+  return { version, mean: value, low, high, seeds: 1 }
 }

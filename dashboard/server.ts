@@ -15,7 +15,7 @@ import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { isRunName } from '../identity/identity.ts'
-import { packageRoot } from '../machine/files/package-root.ts'
+import { packageRoot } from '../machine/files/folder.ts'
 import { limitedBody } from '../machine/network/body-limit.ts'
 import {
   hostToListenOn,

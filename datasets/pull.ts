@@ -10,7 +10,7 @@
  */
 import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { codeOf } from '../faults/system-error.ts'
 import { makeFolder } from '../machine/files/folder.ts'
 import { isAlive, readProcess, thisProcess, writtenProcess } from '../machine/processes/process.ts'
@@ -26,7 +26,6 @@ import {
   tooLarge,
 } from './download.ts'
 import { DataFault, writingFault } from './fault.ts'
-import { locationsOf, type Origin } from './locations.ts'
 import { type DataRecord, readRecord, writeRecord } from './record.ts'
 
 /** How far a pull is. */
@@ -59,6 +58,14 @@ export interface Pulled {
   readonly came: number
   /** Sources without a pinned hash: the hash of this pull is trusted from here on. */
   readonly unpinned: readonly string[]
+}
+
+/** Where data is pulled from; its publishers by default. */
+export interface Origin {
+  /** Base URL of a mirror. */
+  readonly mirror?: string | undefined
+  /** Folder with files that were brought here. */
+  readonly from?: string | undefined
 }
 
 /** Pulls a task's data. @throws DataFault */
@@ -268,4 +275,22 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   } finally {
     await rm(own, { force: true })
   }
+}
+
+/** Addresses of a source in the order in which they are tried; of files in a folder, `file:` URLs. */
+export function locationsOf(task: string, source: Source, { mirror, from }: Origin): readonly string[] {
+  if (mirror === undefined && from === undefined) return source.addresses
+  const base = mirror ?? pathToFileURL(path.resolve(from ?? '.')).href
+  const places = [
+    ...source.addresses.flatMap((address) => {
+      const { host, pathname, search } = new URL(address)
+      // A query names no file in a folder.
+      if (search !== '' && mirror === undefined) return []
+      return [`${host}${pathname}${search}`, `${pathname.slice(1)}${search}`]
+    }),
+    ...[`${task}/${source.path}`, source.path, path.posix.basename(source.path)].map((place) =>
+      place.split('/').map(encodeURIComponent).join('/'),
+    ),
+  ]
+  return [...new Set(places)].map((place) => `${base.replace(/\/+$/, '')}/${place}`)
 }

@@ -6,7 +6,6 @@
  * - [SUMMARY-2] Each call is shown with its tool and every argument; a long argument is cut before a short one is.
  */
 import type { AssistantMessage, ToolCall } from './message.ts'
-import { spoken } from './spoken-action.ts'
 
 const longest = 80
 const shortestShare = 8
@@ -53,4 +52,9 @@ function oneLine(text: string): string {
 
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text
+}
+
+/** The action without its thoughts: an answer that the agent only considers is not given. */
+export function spoken({ said, ...action }: AssistantMessage): AssistantMessage {
+  return said === undefined ? action : { ...action, content: said }
 }

@@ -17,8 +17,7 @@ import { grpcDeadline } from '../machine/services/clock.ts'
 import { isNotFound, isUnreached } from './calls/call-status.ts'
 import { type ConnectionWay, hostOf, withProxy } from './calls/proxied.ts'
 import { unread } from './payload-encryption.ts'
-import { reaching } from './reach.ts'
-import { TemporalFault } from './server/fault.ts'
+import { reaching, TemporalFault } from './server/fault.ts'
 import { embeddedRemedy, silenceWords, silentAfterMs, watchHealth } from './server/health.ts'
 import {
   type RunningTemporal,

@@ -5,7 +5,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client'
 import { clock, grpcDeadline } from '../machine/services/clock.ts'
 import type { TemporalConnection } from './connection.ts'
 import { describedExecution } from './histories.ts'
-import { reaching } from './reach.ts'
+import { reaching } from './server/fault.ts'
 
 /** Longer than a busy worker needs to answer; after it no worker is there. */
 export const answerDeadlineMs = 15_000

@@ -15,7 +15,7 @@ import { reasonOf } from '../faults/reason.ts'
 import type { HomeName } from '../identity/identity.ts'
 import { chance } from '../machine/services/chance.ts'
 import { clock } from '../machine/services/clock.ts'
-import type { Nonces } from '../storage/records/nonces.ts'
+import type { Nonces } from '../storage/records/leases.ts'
 import { TemporalFault } from './server/fault.ts'
 
 /** No one copies a store and starts on the copy within it; the server has two calls from each process in that time. */

@@ -6,7 +6,7 @@
  *   tasks. A failure to close one part does not keep the later ones open.
  * - The caller closes the store.
  */
-import { createAuditActivities } from '../activities/audit.ts'
+
 import { createBranchActivities } from '../activities/branches.ts'
 import { createFailureReports } from '../activities/calls/failure-reports.ts'
 import { type Calls, createCalls } from '../activities/calls/stopping.ts'
@@ -20,10 +20,10 @@ import { createSamplingActivities } from '../activities/play/sampling.ts'
 import { createServing } from '../activities/play/serving.ts'
 import { createTrajectoryActivities } from '../activities/play/trajectory.ts'
 import { type AroundPart, createTurnActivities } from '../activities/play/turns.ts'
-import { createRunActivities } from '../activities/run.ts'
+import { createAuditActivities, createRunActivities } from '../activities/run.ts'
 import { createOpenRuns } from '../activities/stored/open-runs.ts'
 import { createTrainingActivities } from '../activities/training.ts'
-import { isCacheOff, warmStartsFolder } from '../machine/files/cache-folder.ts'
+import { isCacheOff, warmStartsFolder } from '../machine/files/folder.ts'
 import { checkpointCache } from '../policy/checkpoints/checkpoint-cache.ts'
 import type { Home } from '../storage/disk/home.ts'
 import type { Store } from '../storage/store.ts'

@@ -7,22 +7,40 @@
  *   A failure to stop one part does not keep the later ones running.
  * - With local dispatch episodes play in the orchestrator; with server dispatch in the environment workers, which
  *   hold the sessions, and sample through the policy workers' queue.
+ * - A worker that runs workflows is one of its build, where the server keeps builds apart; the others serve every build.
+ * - A worker that was created is run: until it has, it holds on to its connection.
+ * - Disposing asks all of them, and their calls in progress, to end, and waits until they have.
+ * - [FLUSHED-1] An activity reports after everything that it stored is on the disk: after a power cut the store has whatever a
+ *   workflow has heard of. Activities that end at the same time share one flush.
+ * - One whose work cannot be flushed fails with the fault of the store.
  */
-import { NativeConnection } from '@temporalio/worker'
+
+import { IllegalStateError } from '@temporalio/common'
+import {
+  type ActivityInterceptorsFactory,
+  GracefulShutdownPeriodExpiredError,
+  NativeConnection,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker'
+import { failureOf } from '../activities/calls/failure.ts'
+import type { Calls } from '../activities/calls/stopping.ts'
+import type { Activities } from '../activities/calls/wrapping.ts'
+import { taskQueue } from '../contract/task-queues.ts'
+import { reasonOf } from '../faults/reason.ts'
+import type { HomeName } from '../identity/identity.ts'
 import { createHome } from '../storage/disk/home.ts'
-import { openStore } from '../storage/store.ts'
+import { openStore, type Store } from '../storage/store.ts'
 import { observe } from '../telemetry/observation.ts'
 import { compressionTo } from '../temporal/connection.ts'
 import { dataConverter } from '../temporal/payload-encryption.ts'
 import { logged } from '../temporal/runtime.ts'
-import { type Deployment, joinDeployment, knowsBuilds } from './deployment/deployment.ts'
+import { type Deployment, joinDeployment, knowsBuilds, workerOf } from './deployment/deployment.ts'
 import { registerDeployment } from './deployment/deployment-registration.ts'
 import { type BuiltWorkflows, workflowBundle } from './deployment/workflow-bundle.ts'
-import { flushedActivities } from './flushed-activities.ts'
+import { withLeanThreads } from './deployment/workflow-thread.ts'
 import { openRoleActivities } from './role-activities.ts'
-import { createRoleWorker, type WorkflowCode } from './role-worker.ts'
 import { type Role, type RoleWorkerOptions, roles } from './role-worker-options.ts'
-import { createRunningWorkers } from './running-workers.ts'
 
 /** Those whose workers run workflows. */
 const workflowRoles: ReadonlySet<Role> = new Set(['orchestrator', 'environment'])
@@ -35,6 +53,27 @@ export interface RoleWorkers extends AsyncDisposable {
   /** Settles when a worker stops, with its error when it failed. */
   readonly stopped: Promise<void>
   close(): Promise<void>
+}
+
+/** Options that the workers of one process share. */
+interface CommonOptions
+  extends Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'sinks' | 'dataConverter'> {
+  readonly homeName: HomeName
+}
+
+/** The workflows, and how workers run them. */
+interface WorkflowCode {
+  readonly workflows: BuiltWorkflows
+  /** The build that the server pins workflows to; undefined where it does not keep builds apart. */
+  readonly build: string | undefined
+  readonly maxCachedWorkflows?: number | undefined
+}
+
+/** The Temporal workers of this process that run now. */
+interface RunningWorkers extends AsyncDisposable {
+  start(worker: Worker): void
+  /** Settles when those that were started have stopped, with the error of one that failed. */
+  stopped(): Promise<void>
 }
 
 /** Starts the workers of the roles and returns when they poll. */
@@ -118,5 +157,108 @@ function deploymentOf(
     shared,
     isAlone: () => server.isAlone(),
     log,
+  })
+}
+
+/** After it activities hear of the shutdown; what takes longer is done again later. */
+const shutdownGraceTime = '1 second'
+
+/** Calls are given up long before: beyond this the server does not answer. */
+const shutdownForceTime = '60 seconds'
+
+/** Workflows kept in memory by default. */
+const usuallyCached = 600
+
+const limits: Readonly<Record<Role, Partial<WorkerOptions>>> = {
+  orchestrator: { enableNonLocalActivities: false },
+  environment: { maxConcurrentActivityTaskExecutions: 500 },
+  policy: { maxConcurrentActivityTaskExecutions: 500 },
+  trainer: { maxConcurrentActivityTaskExecutions: 1 }, // one update at a time: they share the cores
+}
+
+/** @param code for a role that runs workflows */
+async function createRoleWorker(
+  role: Role,
+  activities: Activities,
+  { homeName, ...common }: CommonOptions,
+  code?: WorkflowCode,
+): Promise<Worker> {
+  const options: WorkerOptions = {
+    ...common,
+    taskQueue: taskQueue(role, homeName),
+    activities,
+    shutdownGraceTime,
+    shutdownForceTime,
+    maxHeartbeatThrottleInterval: '2.5 seconds', // a fourth of the shortest heartbeat timeout
+    ...limits[role],
+  }
+  if (code === undefined) return Worker.create(options)
+  const { workflows, build, maxCachedWorkflows = usuallyCached } = code
+  return withLeanThreads(() =>
+    Worker.create({
+      ...options,
+      ...(build === undefined ? {} : workerOf(homeName, build)),
+      workflowBundle: workflows,
+      maxCachedWorkflows,
+      maxConcurrentLocalActivityExecutions: 2000, // all turns of all episodes may wait for the engine at once
+      // An episode holds its task as long as it plays in blocks: with fewer, others and their groups wait for a place.
+      maxConcurrentWorkflowTaskExecutions: usuallyCached,
+      // Executions cached by a dead worker wait that long for it; when a busy worker is later than that, the cost is a replay.
+      stickyQueueScheduleToStartTimeout: '5 seconds',
+    }),
+  )
+}
+
+function createRunningWorkers(calls: Calls, log: (line: string) => void): RunningWorkers {
+  const workers: Worker[] = []
+  const runnings: Promise<void>[] = []
+  let isStopping = false
+
+  async function runUntilStopped(worker: Worker): Promise<void> {
+    try {
+      await worker.run()
+    } catch (error) {
+      // It says so itself, or that its native part is still in use.
+      const isLate = error instanceof GracefulShutdownPeriodExpiredError || error instanceof IllegalStateError
+      if (!isStopping || !isLate) throw error
+      log(`a worker was left before all its activities had ended: ${reasonOf(error)}`)
+    }
+  }
+
+  return {
+    start(worker) {
+      workers.push(worker)
+      const running = runUntilStopped(worker)
+      running.catch(() => undefined)
+      runnings.push(running)
+    },
+    stopped() {
+      const all = Promise.all(runnings).then(() => undefined)
+      all.catch(() => undefined)
+      return all
+    },
+    async [Symbol.asyncDispose]() {
+      isStopping = true
+      calls.stop()
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+      await Promise.allSettled(runnings)
+    },
+  }
+}
+
+/** Flushed activities: between the end of an activity's work and its report to Temporal, the store is flushed. */
+export function flushedActivities(store: Pick<Store, 'flushed'>): ActivityInterceptorsFactory {
+  return () => ({
+    inbound: {
+      async execute(input, next) {
+        const result = await next(input)
+        try {
+          await store.flushed()
+        } catch (error) {
+          throw failureOf(error)
+        }
+        return result
+      },
+    },
   })
 }

@@ -7,8 +7,8 @@
  */
 import type { RunConfig } from '../config/schema/schema.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
+import { createProcessTrainer } from '../policy/trainer/foreign/examined-trainer.ts'
 import { createModuleTrainer } from '../policy/trainer/foreign/module-trainer.ts'
-import { createProcessTrainer } from '../policy/trainer/foreign/process-trainer.ts'
 import type { Trainer } from '../policy/trainer/trainer.ts'
 
 /** Settings of a run's trainer. */

@@ -6,17 +6,25 @@
  * - A tracker that cannot be written delays nothing; what is sent to a server is waited for at the end of a run alone, and
  *   not for long.
  * - Making again adds lines of work that is done and published, and changes none.
+ * - An evaluation without a result has none.
  */
 import { log } from '@temporalio/activity'
 import { reasonOf } from '../../faults/reason.ts'
-import type { RunId } from '../../identity/identity.ts'
+import { type RunId, withinRun } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
-import { type MetricsLine, placeOf, replaces } from '../../storage/metrics/metrics.ts'
+import { type EvaluationMetrics, type MetricsLine, placeOf, replaces } from '../../storage/metrics/metrics.ts'
+import type { StoredEvaluation, SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { Store } from '../../storage/store.ts'
 import { writeTrackers } from '../../storage/trackers/tracking.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
-import { evaluationMetrics } from './evaluation-metrics.ts'
 import { metricsOf } from './update-metrics.ts'
+
+/** Figures of an evaluation, as they are stored beside its success. */
+export interface EvaluationFigures extends SuiteFigures {
+  readonly meanReward: number
+  /** Episodes of each instance. */
+  readonly samples: number
+}
 
 /** Keeps a line and writes the run's files. @throws RangeError, StorageFault */
 export async function recordMetrics(
@@ -86,4 +94,29 @@ async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> 
 
 function keyOf(line: MetricsLine): string {
   return placeOf(line).key
+}
+
+export function evaluationMetrics({
+  id,
+  version,
+  suite,
+  result,
+}: StoredEvaluation): EvaluationMetrics | undefined {
+  if (result === undefined) return undefined
+  const { success, n, planned, lost, ended } = result
+  const { meanReward, samples, interval, passAt } = result.statistics as unknown as EvaluationFigures
+  return {
+    evaluation: withinRun(id),
+    version,
+    suite,
+    success,
+    n,
+    planned,
+    lost,
+    samples,
+    mean_reward: meanReward,
+    ...interval,
+    ...(passAt === undefined ? {} : { pass_at: passAt }),
+    time: new Date(ended).toISOString(),
+  }
 }

@@ -10,18 +10,18 @@
  * - A turn that is cancelled, or whose time is up, ends at the engine too.
  * - [SAMPLING-3] An observation that does not fit costs no more time than one that does: all episodes share the thread.
  * - Whatever the policy writes becomes a stored action with its problems; it never ends the process.
+ * - They are a cache over the store: a context that is missing, or at another turn, is read again.
+ * - The cache is bounded; the least recently extended contexts go first.
  */
-
 import { type EpisodeId, type RunId, yieldsToTraining } from '../../identity/identity.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
-import { grownContext } from '../../policy/chat/grown-context.ts'
+import { grownContext } from '../../policy/chat/chat.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Store } from '../../storage/store.ts'
-import type { StoredAction } from '../../storage/trajectories/actions.ts'
+import type { EpisodeContext, StoredAction } from '../../storage/trajectories/actions.ts'
 import { failing } from '../calls/failure.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
 import { callInProgress, timed } from './call-in-progress.ts'
-import { createContexts } from './contexts.ts'
 import type { Serving } from './serving.ts'
 
 export interface SampleRequest {
@@ -53,6 +53,14 @@ interface Dependencies {
 }
 
 export type SamplingActivities = ReturnType<typeof createSamplingActivities>
+
+/** Contexts: the tokens of the episodes in progress, in memory. */
+interface Contexts {
+  /** All tokens before the observation of the turn. */
+  at(episode: EpisodeId, turn: number): Promise<EpisodeContext>
+  /** Remembers the context after the action of the turn. @param context what the action was sampled after */
+  extend(episode: EpisodeId, turn: number, context: EpisodeContext, action: Int32Array): void
+}
 
 export function createSamplingActivities({ store, runs, serving }: Dependencies) {
   const contexts = createContexts(store)
@@ -120,4 +128,29 @@ export function createSamplingActivities({ store, runs, serving }: Dependencies)
 
 function resultOf({ version, tokens, message }: StoredAction): SampleResult {
   return { kind: 'sampled', version, tokens: tokens.length, summary: actionSummary(message) }
+}
+
+/** Far above the episodes that one worker plays at once. */
+const capacity = 4096
+
+function createContexts(store: Pick<Store, 'actions'>): Contexts {
+  const known = new Map<EpisodeId, EpisodeContext & { readonly turns: number }>()
+
+  return {
+    async at(episode, turn) {
+      if (turn === 0) return { tokens: new Int32Array(0), borders: [] }
+      const cached = known.get(episode)
+      return cached !== undefined && cached.turns === turn ? cached : await store.actions.context(episode)
+    },
+
+    extend(episode, turn, context, action) {
+      const tokens = grownContext(context.tokens, action)
+      known.delete(episode)
+      known.set(episode, { turns: turn + 1, tokens, borders: [...context.borders, context.tokens.length] })
+      for (const oldest of known.keys()) {
+        if (known.size <= capacity) break
+        known.delete(oldest)
+      }
+    },
+  }
 }

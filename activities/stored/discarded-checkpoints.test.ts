@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest'
 import { runId } from '../../identity/identity.ts'
 import { createHome, createRunDirectory } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
-import { discardCheckpoints } from './discarded-checkpoints.ts'
+import { discardCheckpoints } from './retention.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-discarded-'))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))

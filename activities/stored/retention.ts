@@ -7,11 +7,14 @@
  *   one transaction. Removing what is gone changes nothing.
  * - A state or a mark that cannot be read is no permission: then no checkpoint goes.
  * - A run that ended before its first version was published keeps its warm start: it is resumed from there.
+ * - [DISCARDED-1] A checkpoint that the store knows of stays. Newer ones are moved aside and not deleted: a version that is
+ *   trained again must not be found as it was, because it may follow from other groups.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { RunConfig } from '../../config/schema/schema.ts'
+import type { StoredCourse } from '../../contract/training-state.ts'
 import type { RunId } from '../../identity/identity.ts'
 import { versionsInUse } from '../../learning/run/versions-in-use.ts'
 import { clock } from '../../machine/services/clock.ts'
@@ -19,9 +22,10 @@ import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import { deleteCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { removeAbandoned } from '../../policy/files/durable-file.ts'
+import { moveAside } from '../../storage/disk/aside.ts'
 import { bytesAt, namesIn } from '../../storage/disk/disk-use.ts'
 import { storageFaultOf } from '../../storage/disk/fault.ts'
-import { imitatedFile, type RunDirectory } from '../../storage/disk/home.ts'
+import { type Home, imitatedFile, type RunDirectory } from '../../storage/disk/home.ts'
 import type { AuditEntry } from '../../storage/records/audit.ts'
 import type { Removal, RetentionPolicy, RunHoldings } from '../../storage/records/retention.ts'
 import type { Store } from '../../storage/store.ts'
@@ -92,6 +96,7 @@ export async function holdingsOf(
 }
 
 const count = z.int().min(0)
+
 const stateSchema = z.object({
   version: count,
   pool: z.array(count),
@@ -188,4 +193,16 @@ export async function remove(place: RunPlace, removals: readonly Removal[], now:
   }
   for (const folder of [directory.checkpointsDir, directory.batchesDir])
     if ((await namesIn(folder)).length > 0) await removeAbandoned(folder)
+}
+
+/** @throws StorageFault, CheckpointFault */
+export async function discardCheckpoints(
+  home: Home,
+  store: Pick<Store, 'updates'>,
+  { run, state }: Pick<StoredCourse, 'run' | 'state'>,
+): Promise<void> {
+  const { checkpointsDir, checkpointDir } = home.run(run)
+  const newest = Math.max(state?.version ?? 0, (await store.updates.latest(run))?.version ?? 0)
+  for (const version of await publishedVersions(checkpointsDir))
+    if (version > newest) moveAside(home, checkpointDir(version), `${run}-checkpoint-${version}`)
 }

@@ -13,10 +13,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Adviser, Environment, InstanceId } from '../../envs/contract/environment.ts'
 import { seedOf, uniforms } from '../../identity/identity.ts'
+import { spoken } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
-import { spoken } from '../../messages/spoken-action.ts'
-import type { Chat, DemonstrationStep } from '../../policy/chat/chat.ts'
-import { grownContext } from '../../policy/chat/grown-context.ts'
+import { type Chat, type DemonstrationStep, grownContext } from '../../policy/chat/chat.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import {

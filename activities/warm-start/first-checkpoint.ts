@@ -3,6 +3,7 @@
  *
  * Invariants
  * - The same configuration gives the same bytes.
+ * - The head of the vocabulary shares the embedding; the width is divided evenly among the heads.
  */
 import { join } from 'node:path'
 import type { RunConfig } from '../../config/schema/schema.ts'
@@ -14,9 +15,8 @@ import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../../policy/trainer/initial-checkpoint.ts'
-import { beyondWindow } from '../../policy/transformer/architecture.ts'
+import { type Architecture, beyondWindow } from '../../policy/transformer/architecture.ts'
 import { type DemonstratedEpisode, textsOf, toolsOf } from './demonstrations.ts'
-import { freshArchitecture } from './fresh-architecture.ts'
 
 /**
  * Publishes the first checkpoint; one that is there already is kept.
@@ -94,4 +94,21 @@ async function fromScratch(
     seed,
     copies: policy.initialization === 'copying',
   })
+}
+
+/** @param vocabularySize tokens of the tokenizer, which may be fewer than were asked for */
+export function freshArchitecture(policy: RunConfig['policy'], vocabularySize: number): Architecture {
+  return {
+    vocab_size: vocabularySize,
+    hidden_size: policy.hiddenSize,
+    intermediate_size: policy.intermediateSize,
+    num_hidden_layers: policy.layers,
+    num_attention_heads: policy.heads,
+    num_key_value_heads: policy.keyValueHeads,
+    head_dim: policy.hiddenSize / policy.heads,
+    rope_theta: 10_000,
+    rms_norm_eps: 1e-5,
+    tie_word_embeddings: true,
+    max_position_embeddings: policy.contextLength,
+  }
 }

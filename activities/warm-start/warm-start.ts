@@ -9,24 +9,35 @@
  *   bytes, and no part of it is done again.
  * - [WARM-START-2] As many demonstrations are imitated as are asked for, also where the tokenizer is made from more; the last parts may
  *   correct the policy in as many as other parts imitate.
+ * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by what they made: the demonstrations' tokens
+ *   and the first checkpoint. The name of the run and its home do not count.
+ * - [WARM-KEY-2] Corrections are played after the first parts, so they count by what they are made with: the settings of the episodes, and
+ *   the code of policy, expert and environments.
+ * - [WARM-KEY-3] An environment that is not Perdure's own counts by its module, what that imports, its program and its data.
+ * - The trainer counts by its code, its settings, its number of threads, and the processor that rounds for it.
  */
+
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunConfig } from '../../config/schema/schema.ts'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
+import { environmentDigest } from '../../envs/external/environment-sources.ts'
 import { environments } from '../../envs/registry.ts'
 import { seedOfWork } from '../../identity/identity.ts'
 import { openChat } from '../../policy/chat/chat.ts'
 import type { CheckpointCache } from '../../policy/checkpoints/checkpoint-cache.ts'
 import { manifestFile } from '../../policy/checkpoints/manifest.ts'
+import { digestFile } from '../../policy/files/durable-file.ts'
 import { readUpdateBatch, writeUpdateBatch } from '../../policy/trainer/batch-file.ts'
-import { initializeAdapter } from '../../policy/trainer/initial-adapter.ts'
-import type { Trainer } from '../../policy/trainer/trainer.ts'
+import { codeOf, trainerCode } from '../../policy/trainer/foreign/trainer-code.ts'
+import { initializeAdapter } from '../../policy/trainer/initial-checkpoint.ts'
+import type { Trainer, WarmStartRequest } from '../../policy/trainer/trainer.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import { collectCorrections, correctedAtOnce } from './corrections.ts'
 import { collectDemonstrations, demonstrationBatch, placesOf } from './demonstrations.ts'
 import { firstCheckpoint } from './first-checkpoint.ts'
 import { createLeftOut } from './left-out.ts'
-import { type WarmStartSettings, warmStartKey } from './warm-start-key.ts'
 
 /** Episodes whose texts make a tokenizer where fewer are imitated. */
 const tokenizerDemonstrations = 64
@@ -35,6 +46,12 @@ const tokenizerDemonstrations = 64
 const warmUpShare = 0.05
 
 type Progress = (done: number, total: number) => void
+
+/** The request of each part of a warm start, without the part. */
+export type WarmStartSettings = Omit<
+  WarmStartRequest,
+  'demonstrationsFile' | 'fromCheckpointDir' | 'toCheckpointDir' | 'firstStep' | 'steps'
+>
 
 /**
  * Tokenizer, first weights and demonstrations of a run.
@@ -251,4 +268,50 @@ function warmDir({ directory }: OpenRun, chunk: number): string {
 
 function adamwOf({ learning: { beta1, beta2, epsilon, weightDecay, gradientClip } }: RunConfig) {
   return { beta1, beta2, epsilon, weightDecay, gradientClip }
+}
+
+interface WarmStartSources {
+  readonly firstDir: string
+  readonly demonstrationsFile: string
+  readonly settings: WarmStartSettings
+  /** Each part ends with a checkpoint that says how it went. */
+  readonly chunks: number
+  readonly threads: number
+  /** Settings of a warm start that corrects the policy; undefined: it does not. */
+  readonly corrected?: Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'policy' | 'warmStart'> | undefined
+  /** [tasks] The environment of each task; read where the policy is corrected. */
+  readonly environments?: readonly Pick<EnvironmentDefinition, 'sources'>[]
+}
+
+export async function warmStartKey(sources: WarmStartSources): Promise<string> {
+  const { firstDir, demonstrationsFile, settings, chunks, threads, corrected, environments } = sources
+  const parts = {
+    trainer: await trainerCode(),
+    ...(corrected && { corrected: await correctionsOf(corrected, environments) }),
+    first: (await digestFile(join(firstDir, manifestFile))).sha256,
+    demonstrations: (await digestFile(demonstrationsFile)).sha256,
+    settings,
+    chunks,
+    threads,
+  }
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+async function correctionsOf(
+  {
+    seed,
+    tasks,
+    rollout: { maxTokensPerTurn },
+    policy: { contextLength },
+    warmStart: { demonstrations, corrections },
+  }: NonNullable<WarmStartSources['corrected']>,
+  environments: WarmStartSources['environments'] = [],
+) {
+  const played = { seed, tasks, maxTokensPerTurn, contextLength, demonstrations, corrections }
+  const sources = await Promise.all(
+    tasks.map(({ from, data }, index) =>
+      environmentDigest({ from, data, definition: environments[index] ?? {} }),
+    ),
+  )
+  return { ...played, sources, code: await codeOf(['activities', 'envs', 'messages', 'worlds']) }
 }

@@ -6,15 +6,23 @@
  * - Work that was finished at any fault is compared with the work at the end.
  * - A fault whose run has ended by itself is made in the next one. Runs that end before any fault end the campaign.
  * - No process of it outlives it.
+ * - Files of a home that a person keeps (store, server, logs, runs) are not remains; whatever is unfinished,
+ *   temporary or of a process that has ended is.
  */
 
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { SessionFault } from '../../client/run/session-fault.ts'
 import type { TrainingSession } from '../../client/session/training-session.ts'
+import type { RunId } from '../../identity/identity.ts'
+import { publishedVersions } from '../../policy/checkpoints/versions.ts'
+import { digestFile } from '../../policy/files/durable-file.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { auditFinished, auditRun, type Findings, noFindings, type RedoneWork, redoneWork } from './audit.ts'
 import type { Containers } from './containers.ts'
-import { Deployment } from './deployment.ts'
+import { Deployment, type Places, processesOf } from './deployment.ts'
 import {
   type FaultKind,
   faults,
@@ -24,13 +32,11 @@ import {
   rolesOf,
   type Victim,
 } from './faults.ts'
+import type { PlannedFault } from './fleet.ts'
 import type { Ground } from './ground.ts'
 import type { Execution, Histories } from './history.ts'
-import { type LastCheckpoint, lastCheckpoint } from './last-checkpoint.ts'
 import type { Observer } from './observer.ts'
-import type { PlannedFault } from './plan.ts'
 import { recovery } from './recovery.ts'
-import { remainsOf } from './remains.ts'
 import type { Played as Made, Recovered } from './report.ts'
 import { openVantage, type Vantage } from './vantage.ts'
 import { ChaosFault, eventually } from './waiting.ts'
@@ -50,13 +56,22 @@ export interface CampaignOptions extends Omit<Workload, 'number' | 'home'> {
 
 /** Faults after which a run ends and another begins. */
 const faultsPerRun = 25
+
 /** A machine of two busy cores starts processes, imitates demonstrations and samples the first turn. */
 const startSeconds = 600
+
 const orderSeconds = 400
 
 export interface Played extends Made {
   /** The last checkpoint of a deterministic run. */
   readonly checkpoint?: LastCheckpoint | undefined
+}
+
+/** The last checkpoint of a run, as one hash. */
+interface LastCheckpoint {
+  readonly version: number
+  /** SHA-256 of the hexadecimal SHA-256s of weights and moments, a line each. */
+  readonly sha256: string
 }
 
 /** Plays the faults and audits. @throws ChaosFault when the deployment does not continue */
@@ -249,4 +264,32 @@ async function executionsOfEnded(
   const isQuiet = async () => ((await histories.running()) === 0 ? true : undefined)
   await eventually(`what run ${run} began to end`, isQuiet, wait)
   return histories.executions()
+}
+
+/** The newest version; undefined where there is none. @throws CheckpointFault it cannot be read */
+export async function lastCheckpoint(home: string, run: RunId): Promise<LastCheckpoint | undefined> {
+  const { checkpointsDir, checkpointDir } = homeAt(home).run(run)
+  const version = (await publishedVersions(checkpointsDir)).at(-1)
+  if (version === undefined) return undefined
+  const hash = createHash('sha256')
+  for (const name of ['model.safetensors', 'optimizer.safetensors'])
+    hash.update(`${(await digestFile(join(checkpointDir(version), name))).sha256}\n`)
+  return { version, sha256: hash.digest('hex') }
+}
+
+const temporary = /(\.partial|\.new|\.tmp|-wal|-shm|-journal)$/
+
+/** The server keeps its file's log beside the file when it ends; it reads it when it starts. */
+const serverLog = /^temporal\.db-(wal|shm)$/
+
+/** Remains: what a deployment leaves on the machine after it was closed. */
+function remainsOf({ home, temporary: folder }: Places): readonly string[] {
+  const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
+  const users = join(home, 'locks', 'temporal-users')
+  return [
+    ...processesOf(home),
+    ...files.filter((name) => temporary.test(name) && !serverLog.test(name)).map((name) => `file ${name}`),
+    ...(existsSync(users) ? readdirSync(users).map((name) => `server user ${name}`) : []),
+    ...readdirSync(folder).map((name) => `temporary ${name}`),
+  ]
 }

@@ -6,14 +6,17 @@
  * - One of them plays in containers: to start them takes more than all that the others do.
  * - The first that fails ends the others.
  * - Nothing outlives it: processes, disks, folders and the container engine go, unless folders are asked to be kept.
+ * - It is a function of seed, number and kinds alone.
+ * - All kinds strike equally often, up to a difference of one.
  */
 import { join } from 'node:path'
+import { seedOf, uniforms } from '../../identity/identity.ts'
+import { shuffled } from '../../learning/rollout/shuffled.ts'
 import { type CampaignOptions, campaign, type Played } from './campaign.ts'
 import { openContainers } from './containers.ts'
 import { type FileSystem, fileSystems } from './disk.ts'
 import { type FaultKind, groupsMayEnd, type Means, obstacleOf, rolesOf } from './faults.ts'
 import { openGround } from './ground.ts'
-import { planFaults } from './plan.ts'
 
 export interface FleetOptions
   extends Pick<CampaignOptions, 'seed' | 'deterministic' | 'isSingle' | 'updates' | 'tell' | 'signal'> {
@@ -30,6 +33,17 @@ export interface FleetOptions
   /** Folder for everything; one of its own by default. */
   readonly folder?: string | undefined
   readonly keep?: boolean | undefined
+}
+
+/** One fault to come. */
+export interface PlannedFault<Kind extends string = string> {
+  /** From 1. */
+  readonly number: number
+  readonly kind: Kind
+  /** Turns that are sampled between the recovery from the fault before and this one. */
+  readonly afterTurns: number
+  /** Uniform in [0, 1), for what the fault itself has to choose. */
+  readonly choice: number
 }
 
 /** Plays the faults and audits. @throws ChaosFault when a deployment does not continue */
@@ -88,4 +102,26 @@ function isPossible(kind: FaultKind, means: readonly Means[], tell: (line: strin
   if (obstacles.includes(undefined)) return true
   tell(`Skipped: ${kind}, ${obstacles[0]}`)
   return false
+}
+
+const fewestTurns = 2
+const mostTurns = 30
+
+/** Rounds of all kinds, each in an order of its own. */
+export function planFaults<Kind extends string>(
+  seed: number,
+  count: number,
+  kinds: readonly Kind[],
+): readonly PlannedFault<Kind>[] {
+  const draw = uniforms(seedOf(seed, 'chaos'))
+  const plan: PlannedFault<Kind>[] = []
+  let round: Kind[] = []
+  while (plan.length < count && kinds.length > 0) {
+    if (round.length === 0) round = shuffled(kinds, draw)
+    const kind = round.pop()
+    if (kind === undefined) break
+    const afterTurns = fewestTurns + Math.floor(draw() * (mostTurns - fewestTurns + 1))
+    plan.push({ number: plan.length + 1, kind, afterTurns, choice: draw() })
+  }
+  return plan
 }

@@ -4,7 +4,7 @@
  * Invariants
  * - `lost`, `doubled` and `left` are 0 exactly when every audit found nothing.
  */
-import { quantile } from '../quantile.ts'
+import { quantile } from '../figure.ts'
 import type { Findings } from './audit.ts'
 
 export interface Report {

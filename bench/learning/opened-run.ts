@@ -9,7 +9,7 @@ import { imitate, prepareWarmStart } from '../../activities/warm-start/warm-star
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { runId } from '../../identity/identity.ts'
-import { warmStartsFolder } from '../../machine/files/cache-folder.ts'
+import { warmStartsFolder } from '../../machine/files/folder.ts'
 import { checkpointCache } from '../../policy/checkpoints/checkpoint-cache.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { createHome, createRunDirectory } from '../../storage/disk/home.ts'

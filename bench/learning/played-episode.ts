@@ -13,7 +13,7 @@ import { finalReward } from '../../learning/evaluation/reward.ts'
 import { drawVersion } from '../../learning/rollout/cross-policy.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Message } from '../../messages/message.ts'
-import { grownContext } from '../../policy/chat/grown-context.ts'
+import { grownContext } from '../../policy/chat/chat.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectories/trajectory.ts'
 

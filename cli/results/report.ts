@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { type ReportOptions, reporting, runName, shellPath, wholeNumber } from '../terminal/options.ts'
 import { openTerminal } from '../terminal/terminal.ts'
 

@@ -6,11 +6,11 @@
  */
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { freshArchitecture } from '../../activities/warm-start/fresh-architecture.ts'
+import { freshArchitecture } from '../../activities/warm-start/first-checkpoint.ts'
 import { checkRun, type TaskSurroundings } from '../../client/checks/task-check.ts'
 import { type PlanFacts, type PlanRates, planOf, type RunPlan } from '../../config/plan.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
-import { isCacheOff, warmStartsFolder } from '../../machine/files/cache-folder.ts'
+import { isCacheOff, warmStartsFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
 import { parseArchitecture } from '../../policy/checkpoints/architecture-config.ts'
 import { isSummedApart } from '../../policy/trainer/graphs/gradient-sum.ts'

@@ -5,11 +5,14 @@
  * - The test of an environment fails where its types do.
  * - The new environment is a copy of the example guess-number: it plays, passes its tests, and learns.
  * - Nothing that is there is overwritten; the folder is there whole or not at all.
+ * - [ENV-TYPES-1] The author's own tsconfig.json counts where there is one; `perdure` always means this Perdure, with its types.
+ * - [ENV-TYPES-2] Without TypeScript or the types of Node nothing is checked, and the command that installs them is named.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -20,13 +23,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, extname, join, resolve } from 'node:path'
 import { environments } from '../../envs/registry.ts'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { CallFault, exitCodes } from '../terminal/failure.ts'
-import { checkTypes, compilerOptions, installedAbove, installedFor } from './env-types.ts'
 
 const template = join(packageRoot, 'examples', 'guess-number')
+
 const files = [
   'README.md',
   'package.json',
@@ -35,6 +39,9 @@ const files = [
   'index.test.ts',
   'train.yaml',
 ] as const
+
+/** How a check ended. */
+type TypeCheck = 'right' | 'wrong' | { readonly unchecked: string }
 
 /**
  * Writes an environment into a folder of its name.
@@ -123,4 +130,72 @@ export async function testEnvironment(path: string, say: (line: string) => void)
   })
   const [code] = await once(child, 'close')
   return code === 0 && types !== 'wrong' ? exitCodes.done : exitCodes.failed
+}
+
+/** Options of a new environment: those that Node's own reading of TypeScript asks for. */
+const compilerOptions = {
+  target: 'es2024',
+  lib: ['es2024', 'esnext.disposable'],
+  module: 'nodenext',
+  types: ['node'],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  allowImportingTsExtensions: true,
+  erasableSyntaxOnly: true,
+  verbatimModuleSyntax: true,
+} as const
+
+/** Checks all TypeScript of a folder; the compiler writes what is wrong to this process's streams. */
+async function checkTypes(folder: string): Promise<TypeCheck> {
+  const files = globSync('**/*.{ts,mts}', { cwd: folder, exclude: ['**/node_modules/**'] })
+  if (files.length === 0) return 'right'
+  const compiler = installedFor(folder, join('typescript', 'bin', 'tsc'))
+  const nodeTypes = installedFor(folder, join('@types', 'node'))
+  if (compiler === undefined || nodeTypes === undefined)
+    return {
+      unchecked: 'install TypeScript to check the types too: npm install --save-dev typescript @types/node',
+    }
+  const beside = mkdtempSync(join(tmpdir(), 'perdure-types-'))
+  try {
+    const own = join(folder, 'tsconfig.json')
+    const config = {
+      ...(existsSync(own) ? { extends: own } : {}),
+      compilerOptions: {
+        ...(existsSync(own) ? { noEmit: true } : compilerOptions),
+        typeRoots: [dirname(nodeTypes)],
+        ...(installedAbove(folder, 'perdure') === undefined
+          ? { paths: { perdure: [typesOfPerdure()] } }
+          : {}),
+      },
+      files: files.map((file) => join(folder, file)),
+    }
+    const project = join(beside, 'tsconfig.json')
+    writeFileSync(project, JSON.stringify(config))
+    const child = spawn(process.execPath, [compiler, '-p', project], { stdio: 'inherit', cwd: folder })
+    const [code] = await once(child, 'close')
+    return code === 0 ? 'right' : 'wrong'
+  } finally {
+    rmSync(beside, { recursive: true, force: true })
+  }
+}
+
+/** Where an installed package has a file, as seen from a folder. @example installedAbove('my-game', 'perdure') */
+function installedAbove(folder: string, path: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    const found = join(at, 'node_modules', path)
+    if (existsSync(found)) return found
+    if (at === dirname(at)) return undefined
+  }
+}
+
+/** The author's own version first. */
+function installedFor(folder: string, path: string): string | undefined {
+  return installedAbove(folder, path) ?? installedAbove(packageRoot, path)
+}
+
+/** The sources in a checkout, the built declarations in a package. */
+function typesOfPerdure(): string {
+  const sources = join(packageRoot, 'index.ts')
+  return existsSync(sources) ? sources : join(packageRoot, 'dist', 'index.d.ts')
 }

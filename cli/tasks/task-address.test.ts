@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { taskAt, tasksAt } from './task-address.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'perdure-address-'))

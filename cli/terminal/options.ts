@@ -6,7 +6,7 @@
  */
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { isRunName } from '../../identity/identity.ts'
-import { withoutTilde } from '../../machine/files/tilde.ts'
+import { withoutTilde } from '../../machine/files/folder.ts'
 import { defaultHome } from '../../storage/disk/home.ts'
 
 /** Makes an empty text a wrong value of whatever a command is given: it mostly comes of a variable that is not set. */

@@ -6,12 +6,13 @@
  * - A line that is written while the live view is on the screen is above it, whole.
  * - [TERMINAL-1] No text reaches a stream with its control codes, no matter which code writes it: control codes outside of `Painted` are made visible.
  * - Colours only where the stream shows them: NO_COLOR, FORCE_COLOR and pipes are heeded.
+ * - [PAINTED-1] Its escape sequences are the only ones that reach a terminal: each part that comes from elsewhere has been through
+ *   `shownText` before it was styled.
  */
 import { createLogUpdate } from 'log-update'
 import { jsonLine, shownText } from '../../machine/files/shown-text.ts'
 import { withTypedCommands } from '../../machine/processes/typed-command.ts'
 import { unfiltered } from './output.ts'
-import { Painted } from './painted.ts'
 import type { Table } from './table.ts'
 
 /** A command's way out. */
@@ -79,4 +80,17 @@ export function openTerminal({ json = false }: { json?: boolean }): Terminal {
 
 function safe(text: string | Painted): string {
   return text instanceof Painted ? text.text : shownText(text)
+}
+
+/** Text with styles of our own, for a terminal. */
+export class Painted {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export function painted(lines: readonly string[]): readonly Painted[] {
+  return lines.map((line) => new Painted(line))
 }

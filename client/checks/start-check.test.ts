@@ -21,10 +21,8 @@ import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { writePublishedModel } from '../../test/peers/published-model.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { tinyConfig } from '../../test/support/tiny-run.ts'
-import { checkServers } from './engine-check.ts'
-import { checkLearning } from './learning-check.ts'
+import { checkLearning, checkServers, checkTrackers } from './start-check.ts'
 import { checkRun, checkTasks } from './task-check.ts'
-import { checkTrackers } from './tracker-check.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'perdure-start-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))

@@ -21,10 +21,7 @@ import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { badValue } from './bad-value.ts'
-import { checkEngine, checkServers } from './engine-check.ts'
-import { checkLearning } from './learning-check.ts'
-import { checkTrackers } from './tracker-check.ts'
+import { badValue, checkEngine, checkLearning, checkServers, checkTrackers } from './start-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
 

@@ -34,8 +34,8 @@ import { clock } from '../../machine/services/clock.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
 import type { experiment } from '../../workflows/experiment.ts'
-import { refuseFormerExecution } from '../run/former-execution.ts'
 import { resultOf, type SessionParts } from '../run/run-calls.ts'
+import { refuseFormerExecution } from '../run/run-start.ts'
 import { SessionFault } from '../run/session-fault.ts'
 
 /** A run of an experiment, as far as it is. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { pointsBetween } from '../../learning/statistics/figures.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import { meanInterval } from '../../learning/statistics/student-t.ts'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { documents } from '../../test/support/documents.ts'
 import type { ExperimentReport } from './experiment-report.ts'
 

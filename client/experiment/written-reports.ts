@@ -4,16 +4,37 @@
  * Invariants
  * - [WRITTEN-1] A report counts only where its files are, to the byte, those that the experiment is stated by.
  * - [WRITTEN-2] Figures of its runs are those measured when the report was written.
+ * - It reads a store and never makes one.
+ * - [REPORT-FILES-1] NAME.json is the report; NAME.csv has a row for each version that a run was evaluated with; NAME-SUITE.svg
+ *   has the learning curves of a suite. Each is written beside its place and renamed.
+ * - They name no folder of the machine.
  */
+
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { reasonOf } from '../../faults/reason.ts'
+import { experimentName } from '../../identity/identity.ts'
+import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
+import type { Home } from '../../storage/disk/home.ts'
+import { hasStore } from '../../storage/disk/lost-store.ts'
+import { asCsv } from '../../storage/metrics/metrics-table.ts'
+import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../run/session-fault.ts'
-import { outcomesSchema, sharesIn } from './experiment-outcomes.ts'
-import { expertName } from './experiment-report.ts'
-import { runsOf } from './experiments.ts'
-import type { MeasuredFigure, MeasuredRun, RunCost } from './measured-runs.ts'
+import { outcomesOf, outcomesSchema, sharesIn } from './experiment-outcomes.ts'
+import { type ExperimentReport, expertName, reportOn } from './experiment-report.ts'
+import { knownExperiment, runsOf, storedExperiment } from './experiments.ts'
+import { learningCurve } from './learning-curve.ts'
+import {
+  completedBy,
+  type MeasuredFigure,
+  type MeasuredRun,
+  measureRuns,
+  notBegun,
+  type RunCost,
+} from './measured-runs.ts'
 
 const share = z.number().min(0).max(1)
 const amount = z.number().min(0)
@@ -138,4 +159,71 @@ async function sharesAt(
 
 function costOf({ cpuSeconds, ...cost }: z.infer<typeof costSchema>): RunCost {
   return { ...cost, ...(cpuSeconds === undefined ? {} : { cpuSeconds }) }
+}
+
+/**
+ * An experiment's runs from a home and from reports written before; undefined where neither has it.
+ * @throws SessionFault `unknown_experiment`, `bad_report`
+ */
+export async function findReport(
+  home: Home,
+  asked: {
+    readonly name: string
+    readonly given: ExperimentStatement | undefined
+    /** Reports. */
+    readonly files: readonly string[]
+    /** Then it has outcomes. */
+    readonly isWritten: boolean
+  },
+): Promise<ExperimentReport | undefined> {
+  const { name, given, files, isWritten } = asked
+  await using store = hasStore(home.storeFile)
+    ? await openStore(home.storeFile, { create: false, access: 'read' })
+    : undefined
+  const mayBeNew = given !== undefined && files.length > 0
+  const stored =
+    store && (await (mayBeNew ? storedExperiment(store, name) : knownExperiment(store, home, name)))
+  const statement = stored?.statement ?? given
+  if (statement === undefined) return undefined
+  const { runs: elsewhere, began } = readReports(files, statement)
+  const known =
+    stored ?? (began === undefined ? undefined : { name: experimentName(name), statement, created: began })
+  if (known === undefined) return undefined
+  const own =
+    store !== undefined && stored !== undefined ? await measureRuns(store, statement) : notBegun(statement)
+  const runs = completedBy(own, elsewhere)
+  const reported = await reportOn(runs, known, given)
+  return isWritten ? { ...reported, outcomes: await outcomesOf(statement.suites, runs) } : reported
+}
+
+/** Writes the files of a report. @returns their paths */
+export function writeReport(report: ExperimentReport, folder: string): readonly string[] {
+  const { experiment: name, curves } = report
+  const suites = [...Map.groupBy(curves, ({ suite }) => suite)]
+  const files: readonly (readonly [string, string])[] = [
+    [`${name}.json`, `${JSON.stringify(report, undefined, 1)}\n`],
+    [`${name}.csv`, reportCsv(report)],
+    ...suites.map(
+      ([suite, own]) => [`${name}-${suite}.svg`, learningCurve(own, `${name}: success on ${suite}`)] as const,
+    ),
+  ]
+  makeFolder(folder)
+  return files.map(([file, text]) => {
+    const path = join(folder, file)
+    writeFileSync(`${path}.part`, text)
+    renameSync(`${path}.part`, path)
+    return path
+  })
+}
+
+/** All figures of all runs, a row each. */
+function reportCsv({ runs }: ExperimentReport): string {
+  const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'success', 'n']
+  const rows = runs.flatMap(({ arm, seed, run, status, curve, measured }) =>
+    curve.map(({ suite, version, success, n }) => {
+      const counts = measured.some((each) => each.suite === suite && each.version === version)
+      return [arm, seed, run, status, suite, version, counts, success, n]
+    }),
+  )
+  return asCsv({ columns, rows })
 }

@@ -3,10 +3,9 @@ import { WorkflowFailedError } from '@temporalio/client'
 import { ApplicationFailure, RetryState, TerminatedFailure } from '@temporalio/common'
 import { expect, it } from 'vitest'
 import type { evaluation } from '../../workflows/play/evaluation.ts'
-import { resultOf } from './run-calls.ts'
+import { flushedCalls, resultOf } from './run-calls.ts'
 
 type Handle = Parameters<typeof resultOf<typeof evaluation>>[1]
-
 const summary = { suite: 'held_out', version: 0, success: 1, n: 4 }
 
 function ended(cause: Error): WorkflowFailedError {
@@ -40,4 +39,27 @@ it.each([
     kind: 'no_result',
     message: expect.stringMatching(/^evaluation e ended without a result: enough; ask for it again/),
   })
+})
+
+// [FLUSHED-CALLS-1]
+it('each call that changes something flushes the store before it and the file of the server after it', async () => {
+  const order: string[] = []
+  const noting = (what: string) => ({
+    flushed: async () => {
+      order.push(what)
+    },
+  })
+  const calls = flushedCalls(noting('store'), noting('server'))
+  const next = async () => {
+    order.push('call')
+    return 'answer'
+  }
+  const names = Object.keys(calls) as (keyof typeof calls)[]
+  expect(names).toEqual(expect.arrayContaining(['startWithDetails', 'signal', 'startUpdate', 'terminate']))
+  for (const name of names) {
+    order.length = 0
+    const call = calls[name] as (input: unknown, next: () => Promise<string>) => Promise<string>
+    expect(await call({}, next)).toBe('answer')
+    expect(order).toEqual(['store', 'call', 'server'])
+  }
 })

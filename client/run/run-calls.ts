@@ -5,21 +5,25 @@
  * - A call waits through an outage of the server, unless it has a deadline.
  * - [FOLLOWED-1] Who waits for a result gets that of the execution which took the place of the first.
  * - A call that still waits when the connection is closed ends first.
+ * - [FLUSHED-CALLS-1] A call is sent once all that precedes it in the store is on the disk, and returns once the server's change is
+ *   on the disk.
  */
 import {
   Client,
   Connection,
+  type WorkflowClientInterceptor,
   type WorkflowExecutionDescription,
   WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client'
 import { TerminatedFailure, type Workflow, type WorkflowResultType } from '@temporalio/common'
 import { runId, workflowIdOf } from '../../identity/identity.ts'
+import type { Store } from '../../storage/store.ts'
+import type { TemporalConnection } from '../../temporal/connection.ts'
 import { createOutageWait } from '../../temporal/outage.ts'
 import { dataConverter, unread } from '../../temporal/payload-encryption.ts'
 import { createServerCalls, type ServerCalls } from '../../temporal/server-calls.ts'
 import type { trainingRun } from '../../workflows/run/training-run.ts'
-import { flushedCalls } from './flushed-calls.ts'
 import type { GoodVersion } from './good-version.ts'
 import { SessionFault } from './session-fault.ts'
 import type { SessionHome } from './session-home.ts'
@@ -105,4 +109,29 @@ export async function throughRestarts<T extends Workflow>(
 /** The innermost cause. */
 export function firstReasonOf(error: Error): string {
   return error.cause instanceof Error ? firstReasonOf(error.cause) : error.message
+}
+
+/** Flushed calls: a client's calls that change something on the server, with the disk kept in step. */
+export function flushedCalls(
+  store: Pick<Store, 'flushed'>,
+  server: Pick<TemporalConnection, 'flushed'>,
+): WorkflowClientInterceptor {
+  async function around<Input, Answer>(
+    input: Input,
+    next: (input: Input) => Promise<Answer>,
+  ): Promise<Answer> {
+    await store.flushed()
+    const answer = await next(input)
+    await server.flushed()
+    return answer
+  }
+  return {
+    startWithDetails: around,
+    signal: around,
+    signalWithStart: around,
+    startUpdate: around,
+    startUpdateWithStart: around,
+    terminate: around,
+    cancel: around,
+  }
 }

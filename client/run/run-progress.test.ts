@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { resolveConfig } from '../../config/files/loader.ts'
 import { initialState, type TrainingState } from '../../contract/training-state.ts'
 import { runId } from '../../identity/identity.ts'
+import { TemporalFault } from '../../temporal/server/fault.ts'
 import { progressOf } from '../../workflows/state/training-progress.ts'
-import { createRunsProgress } from './run-progress.ts'
+import { createRunsProgress, pendingFailures } from './run-progress.ts'
 
 const config = resolveConfig({})
 const stored: TrainingState = { ...initialState(runId('first'), config, 0), phase: 'warm_start', step: 2 }
@@ -39,4 +40,30 @@ it('what the run has stored since its last answer counts, and its end does', asy
   expect([await ended(), await ended()]).toEqual(['training 2', 'done 2'])
   const resumed = lookerAt([{ phase: 'done', step: 2 }, late()])
   expect([await resumed(), await resumed()]).toEqual(['done 2', 'warm_start 2'])
+})
+
+function described(...pendingActivities: readonly object[]) {
+  return async () => ({ raw: { pendingActivities } }) as never
+}
+
+it('[RESULT-2] an activity in its second attempt is named with the reason of the first', async () => {
+  const waiting = { activityType: { name: 'publishVersion' }, attempt: 1 }
+  const failing = {
+    ...{ activityType: { name: 'updatePolicy' }, attempt: 2 },
+    lastFailure: { message: 'activity Heartbeat timeout' },
+  }
+  expect(await pendingFailures(described(waiting, failing))).toEqual([
+    { work: 'updatePolicy', reason: 'activity Heartbeat timeout', attempt: 1 },
+  ])
+})
+
+it('a worker that stops is no failure, and a silent server no reason to fail', async () => {
+  const stopping = {
+    ...{ activityType: { name: 'updatePolicy' }, attempt: 2 },
+    lastFailure: { message: 'stops', applicationFailureInfo: { type: 'WorkerStopping' } },
+  }
+  expect(await pendingFailures(described(stopping))).toEqual([])
+  expect(await pendingFailures(async () => undefined)).toEqual([])
+  const silent = () => Promise.reject(new TemporalFault('unreachable', 'no answer'))
+  expect(await pendingFailures(silent)).toEqual([])
 })

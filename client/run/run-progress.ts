@@ -9,7 +9,11 @@
  * - [RESULT-3] A look at a busy server never shows an earlier phase or step than the look before.
  * - A cancelled run stores the phase of a stopped one and counts as stopped.
  */
-import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client'
+import {
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client'
 import { CancelledFailure } from '@temporalio/common'
 import { type FailingWork, progress, type RunProgress } from '../../contract/messages.ts'
 import { runId } from '../../identity/identity.ts'
@@ -17,9 +21,9 @@ import type { RunPhase } from '../../learning/run/run-phase.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { diskSpace } from '../../storage/disk/disk-use.ts'
 import { isDeadline, isNotReady } from '../../temporal/calls/call-status.ts'
+import { TemporalFault } from '../../temporal/server/fault.ts'
 import { diskWarning } from '../../workers/upkeep/disk-watch.ts'
 import { progressOf } from '../../workflows/state/training-progress.ts'
-import { pendingFailures } from './pending-failures.ts'
 import { firstReasonOf, type SessionParts, throughRestarts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
 import { finishedProgress, withEvaluations } from './stored-runs.ts'
@@ -108,5 +112,26 @@ export function createRunsProgress(
         throw new SessionFault('run_failed', `run ${run} failed: ${why}; ${advice}`, { cause: error })
       }
     },
+  }
+}
+
+/** A worker that stops leaves its work to the next one. */
+const noFailure = 'WorkerStopping'
+
+/** @param describe the run's execution; undefined where it has none */
+export async function pendingFailures(
+  describe: () => Promise<Pick<WorkflowExecutionDescription, 'raw'> | undefined>,
+): Promise<readonly FailingWork[]> {
+  try {
+    const pending = (await describe())?.raw.pendingActivities ?? []
+    return pending.flatMap(({ activityType, attempt, lastFailure }) =>
+      attempt == null || attempt < 2 || lastFailure?.applicationFailureInfo?.type === noFailure
+        ? []
+        : [{ work: activityType?.name ?? '', reason: lastFailure?.message ?? '', attempt: attempt - 1 }],
+    )
+  } catch (error) {
+    // A server that does not answer is reported by the progress itself.
+    if (error instanceof TemporalFault && error.kind === 'unreachable') return []
+    throw error
   }
 }

@@ -5,15 +5,27 @@
  * - A run is resumed from where its workflow is, or from the state of its last publication.
  * - A run that is done is left as it is, unless its configuration is changed.
  * - A run has one execution; a second one is started only in place of the first.
+ * - A run's name and configuration are stored first; whatever happens then, `resume` continues it.
+ * - Paths that lie in the home are stored so that the home can move.
+ * - A run has one execution: none is started beside another that still runs.
+ * - A run of another home is left alone, whatever it is called.
  */
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js'
+import { withoutHome } from '../../config/files/home-paths.ts'
 import { refuseRemovedInUse } from '../../config/files/stored-config.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { lookAround } from '../../contract/messages.ts'
 import { taskQueue } from '../../contract/task-queues.ts'
 import { initialState, type TrainingState } from '../../contract/training-state.ts'
-import { type RunId, runId, workflowIdOf } from '../../identity/identity.ts'
+import { ownServer, type RunId, runId, workflowIdOf } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
+import { createHome, type Home } from '../../storage/disk/home.ts'
+import type { StoredRun } from '../../storage/records/runs.ts'
+import type { Precedence } from '../../storage/sqlite/codec.ts'
+import { openStore, type Store } from '../../storage/store.ts'
+import { describedExecution, startPayloads } from '../../temporal/histories.ts'
+import { otherNames } from '../../temporal/home-name.ts'
 import type { trainingRun } from '../../workflows/run/training-run.ts'
 import { trainingStart } from '../../workflows/run/training-start.ts'
 import {
@@ -22,8 +34,6 @@ import {
   stateToRestartFrom,
   stateToResumeFrom,
 } from '../../workflows/state/run-state.ts'
-import { refuseFormerExecution } from './former-execution.ts'
-import { insertRun } from './new-run.ts'
 import type { SessionParts } from './run-calls.ts'
 import { type RunChange, resumeChanged } from './run-change.ts'
 import { runExists, SessionFault } from './session-fault.ts'
@@ -36,6 +46,13 @@ export interface RunLaunch {
    * another home is left alone.
    */
   relaunch(run: RunId, relaunch: Relaunch): Promise<void>
+}
+
+/** A run that has not begun. */
+interface NewRun {
+  readonly id: RunId
+  readonly config: RunConfig
+  readonly created: number
 }
 
 export function createRunLaunch(parts: SessionParts): RunLaunch {
@@ -128,4 +145,50 @@ export function createRunStart(parts: StartParts): RunStart {
       }
     },
   }
+}
+
+/** Stores a run. @returns `already` where there is one of that name, which stays as it is */
+async function insertRun(
+  { home, store }: { readonly home: Home; readonly store: Store },
+  run: string,
+  given: RunConfig,
+): Promise<NewRun & { readonly precedence: Precedence }> {
+  const created = { id: runId(run), config: withoutHome(given, home.dir), created: clock.now() }
+  return { ...created, precedence: await store.runs.insert(created) }
+}
+
+/** The same where no session is open. */
+export async function recordRun(directory: string, run: string, config: RunConfig): Promise<void> {
+  const home = createHome(directory)
+  await using store = await openStore(home.storeFile)
+  await insertRun({ home, store }, run, config)
+}
+
+/** @throws SessionFault `refused` where the run still has an execution under another name */
+export async function refuseFormerExecution(
+  { client, store, homeName }: SessionParts,
+  run: StoredRun,
+): Promise<void> {
+  for (const name of otherNames(homeName, store)) {
+    const workflowId = workflowIdOf(name, run.id)
+    if (!(await isRunningFor(client, workflowId, run))) continue
+    const way =
+      name === ownServer ? 'end the processes that work on it' : 'unset PERDURE_FLEET to continue it there'
+    throw new SessionFault(
+      'refused',
+      `run ${run.id} still runs as workflow ${workflowId}, not as ${workflowIdOf(homeName, run.id)}: ${way}, or terminate that workflow; then \`perdure resume ${run.id}\` continues from its last publication`,
+    )
+  }
+}
+
+/** Whether it is an execution of the very run: a run of another home was not created in the same millisecond. */
+async function isRunningFor(client: Client, workflowId: string, { created }: StoredRun): Promise<boolean> {
+  if ((await describedExecution(client, workflowId))?.status.name !== 'RUNNING') return false
+  const { loadedDataConverter } = client.options
+  const state = await decodeFromPayloadsAtIndex<Partial<TrainingState>>(
+    loadedDataConverter,
+    0,
+    await startPayloads(client, workflowId),
+  )
+  return state?.startedAt === created
 }

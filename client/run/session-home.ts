@@ -4,13 +4,18 @@
  * Invariants
  * - A part that cannot be opened closes the parts opened before it, the last one first; a part that fails to close
  *   does not keep the others open.
+ * - [HOME-WATCH-1] The store's file decides: the session ends when it is gone, or is another file than the one it opened.
+ * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
  */
+
+import { stat } from 'node:fs/promises'
 import type { HomeName } from '../../identity/identity.ts'
+import { clock } from '../../machine/services/clock.ts'
+import { StorageFault, storageFaultOf } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { connect, type TemporalConnection } from '../../temporal/connection.ts'
 import { homeNameOn } from '../../temporal/home-name.ts'
-import { watchHome } from '../../workers/upkeep/home-watch.ts'
 
 export interface SessionHome extends AsyncDisposable {
   readonly home: Home
@@ -27,6 +32,13 @@ interface SessionHomeOptions {
   readonly signal?: AbortSignal | undefined
   /** Whether workers of this process use the home: it is watched then, and a server that hangs is started again. */
   readonly hasWorkers: boolean
+}
+
+/** Home watch: a session whose home is deleted or replaced ends, and writes no new one in its place. */
+interface HomeWatch {
+  /** Rejects when the home is lost; never settles otherwise. */
+  readonly lost: Promise<never>
+  close(): Promise<void>
 }
 
 /** Connects, starting the embedded server where none is named, and opens the store. */
@@ -53,4 +65,51 @@ export async function openSessionHome(home: Home, options: SessionHomeOptions): 
     lost,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
+}
+
+/** Soon enough that little fails of it first; a look costs some microseconds. */
+const lookEveryMs = 1_000
+
+/** Watches until it is closed. @param everyMs milliseconds between two looks */
+export async function watchHome(home: Home, everyMs: number = lookEveryMs): Promise<HomeWatch> {
+  const closing = new AbortController()
+  const first = await identityOf(home)
+  const { promise: lost, reject } = Promise.withResolvers<never>()
+  // Without a listener the rejection would end the process; calls of the session fail anyway.
+  lost.catch(() => undefined)
+
+  async function watch(): Promise<void> {
+    while (!closing.signal.aborted) {
+      const found = await identityOf(home)
+      if (found !== 'unknown' && found !== first) return reject(lostHome(home, found))
+      await clock.sleep(everyMs, { signal: closing.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  const watching = first === 'unknown' ? Promise.resolve() : watch()
+  return {
+    lost,
+    async close() {
+      closing.abort()
+      await watching
+    },
+  }
+}
+
+/** Which file the store is; `missing` where there is none. */
+async function identityOf({ storeFile }: Home): Promise<string> {
+  try {
+    const { dev, ino } = await stat(storeFile, { bigint: true })
+    return `${dev}:${ino}`
+  } catch (error) {
+    return storageFaultOf(error, storeFile).kind === 'missing' ? 'missing' : 'unknown'
+  }
+}
+
+function lostHome({ dir, storeFile }: Home, found: string): StorageFault {
+  const what = found === 'missing' ? 'is gone' : 'was replaced by another file'
+  return new StorageFault(
+    'missing',
+    `${storeFile} ${what} while it was in use, so nothing more is written to ${dir}; put the home back and continue with \`perdure resume\`, or start afresh`,
+  )
 }

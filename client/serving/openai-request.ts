@@ -5,12 +5,12 @@
  * - [OPENAI-REQUEST-1] A parameter that would change the answer and is not supported is refused by name, never ignored.
  * - [OPENAI-REQUEST-2] A list is counted, and the depth of a body measured, before the elements are read.
  * - Parameters that say nothing about the answer (`user`, `metadata`, …) are taken and not used.
+ * - [NESTING-1] It is measured without recursion, so a value of any depth can be refused before code that recurses reads it.
  */
 import { z } from 'zod'
 import { Fault, type FaultOptions } from '../../faults/fault.ts'
 import { readExactly, withExactArguments } from '../../messages/exact-arguments.ts'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../../messages/message.ts'
-import { deepestNesting, isTooDeep } from '../../messages/nesting.ts'
 
 /** A request that is answered by an error; `param` names what is wrong with it. */
 export class RequestFault extends Fault<
@@ -32,8 +32,10 @@ export class RequestFault extends Fault<
 
 /** More messages than fit into any context. */
 const mostMessages = 65_536
+
 /** More tools than any policy is shown. */
 const mostTools = 1024
+
 /** The longest context that a policy may be configured with. */
 const mostTokens = 1_048_576
 
@@ -79,6 +81,7 @@ const streaming = {
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
 }
+
 const sampling = {
   model: z.string(),
   temperature: z.number().min(0).max(10).nullish(),
@@ -93,6 +96,7 @@ const sampling = {
   logit_bias: z.strictObject({}).nullish(),
   stop: z.tuple([]).nullish(),
 }
+
 const count = z.int().min(1).max(1_000_000).nullish()
 
 export const chatSchema = z.looseObject({
@@ -107,6 +111,7 @@ export const chatSchema = z.looseObject({
   top_logprobs: z.literal(0).nullish(),
   response_format: z.looseObject({ type: z.literal('text') }).nullish(),
 })
+
 export type ChatRequest = z.output<typeof chatSchema>
 
 /** Read by hand: a schema for each id would take seconds where there are millions. */
@@ -127,6 +132,7 @@ export const completionSchema = z.looseObject({
   suffix: z.literal('').nullish(),
   best_of: z.literal(1).nullish(),
 })
+
 export type CompletionRequest = z.output<typeof completionSchema>
 
 /** The JSON of a body. @throws RequestFault */
@@ -218,4 +224,21 @@ export function toolsOf({ tools, tool_choice: choice }: ChatRequest): readonly T
       parameters: parameters ?? { type: 'object', properties: {} },
     },
   }))
+}
+
+/** Deeper than any JSON that people or programs write, and far below the depth at which recursive readers overflow. */
+const deepestNesting = 128
+
+/** Whether a value holds lists or objects within one another beyond `most` levels; a plain value has none. */
+export function isTooDeep(value: unknown, most = deepestNesting): boolean {
+  let level = [value].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((container) => Object.values(container).filter(isContainer))
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

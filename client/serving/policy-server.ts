@@ -28,7 +28,7 @@ import { chance } from '../../machine/services/chance.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { EngineFault } from '../../policy/engines/engine.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
-import { ChatFault } from '../../policy/templates/chat-fault.ts'
+import { ChatFault } from '../../policy/templates/template.ts'
 import {
   type Answer,
   answerTo,

@@ -11,7 +11,7 @@
  */
 import { Client, Connection } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
-import { discardCheckpoints } from '../../activities/stored/discarded-checkpoints.ts'
+import { discardCheckpoints } from '../../activities/stored/retention.ts'
 import { storedCourse } from '../../activities/stored/stored-course.ts'
 import { searchAttributes } from '../../contract/messages.ts'
 import { reasonOf } from '../../faults/reason.ts'
@@ -28,7 +28,7 @@ import {
   requiredKey,
   unread,
 } from '../../temporal/payload-encryption.ts'
-import { reaching } from '../../temporal/reach.ts'
+import { reaching } from '../../temporal/server/fault.ts'
 import { inParallel } from '../../workers/deployment/restart.ts'
 import type { SessionParts } from '../run/run-calls.ts'
 import type { RunLaunch } from '../run/run-start.ts'

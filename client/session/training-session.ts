@@ -12,13 +12,16 @@ import { definitionOf } from '../../activities/stored/open-runs.ts'
 import { inHome } from '../../config/files/home-paths.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
+import { reasonOf } from '../../faults/reason.ts'
+import { ownServer, parseWorkflowId } from '../../identity/identity.ts'
 import { requireAddressSpace } from '../../machine/processes/address-space.ts'
+import { grpcDeadline } from '../../machine/services/clock.ts'
 import { createHome, type Home } from '../../storage/disk/home.ts'
 import { requireDisk } from '../../storage/disk/room.ts'
 import type { MetricsPlace } from '../../telemetry/telemetry.ts'
 import { fleetNamed } from '../../temporal/home-name.ts'
-import { reaching } from '../../temporal/reach.ts'
 import { installRuntime } from '../../temporal/runtime.ts'
+import { reaching } from '../../temporal/server/fault.ts'
 import { type Claim, claimName, claimRegister } from '../../temporal/store-claim.ts'
 import { type Role, type RoleWorkerOptions, roles } from '../../workers/role-worker-options.ts'
 import { type RoleWorkers, startRoleWorkers } from '../../workers/role-workers.ts'
@@ -35,7 +38,6 @@ import { createRunSteering, type RunSteering, whoami } from '../run/run-steering
 import { createRunSchedules, type RunSchedules } from '../run/schedules.ts'
 import { openSessionHome, type SessionHome } from '../run/session-home.ts'
 import { createStoredRuns } from '../run/stored-runs.ts'
-import { emptyHomeNotice } from './empty-home.ts'
 import { continueFromStore, findRestoredRuns, noneRestored } from './restored-home.ts'
 import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
 import { startSessionUpkeep } from './session-upkeep.ts'
@@ -45,8 +47,11 @@ export type {
   FailedEvaluation,
   RunProgress,
 } from '../../contract/messages.ts'
+
 export type { RunPhase } from '../../learning/run/run-phase.ts'
+
 export { type Role, roles } from '../../workers/role-worker-options.ts'
+
 export type { BranchFindings, EpisodeRow } from '../run/branches.ts'
 export type { EvaluationOptions } from '../run/evaluations.ts'
 export type { Promotion } from '../run/promotions.ts'
@@ -186,4 +191,52 @@ function definitionIn(home: Home, { findEnvironment }: Pick<SessionOptions, 'fin
     if (entry === undefined) throw new RangeError(`tasks.${taskIndex} is not configured`)
     return definitionOf(entry, findEnvironment)
   }
+}
+
+const lookDeadlineMs = 10_000
+
+/** At most so many runs are looked at, and so many of each home named. */
+const looked = 200
+
+const named = 3
+type Parts = Pick<SessionParts, 'home' | 'store' | 'server' | 'homeName' | 'client'>
+
+/** @returns what a worker says of a home without runs, with the homes that its server knows; undefined where it has some */
+export async function emptyHomeNotice(parts: Parts): Promise<string | undefined> {
+  const { home, store, server, homeName } = parts
+  if ((await store.runs.list()).length > 0) return undefined
+  const notice = `${home.storeFile} has no runs: this worker has nothing to do until one is started with the same home`
+  if (server.isOwn) return notice
+  return `${notice}. The server at ${server.address} knows this home as ${homeName}; ${await othersInWords(parts)}`
+}
+
+async function othersInWords(parts: Parts): Promise<string> {
+  try {
+    const homes = await homesInProgress(parts)
+    if (homes.size === 0) return 'no home has runs in progress there'
+    return `runs in progress there belong to ${[...homes].map(([name, runs]) => homeWords(name, runs)).join(', ')}`
+  } catch (error) {
+    // The worker works without the list.
+    return `the homes that have runs there cannot be listed (${reasonOf(error)})`
+  }
+}
+
+/** The names of running runs by the home that they belong to, as the server has them. */
+async function homesInProgress({ client, server }: Parts): Promise<ReadonlyMap<string, readonly string[]>> {
+  const query = 'WorkflowType = "trainingRun" AND ExecutionStatus = "Running"'
+  const found: { readonly home: string; readonly run: string }[] = []
+  await client.withDeadline(grpcDeadline(lookDeadlineMs), async () => {
+    for await (const { workflowId } of client.workflow.list({ query })) {
+      const { home, id } = parseWorkflowId(workflowId)
+      found.push({ home: home === ownServer ? server.namespace : home, run: id })
+      if (found.length >= looked) break
+    }
+  })
+  const homes = Map.groupBy(found, ({ home }) => home)
+  return new Map([...homes].map(([home, runs]) => [home, runs.map(({ run }) => run).sort()]))
+}
+
+function homeWords(name: string, runs: readonly string[]): string {
+  const more = runs.length > named ? ` and ${runs.length - named} more` : ''
+  return `${name} (${runs.slice(0, named).join(', ')}${more})`
 }

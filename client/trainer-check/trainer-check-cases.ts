@@ -14,7 +14,7 @@ import { manifestFile, readManifest, renderManifest } from '../../policy/checkpo
 import { writeDurably } from '../../policy/files/durable-file.ts'
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
 import { writeUpdateBatch } from '../../policy/trainer/batch-file.ts'
-import { initializeAdapter } from '../../policy/trainer/initial-adapter.ts'
+import { initializeAdapter } from '../../policy/trainer/initial-checkpoint.ts'
 import type { ObjectiveSettings, Trainer, UpdateRequest } from '../../policy/trainer/trainer.ts'
 import { type AdapterShape, adapterSpecs } from '../../policy/transformer/adapter.ts'
 import { type Architecture, elementCount } from '../../policy/transformer/architecture.ts'

@@ -11,9 +11,12 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { manifestFile } from '../../policy/checkpoints/manifest.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
-import type { StartedTrainer } from '../../policy/trainer/foreign/examined-trainer.ts'
+import {
+  createProcessTrainer,
+  type StartedTrainer,
+  startProcessTrainer,
+} from '../../policy/trainer/foreign/examined-trainer.ts'
 import { createModuleTrainer, startModuleTrainer } from '../../policy/trainer/foreign/module-trainer.ts'
-import { createProcessTrainer, startProcessTrainer } from '../../policy/trainer/foreign/process-trainer.ts'
 import { updateResultSchema } from '../../policy/trainer/foreign/trainer-protocol.ts'
 import { type Trainer, TrainerFault, type UpdateRequest } from '../../policy/trainer/trainer.ts'
 import { checkedCases, fixtureIn, type TrainerFixture } from './trainer-check-cases.ts'

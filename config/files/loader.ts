@@ -8,17 +8,24 @@
  * - Secrets are refused: a configuration is kept with its run.
  * - Its paths are absolute: those of the file start at the file's folder, those of the command line where
  *   the command was called.
+ * - The complaint names the key that takes up most, and its largest allowed value.
  */
 import { dirname } from 'node:path'
 import type { z } from 'zod'
+import {
+  largestState,
+  mostOutstanding,
+  mostStateBytes,
+  stateShares,
+} from '../../learning/run/state-bounds.ts'
 import { shownValue, wrongValueWords } from '../../learning/run/wrong-value.ts'
+import type { Contradiction } from '../schema/consistency.ts'
 import { fieldAt, keysOf } from '../schema/fields.ts'
 import { type ConfigInput, configSchema, type RunConfig } from '../schema/schema.ts'
 import { ConfigFault, type ConfigProblem, meantInstead, nearest } from './fault.ts'
 import { type Override, overridePlace, parseOverride, withOverride } from './overrides.ts'
 import { withAbsolutePaths } from './paths.ts'
 import { plainSecrets } from './secrets.ts'
-import { oversize } from './state-size.ts'
 import { whyRemoved } from './stored-config.ts'
 import { endlessness, type Tree } from './tree.ts'
 import { isPlacedIn, placeIn, readYamlFile, type YamlFile } from './yaml-file.ts'
@@ -277,4 +284,36 @@ function unknownKey(
 
 function prefix(where: string): string {
   return where === '' ? '' : `${where}: `
+}
+
+/** Why a run of this configuration could carry too much; undefined where it cannot. */
+export function oversize(config: RunConfig): Contradiction | undefined {
+  const bytes = largestState(config)
+  if (bytes <= mostStateBytes) return undefined
+  const { groups, tasks, suites } = stateShares(config)
+  const over = `a run carries at most ${mostStateBytes} bytes from one execution to the next, and with this configuration it might be ${bytes}`
+  if (groups >= Math.max(tasks, suites)) {
+    const { groupsPerUpdate, maxStaleness } = config.rollout
+    const most = mostOutstanding(config)
+    return {
+      path: ['rollout', 'groupsPerUpdate'],
+      value: groupsPerUpdate,
+      message: `so few groups that (rollout.maxStaleness + 1) × rollout.groupsPerUpdate, now ${(maxStaleness + 1) * groupsPerUpdate}, is at most ${most}: ${over}`,
+    }
+  }
+  if (suites >= tasks) {
+    const { length } = config.evaluation.suites
+    return {
+      path: ['evaluation', 'suites'],
+      value: `${length} suites`,
+      message: `fewer suites and gates, or shorter names: ${over}`,
+    }
+  }
+  const sizes = config.tasks.map((task) => JSON.stringify(task).length)
+  const index = sizes.indexOf(Math.max(...sizes))
+  return {
+    path: ['tasks', index],
+    value: config.tasks[index]?.task ?? '',
+    message: `shorter settings, e.g. the path of a file in the place of what it holds: ${over}`,
+  }
 }

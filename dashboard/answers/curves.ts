@@ -8,7 +8,7 @@
  * - Success counts groups as what is drawn (`learning/statistics/grouped-interval.ts`).
  */
 import { settingAt } from '../../client/run/past-settings.ts'
-import { rolloutSettings } from '../../contract/rollout-settings.ts'
+import { rolloutSettings } from '../../contract/training-state.ts'
 import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { ratioEdges } from '../../learning/loss/ratio-statistics.ts'
 import { isEvaluationMetrics, isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'

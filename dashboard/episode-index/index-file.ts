@@ -14,8 +14,7 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { cacheFolder } from '../../machine/files/cache-folder.ts'
-import { makeFolder } from '../../machine/files/folder.ts'
+import { cacheFolder, makeFolder } from '../../machine/files/folder.ts'
 
 /** Raised when the tables change: files with other tables are rebuilt. */
 const layout = 1

@@ -4,10 +4,14 @@
  * Invariants
  * - Everything that is played and graded is the official package's own code, in a process of its own.
  * - Without Python nothing but this suite is missing, and that is said with what to do.
+ * - The texts of a version never change: results with one are compared with results with the same.
+ * - `none` is the official function-calling mode, which has no system message.
+ * - Every setting has a default; empty settings are valid ones.
  */
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { JsonObject } from '../../messages/message.ts'
 import { createForeignSession } from '../bridges/foreign-session.ts'
 import { type LineProcess, startLineProcess } from '../bridges/line-process.ts'
 import { createProcessPool } from '../bridges/process-pool.ts'
@@ -18,9 +22,9 @@ import type {
   Task,
   TaskOptions,
 } from '../contract/environment.ts'
+import { settingsOf } from '../contract/task-settings.ts'
 import { categories, openDataset, packagedDataset } from './dataset.ts'
 import { bfclVersion, type Installation, install } from './installation.ts'
-import { type BfclSettings, readSettings, systemPrompt } from './prompt.ts'
 
 export const bfcl: EnvironmentDefinition = {
   name: 'bfcl',
@@ -39,7 +43,14 @@ const driver = fileURLToPath(new URL('./driver', import.meta.url))
 
 /** Longer than the driver's own limits on calls: what misses these hangs. */
 const deadlines = { resetMs: 60_000, stepMs: 90_000, closeMs: 5000 }
+
 const startMs = 60_000
+
+/** The prompt of a BFCL conversation, version 1. */
+type PromptForm = (typeof promptForms)[number]
+
+/** Settings of the BFCL suite. */
+type BfclSettings = z.output<typeof settingsSchema>
 
 async function openBfcl({ dataDir, settings: given, folder, unlimited }: TaskOptions): Promise<Task> {
   const settings = readSettings(given)
@@ -110,4 +121,38 @@ function namedBySplitToo(session: Environment): Environment {
     step: (action) => session.step(action),
     close: () => session.close(),
   }
+}
+
+/** Forms of the system message. */
+const promptForms = ['none', 'short', 'full'] as const
+
+const texts: Record<PromptForm, string> = {
+  none: '',
+  short: 'Do what the user asks with the tools. When it is done, answer without a call.',
+  full: `You help a user over several turns, with tools.
+In each turn do all that the user asks, with as many calls as it takes; you may make several calls in one message, and see their results before the next.
+Take the values of arguments from the conversation and from results. Where a value or a fitting tool is missing, make no call and say what is missing.
+When everything that was asked is done, answer without a call: that ends the turn, and the user may ask for more.`,
+}
+
+/** The system message; empty where there is none. */
+function systemPrompt(form: PromptForm): string {
+  return texts[form]
+}
+
+const settingsSchema = z.strictObject({
+  prompt: z
+    .enum(promptForms)
+    .default('short')
+    .describe('System message; `none` is the official function-calling mode.'),
+  tools: z
+    .enum(['official', 'short'])
+    .default('official')
+    .describe('Descriptions of tools: as published, or without the preface that all tools of a class share.'),
+  python: z.string().min(1).optional().describe('Python 3.10 or newer; `python3` by default.'),
+})
+
+/** Fills in what is not given. @throws EnvironmentFault bad_settings, naming key and allowed values */
+function readSettings(settings: JsonObject | undefined): BfclSettings {
+  return settingsOf('bfcl', settingsSchema, settings)
 }

@@ -13,8 +13,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../faults/reason.ts'
 import { codeOf } from '../../faults/system-error.ts'
-import { cacheFolder } from '../../machine/files/cache-folder.ts'
-import { makeFolder } from '../../machine/files/folder.ts'
+import { cacheFolder, makeFolder } from '../../machine/files/folder.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
 
 const run = promisify(execFile)

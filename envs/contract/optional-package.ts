@@ -6,7 +6,7 @@
  */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { EnvironmentFault } from './environment.ts'
 
 const require = createRequire(import.meta.url)

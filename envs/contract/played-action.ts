@@ -4,8 +4,9 @@
  * Invariants
  * - [PLAYED-ACTION-1] An action that could not be read is answered to the agent and counted, and never reaches the environment.
  */
+
+import { spoken } from '../../messages/action-summary.ts'
 import type { AssistantMessage, Message } from '../../messages/message.ts'
-import { spoken } from '../../messages/spoken-action.ts'
 import type { Environment, StepResult } from './environment.ts'
 
 /** An action as it was read from sampled tokens. */

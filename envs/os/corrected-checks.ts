@@ -12,7 +12,7 @@
  *   nothing, so it runs where the agent never was (`onlyCompares` in `containers/grader.ts`).
  * - Inputs, expected values and tolerance are the publisher's. A check of any other form is left as it is.
  */
-import { shellWord } from '../../machine/files/shell-word.ts'
+import { shellWord } from '../../machine/processes/typed-command.ts'
 import type { Script } from './script.ts'
 
 /** One question to the agent's command, both as shell text. */

@@ -11,10 +11,11 @@ import {
   holdLeases,
   isUnowned,
   type LeaseStore,
+  leaseFolder,
   leaseTtlMs,
+  reapFolders,
   renewalPeriodMs,
 } from './lease.ts'
-import { leaseFolder, reapFolders } from './leased-folder.ts'
 import { processOfScopeAlive, processScope } from './process.ts'
 
 let dir: string

@@ -9,8 +9,7 @@
  */
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { packageRoot } from '../files/package-root.ts'
-import { shellWord } from '../files/shell-word.ts'
+import { packageRoot } from '../files/folder.ts'
 
 /** The home of this process, where a command must name it. */
 export interface NamedHome {
@@ -74,4 +73,11 @@ function realPath(file: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Words as a shell reads them. */
+
+/** A text as one word, whatever is in it; a NUL, which no argument can hold, is left out. @example shellWord("it's") // 'it'\''s' */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`
 }

@@ -26,6 +26,8 @@ import {
 } from './action-problem.ts'
 import {
   type CallKeys,
+  callClosing,
+  callOpening,
   type InterpretedCall,
   interpretCalls,
   interpretNamed,
@@ -35,7 +37,6 @@ import {
   skipBlanks,
 } from './call-json.ts'
 import { ordinaryThoughts, type ThoughtMarks, type ThoughtReading } from './thoughts.ts'
-import { callClosing, callOpening } from './tool-call.ts'
 
 /** The content and the calls of an action, and the parts that could not be understood. */
 export interface ParsedAction {

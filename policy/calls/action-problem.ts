@@ -4,8 +4,7 @@
  * Invariants
  * - A sentence shows the form that the model was taught, and repeats nothing that the agent wrote.
  */
-import { type CallProblem, maxDepth } from './call-json.ts'
-import { callClosing, callOpening } from './tool-call.ts'
+import { type CallProblem, callClosing, callOpening, maxDepth } from './call-json.ts'
 
 /** Kinds of problems. */
 export type ActionProblemKind =

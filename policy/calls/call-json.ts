@@ -7,7 +7,6 @@
  * - [CALL-JSON-2] A call has a name and its arguments. A key that is neither is a problem, as is one that is given twice: no part of a
  *   call is left out.
  */
-
 import { partOf, readExactly, withExactArguments } from '../../messages/exact-arguments.ts'
 import type { JsonObject, JsonValue, ToolCall } from '../../messages/message.ts'
 
@@ -86,9 +85,12 @@ export function interpretNamed(name: string, json: string): InterpretedCall {
 
 /** Keys by which an object that may be anything is known for a call. */
 const tellingKeys = ['name', 'parameters', 'arguments']
+
 const tellingText = /["'](?:name|parameters|arguments)["']\s*:/
+
 /** How far into broken JSON a key is looked for. */
 const keysWithin = 4096
+
 /** Where JSON that is cut short could still have become an object. */
 const beginsObject = /^(?:\[\s*)?(?:$|\{\s*(?:"|$))/
 
@@ -182,4 +184,24 @@ function ownValue(value: JsonObject, key: string): JsonValue | undefined {
 
 function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Tool calls as text, in the Hermes form: `<tool_call>{"name":…,"arguments":{…}}</tool_call>`. */
+export const callOpening = '<tool_call>'
+
+export const callClosing = '</tool_call>'
+
+/** JSON as Python writes it, `", "` and `": "`: what published checkpoints have seen. */
+export function spacedJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(spacedJson).join(', ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${spacedJson(item)}`)
+    return `{${entries.join(', ')}}`
+  }
+  return JSON.stringify(value)
+}
+
+/** A call's JSON as published checkpoints write it. */
+export function spacedCall(call: ToolCall): string {
+  return spacedJson({ name: call.name, arguments: call.arguments })
 }

@@ -6,8 +6,8 @@
  * - Only the template makes control tokens; text from environments cannot.
  * - Each context ends with the prompt for the next action; an action that was cut is closed first.
  * - `parseAction` never throws, and gives back the message of which `encodeAssistant` made the tokens.
+ * - Contexts that were handed out stay as they are.
  */
-
 import { join } from 'node:path'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { ParsedAction } from '../calls/action-parsing.ts'
@@ -15,7 +15,7 @@ import { actionProblem } from '../calls/action-problem.ts'
 import { readCheckpointText } from '../checkpoints/checkpoint.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { type BuiltInFormat, type ChatFormat, chatTemplates } from '../templates/chat-format.ts'
-import type { SpokenChat } from '../templates/spoken-chat.ts'
+import type { SpokenChat } from '../templates/model-chat.ts'
 import type { ChatTemplate, ContextEnd } from '../templates/template.ts'
 import { type TextPart, Tokenizer } from '../tokenizer/tokenizer.ts'
 
@@ -186,4 +186,12 @@ export async function openChat(checkpointDir: string): Promise<Chat> {
     { chat: state.chat, modelChat },
     Tokenizer.parse(tokenizer, join(checkpointDir, 'tokenizer.json')),
   )
+}
+
+/** The tokens of a context and those that come after it. @returns a new array */
+export function grownContext(context: Int32Array, more: Int32Array): Int32Array<ArrayBuffer> {
+  const grown = new Int32Array(context.length + more.length)
+  grown.set(context)
+  grown.set(more, context.length)
+  return grown
 }

@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest'
-import { servingFiles } from './serving-files.ts'
+import type { Message } from '../../messages/message.ts'
+import { Chat } from '../chat/chat.ts'
+import { compactAddedTokens } from '../templates/compact-template.ts'
+import { appended, conversation, lookTool, talk } from '../templates/field-templates.testing.ts'
+import { TemplateRendering } from '../templates/template-rendering.ts'
+import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
+import { Tokenizer } from '../tokenizer/tokenizer.ts'
+import { publishedTemplates, servingFiles } from './serving-files.ts'
 
 const shape = { max_position_embeddings: 64 }
+
 const tokenizer = (...added: readonly (readonly [number, string])[]) =>
   JSON.stringify({ added_tokens: added.map(([id, content]) => ({ id, content })) })
 
@@ -42,3 +50,39 @@ it('a tokenizer without an end has no such files', () => {
   for (const text of ['{}', 'none', tokenizer([1, '<|im_start|>'])])
     expect(servingFiles(shape, text, { chat: 'hermes' })).toEqual({})
 })
+
+const added = {
+  hermes: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'].map((content) => ({ content, special: true })),
+  compact: compactAddedTokens([lookTool]),
+}
+
+const several: readonly Message[] = [
+  { role: 'user', content: 'Look at both.' },
+  {
+    role: 'assistant',
+    content: 'I look.',
+    tool_calls: [
+      { name: 'look', arguments: { at: 'lamp' } },
+      { name: 'go', arguments: { to: 'shelf', times: 2, slowly: true } },
+    ],
+  },
+  { role: 'tool', name: 'look', content: 'a' },
+  { role: 'tool', name: 'go', content: 'b' },
+]
+
+// [PUBLISHED-TEMPLATE-1]
+it.each(['hermes', 'compact'] as const)(
+  'the published template of %s gives the tokens of an episode',
+  (format) => {
+    const tokenizer = Tokenizer.parse(
+      trainTokenizer(['a lamp'], { vocabularySize: 330, addedTokens: added[format] }),
+    )
+    const chat = new Chat(format, tokenizer)
+    const rendering = new TemplateRendering({ template: publishedTemplates[format], tokens: {}, ends: [] })
+    for (const messages of [conversation, talk, several])
+      for (const tools of [[lookTool], undefined]) {
+        const text = rendering.render(messages, { tools, prompt: true, argumentsAs: 'object' })
+        expect([...tokenizer.encode(text)]).toEqual(appended(chat, messages, tools))
+      }
+  },
+)

@@ -9,7 +9,7 @@ import { contextLength, keepsTheContract, request } from '../engines/contract.te
 import { silence, startHostileServer } from '../served/hostile-server.testing.ts'
 import { startInPlaceServer } from '../served/in-place-servers.testing.ts'
 import { openServedEngine, type ServedEngine, type ServedEngineSettings } from '../served/served.ts'
-import { initializeAdapter } from '../trainer/initial-adapter.ts'
+import { initializeAdapter } from '../trainer/initial-checkpoint.ts'
 import {
   answerOf,
   closeDialects,

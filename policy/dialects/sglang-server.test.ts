@@ -20,7 +20,7 @@ import {
   servedArchitecture,
   servedVersions,
 } from '../served/served-versions.testing.ts'
-import { initializeAdapter } from '../trainer/initial-adapter.ts'
+import { initializeAdapter } from '../trainer/initial-checkpoint.ts'
 import { checkServer } from './server-check.ts'
 import { sglangProtocol } from './sglang.ts'
 
@@ -122,7 +122,7 @@ describe.skipIf(python === undefined)('SGLang’s real server', { timeout: 900_0
     const engine = await open({
       run: 'other',
       modelOf: async () => {
-        const { weightScore } = await import('../served/weights/weight-score.ts')
+        const { weightScore } = await import('../served/weights/served-model.ts')
         const adapter = { name: 'other@1', dir: dirOf(2) }
         return { vocabulary: servedArchitecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
       },

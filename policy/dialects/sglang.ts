@@ -20,9 +20,7 @@ import { type EngineDefinition, EngineFault } from '../engines/engine.ts'
 import { openServedEngine } from '../served/served.ts'
 import type { InPlaceProtocol, ServerProtocol } from '../served/server-protocol.ts'
 import { modelIn, type ServedModel } from '../served/weights/served-model.ts'
-import { biasOf } from './logit-bias.ts'
-import { ownLogprobs } from './own-logprobs.ts'
-import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
+import { biasOf, namedTokens, ownLogprobs, weightsNamedIn, weightVersions } from './vllm-family.ts'
 
 /** Logprob, token id, and its text where one was asked for. */
 const reported = z.tuple([z.number(), z.int()]).rest(z.unknown())

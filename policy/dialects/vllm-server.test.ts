@@ -19,7 +19,7 @@ import {
   servedArchitecture,
   servedVersions,
 } from '../served/served-versions.testing.ts'
-import { initializeAdapter } from '../trainer/initial-adapter.ts'
+import { initializeAdapter } from '../trainer/initial-checkpoint.ts'
 import { checkServer } from './server-check.ts'
 import { vllmProtocol } from './vllm.ts'
 
@@ -111,7 +111,7 @@ describe.skipIf(python === undefined)('vLLM’s real server', { timeout: 900_000
       ...{ run: 'other', urls: [server.url], apiKey: undefined, contextLength, answerMs: 120_000 },
       log: () => undefined,
       modelOf: async () => {
-        const { weightScore } = await import('../served/weights/weight-score.ts')
+        const { weightScore } = await import('../served/weights/served-model.ts')
         const adapter = { name: 'other@1', dir: dirOf(2) }
         return { vocabulary: servedArchitecture.vocab_size, score: await weightScore(dirOf(1)), adapter }
       },

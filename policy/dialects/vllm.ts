@@ -13,9 +13,7 @@ import { z } from 'zod'
 import type { EngineDefinition } from '../engines/engine.ts'
 import { openServedEngine } from '../served/served.ts'
 import type { Answer, Ask, InPlaceProtocol, ServerProtocol } from '../served/server-protocol.ts'
-import { biasOf } from './logit-bias.ts'
-import { ownLogprobs } from './own-logprobs.ts'
-import { namedTokens, weightsNamedIn, weightVersions } from './weight-versions.ts'
+import { biasOf, namedTokens, ownLogprobs, weightsNamedIn, weightVersions } from './vllm-family.ts'
 
 /** An answer of one choice; both calls tell the tokens, the end and the usage alike. */
 function answerWith<Reported extends z.core.$ZodLooseShape>(reported: Reported) {

@@ -14,7 +14,7 @@ import { EngineFault } from '../engines/engine.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'
 import { type Ending, Sampler } from '../sampler/sampler.ts'
-import type { SamplingMethods, WorkerOptions } from './embedded-messages.ts'
+import type { SamplingMethods, WorkerOptions } from './engine-thread.ts'
 
 const sampler = new Sampler(workerData as WorkerOptions)
 let stepping = false

@@ -21,7 +21,7 @@ import {
 import { Loads } from '../engines/loads.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { endComputingThread, startComputingThread } from '../graph/computing-thread.ts'
-import type { SamplingMethods, WorkerOptions } from './embedded-messages.ts'
+import type { SamplerOptions } from '../sampler/sampler.ts'
 
 /** A thread that runs or ran. */
 interface Thread {
@@ -29,6 +29,21 @@ interface Thread {
   readonly calls: ThreadCalls<SamplingMethods>
   /** All versions of the engine are loaded. */
   readonly ready: Promise<void>
+}
+
+/** Given to a thread at its start. */
+export type WorkerOptions = SamplerOptions
+
+export type SamplingMethods = {
+  readonly load: {
+    readonly request: { readonly version: number; readonly checkpointDir: string }
+    readonly reply: undefined
+  }
+  readonly unload: { readonly request: number; readonly reply: undefined }
+  readonly sample: { readonly request: SamplingRequest; readonly reply: SampledTokens }
+  /** Forgets the cache of a key. */
+  readonly release: { readonly request: string; readonly reply: undefined }
+  readonly statistics: { readonly request: undefined; readonly reply: EngineStatistics }
 }
 
 export class EngineThread implements Omit<Engine, 'capabilities'> {

@@ -10,7 +10,6 @@
 import { open } from 'node:fs/promises'
 import { CheckpointFault, fileFault } from './checkpoint-fault.ts'
 import { type FileDigest, readWhole, writeDurably } from './durable-file.ts'
-import { refuseLfsPointer } from './lfs-pointer.ts'
 
 /** Element types read and written, and the arrays they live in. F16 and BF16 are raw 16-bit patterns. */
 export interface ElementArrays {
@@ -21,6 +20,7 @@ export interface ElementArrays {
   readonly I64: BigInt64Array
   readonly U8: Uint8Array
 }
+
 type Dtype = keyof ElementArrays
 
 /** A tensor in row-major order. */
@@ -35,8 +35,10 @@ export interface TensorFile {
 }
 
 const elementBytes: Record<Dtype, number> = { F32: 4, F16: 2, BF16: 2, I32: 4, I64: 8, U8: 1 }
+
 /** The reference implementation's limit. */
 const maxHeaderBytes = 100_000_000
+
 const alignment = 8
 
 function isDtype(text: unknown): text is Dtype {
@@ -306,4 +308,15 @@ function isSize(value: unknown): value is number {
 
 function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}
+
+const opening = Buffer.from('version https://git-lfs.github.com/spec/')
+
+/** @param bytes of the file, from its beginning @throws CheckpointFault `foreign` */
+export function refuseLfsPointer(bytes: Uint8Array, file: string): void {
+  if (opening.equals(bytes.subarray(0, opening.length)))
+    throw new CheckpointFault(
+      'foreign',
+      `${file} is a Git LFS pointer, not the file itself: run \`git lfs pull\` in its folder`,
+    )
 }

@@ -6,7 +6,7 @@ import { publishCheckpoint, readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { randomWeights } from '../sampler/random-weights.testing.ts'
 import { compactAddedTokens } from '../templates/compact-template.ts'
 import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
-import { initializeAdapter } from '../trainer/initial-adapter.ts'
+import { initializeAdapter } from '../trainer/initial-checkpoint.ts'
 import type { Architecture } from '../transformer/architecture.ts'
 
 /** Heads of 32: the smallest that vLLM's kernels know. */

@@ -18,8 +18,13 @@
  *   version that sampled them, and is continued by the next; where it must have one version alone it fails, and says so.
  * - After `close` a server is asked for nothing but to unload, or what ends an update of its weights, and every request that had no
  *   answer has failed.
+ * - [SPANS-1] Every part continues the tokens before it, and ends where the whole would: at the first stop token, or at the limit of all.
+ * - [SPANS-2] The draws of a part are its own: those of the beginning again would repeat it.
+ * - Versions ascend from part to part.
  */
 
+import { seedOf } from '../../identity/identity.ts'
+import type { VersionSpan } from '../../learning/run/version-spans.ts'
 import {
   closedFault,
   type Engine,
@@ -32,10 +37,9 @@ import {
   type SamplingRequest,
 } from '../engines/engine.ts'
 import { Loads } from '../engines/loads.ts'
-import { checkedPart, cutFault } from './checked-answer.ts'
+import { type CheckedPart, checkedPart, cutFault } from './checked-answer.ts'
 import { Exchange } from './exchange.ts'
 import { type FitServer, FitServers, supersededFault } from './fit-servers.ts'
-import { SampledSpans } from './sampled-spans.ts'
 import type { Ask, ServerProtocol } from './server-protocol.ts'
 import { modelIn, type ServedModel } from './weights/served-model.ts'
 
@@ -201,4 +205,62 @@ export class ServedEngine implements Engine {
     if (part.tokens.length > 0) this.#exchange.count({ tokens: part.tokens, cachedTokens }, ask)
     return part.tokens.length
   }
+}
+
+/** Sampled spans: an action that is sampled in parts, because servers cut it, and the version of each part. */
+export class SampledSpans {
+  readonly #ask: Ask
+  #tokens = new Int32Array(0)
+  #logprobs = new Float32Array(0)
+  #spans: readonly VersionSpan[] = []
+  #finish: SampledTokens['finish'] | undefined
+
+  constructor(ask: Ask) {
+    this.#ask = ask
+  }
+
+  /** The rest of the request. */
+  rest(): Ask {
+    const ask = this.#ask
+    const { length } = this.#tokens
+    if (length === 0) return ask
+    return {
+      ...ask,
+      context: Int32Array.from([...ask.context, ...this.#tokens]),
+      maxNewTokens: ask.maxNewTokens - length,
+      seed: seedOf(ask.seed, 'rest', length),
+    }
+  }
+
+  add({ tokens, logprobs, end }: CheckedPart, version: number): void {
+    this.#tokens = Int32Array.from([...this.#tokens, ...tokens])
+    this.#logprobs = Float32Array.from([...this.#logprobs, ...logprobs])
+    if (tokens.length > 0) this.#spans = [...this.#spans, { version, tokens: tokens.length }]
+    if (end !== 'cut') this.#finish = end
+  }
+
+  /** The action; undefined while it is not at its end. */
+  whole(): SampledTokens | undefined {
+    const spans = joined(this.#spans)
+    const [first] = spans
+    if (this.#finish === undefined || first === undefined) return undefined
+    return {
+      version: first.version,
+      ...(spans.length === 1 ? {} : { spans }),
+      tokens: this.#tokens,
+      logprobs: this.#logprobs,
+      finish: this.#finish,
+    }
+  }
+}
+
+/** Parts of one version that follow one another as one. */
+function joined(spans: readonly VersionSpan[]): readonly VersionSpan[] {
+  const all: VersionSpan[] = []
+  for (const span of spans) {
+    const last = all.at(-1)
+    if (last?.version !== span.version) all.push(span)
+    else all[all.length - 1] = { ...last, tokens: last.tokens + span.tokens }
+  }
+  return all
 }

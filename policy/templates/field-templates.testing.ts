@@ -6,10 +6,10 @@
  */
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import { type Chat, createChat } from '../chat/chat.ts'
+import { publishedTemplates } from '../checkpoints/serving-files.ts'
 import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../tokenizer/tokenizer.ts'
 import type { ModelChat } from './model-chat.ts'
-import { publishedTemplates } from './published-templates.ts'
 
 /** A published model without its weights. */
 export interface FieldChat {

@@ -7,7 +7,7 @@
  */
 import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import { parseActionText } from '../calls/action-parsing.ts'
-import { callClosing, callOpening, spacedCall, spacedJson } from '../calls/tool-call.ts'
+import { callClosing, callOpening, spacedCall, spacedJson } from '../calls/call-json.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
 import { type ChatTemplate, outside, own } from './template.ts'
 

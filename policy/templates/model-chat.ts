@@ -8,6 +8,7 @@
  */
 import { z } from 'zod'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
+import type { ChatFormat } from './chat-format.ts'
 
 export interface ModelChat {
   /** Jinja, as transformers reads it. */
@@ -19,8 +20,10 @@ export interface ModelChat {
 }
 
 export const templateFile = 'chat_template.jinja'
+
 /** Further templates, a file each, under their names. */
 const templateFolder = 'additional_chat_templates'
+
 const templateEnding = '.jinja'
 const defaultName = 'default'
 export const tokenizerConfigFile = 'tokenizer_config.json'
@@ -36,20 +39,26 @@ const tokenNames = [
   'cls_token',
   'mask_token',
 ] as const
+
 const token = z
   .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
   .nullish()
+
 const namedTemplates = z.array(z.looseObject({ name: z.string(), template: z.string() }))
+
 const tokens = Object.fromEntries(tokenNames.map((name) => [name, token])) as Record<
   (typeof tokenNames)[number],
   typeof token
 >
+
 const tokenizerSchema = z.looseObject({
   chat_template: z.union([z.string(), namedTemplates]).nullish(),
   added_tokens_decoder: z.unknown().optional(),
   ...tokens,
 })
+
 const tokensSchema = z.looseObject(tokens)
+
 const endsSchema = z.looseObject({
   eos_token_id: z
     .union([z.int().transform((id) => [id]), z.array(z.int())])
@@ -63,6 +72,13 @@ export interface ModelFiles {
   text(path: string): Promise<string | undefined>
   /** Names of the files in a folder; none where there is no such folder. */
   list(folder: string): Promise<readonly string[]>
+}
+
+/** How a policy talks, as its checkpoint or its publisher says. */
+export interface SpokenChat {
+  readonly chat: ChatFormat
+  /** The chat of the format `jinja`. */
+  readonly modelChat?: ModelChat | undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import { createChat } from '../chat/chat.ts'
+import { publishedTemplates } from '../checkpoints/serving-files.ts'
 import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../tokenizer/tokenizer.ts'
 import {
@@ -14,7 +15,6 @@ import {
   openFieldChat,
   talk,
 } from './field-templates.testing.ts'
-import { publishedTemplates } from './published-templates.ts'
 
 const recorded: Record<string, Record<'conversation' | 'talk', string>> = JSON.parse(
   readFileSync(join(import.meta.dirname, 'field-templates.expected.json'), 'utf8'),

@@ -12,11 +12,10 @@
  */
 import type { AssistantMessage, Message, ToolCall, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
-import { ChatFault } from './chat-fault.ts'
 import { answerText, callText, toolList } from './hermes-template.ts'
 import type { ModelChat } from './model-chat.ts'
 import { type GivenToken, OutsideText } from './outside-text.ts'
-import { type ChatTemplate, type ContextEnd, own } from './template.ts'
+import { ChatFault, type ChatTemplate, type ContextEnd, own } from './template.ts'
 import { differencesOf } from './template-differences.ts'
 import { TemplateRendering } from './template-rendering.ts'
 import { probeWord, promptLength, type TemplateTraits, traitsOf } from './template-traits.ts'

@@ -6,8 +6,7 @@
  */
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
-import { ChatFault } from './chat-fault.ts'
-import type { ChatTemplate } from './template.ts'
+import { ChatFault, type ChatTemplate } from './template.ts'
 import type { TemplateRendering } from './template-rendering.ts'
 import { commonLength, probeTool } from './template-traits.ts'
 

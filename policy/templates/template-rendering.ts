@@ -11,8 +11,8 @@ import { reasonOf } from '../../faults/reason.ts'
 import { withLineFeeds } from '../../machine/files/text-file.ts'
 import type { JsonValue, Message, ToolSpec } from '../../messages/message.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
-import { ChatFault } from './chat-fault.ts'
 import type { ModelChat } from './model-chat.ts'
+import { ChatFault } from './template.ts'
 
 /** The day of all conversations, in the numbers that templates ask for. */
 const standingDay: Readonly<Record<string, string>> = {

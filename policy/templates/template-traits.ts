@@ -9,8 +9,8 @@ import type { AssistantMessage, Message, ToolSpec } from '../../messages/message
 import { type CallSyntax, hermesSyntax, syntaxOf } from '../calls/call-syntax.ts'
 import { marksWith, openThought, type ThoughtMarks, type ThoughtReading } from '../calls/thoughts.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
-import { ChatFault } from './chat-fault.ts'
 import type { GivenToken } from './outside-text.ts'
+import { ChatFault } from './template.ts'
 import type { RenderingOptions, TemplateRendering } from './template-rendering.ts'
 
 export interface TemplateTraits {

@@ -4,6 +4,8 @@
  * Invariants
  * - Text of an environment or an agent is never trusted, so it can hold no control token.
  */
+
+import { Fault } from '../../faults/fault.ts'
 import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import type { ParsedAction } from '../calls/action-parsing.ts'
 import type { TextPart } from '../tokenizer/tokenizer.ts'
@@ -40,4 +42,10 @@ export function own(text: string): TextPart {
 /** Text from outside. */
 export function outside(text: string): TextPart {
   return { text, trusted: false }
+}
+
+/** `refused`: the model's template refuses the messages; the same messages would be refused again. */
+export class ChatFault extends Fault<'refused'> {
+  override readonly name = 'ChatFault'
+  protected static override readonly permanentKinds = 'all'
 }

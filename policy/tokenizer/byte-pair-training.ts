@@ -9,9 +9,9 @@
  * - [PAIR-TRAINING-1] No learned token is longer than 64 bytes, so a text of any kind has tokens in proportion to its length, and whether it
  *   fits into a context is known from its length.
  * - Added tokens have the last ids and take no part in merges.
+ * - A popped pair is never less frequent than a pair that remains.
  */
 import { characterOfByte } from './byte-alphabet.ts'
-import { PairQueue } from './pair-queue.ts'
 import { madePreTokenizer, preTokenizerSchema, splitterOf } from './pre-tokenization.ts'
 import { alternationOf } from './tokenizer.ts'
 
@@ -30,8 +30,15 @@ export interface TokenizerSettings {
 
 /** Bytes of a learned token at most: no word is longer, but one character repeated a million times would become a token. */
 const longestToken = 64
+
 /** A pair seen once is noise, not a word. */
 const minimumCount = 2
+
+/** A pair (as one number) with its count at the time it was pushed. */
+interface QueuedPair {
+  readonly pair: number
+  readonly count: number
+}
 
 /**
  * Learns a vocabulary.
@@ -75,6 +82,7 @@ function countPieces(texts: Iterable<string>, addedTokens: readonly AddedToken[]
 
 /** Hugging Face's order, on which ties between merges depend. */
 const alphabet: readonly string[] = [...characterOfByte].sort()
+
 const tokenOfByte: readonly number[] = characterOfByte.map((character) => alphabet.indexOf(character))
 
 class Vocabulary {
@@ -219,4 +227,47 @@ function renderTokenizer(
       merges,
     },
   })}\n`
+}
+
+function precedes(a: QueuedPair, b: QueuedPair): boolean {
+  return a.count > b.count || (a.count === b.count && a.pair < b.pair)
+}
+
+/** Binary heap. */
+class PairQueue {
+  readonly #heap: QueuedPair[] = []
+
+  push(pair: number, count: number): void {
+    const entry = { pair, count }
+    const heap = this.#heap
+    let at = heap.push(entry) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      const above = heap[parent] as QueuedPair
+      if (!precedes(entry, above)) break
+      heap[at] = above
+      at = parent
+    }
+    heap[at] = entry
+  }
+
+  pop(): QueuedPair | undefined {
+    const heap = this.#heap
+    const top = heap[0]
+    const last = heap.pop()
+    if (top === undefined || last === undefined || heap.length === 0) return top
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      const right = heap[child + 1]
+      if (right !== undefined && precedes(right, heap[child] as QueuedPair)) child++
+      const below = heap[child] as QueuedPair
+      if (!precedes(below, last)) break
+      heap[at] = below
+      at = child
+    }
+    heap[at] = last
+    return top
+  }
 }

@@ -6,8 +6,9 @@
  * - Digits and blanks are Unicode's, as in the reference implementation (the package's own classes for
  *   `ByteLevel` and `Digits` take JavaScript's or ASCII's).
  */
+
+import * as huggingFace from '@huggingface/tokenizers'
 import { z } from 'zod'
-import { SplitPreTokenizer } from './hugging-face.ts'
 
 /** Cuts a text into pieces. */
 export type Splitter = (text: string) => string[]
@@ -24,12 +25,14 @@ const byteLevelSchema = z.looseObject({
   add_prefix_space: z.literal(false).default(false),
   use_regex: z.boolean().default(true),
 })
+
 const splitSchema = z.looseObject({
   type: z.literal('Split'),
   pattern: z.union([z.strictObject({ Regex: z.string() }), z.strictObject({ String: z.string() })]),
   behavior: z.literal('Isolated'),
   invert: z.literal(false).default(false),
 })
+
 const digitsSchema = z.looseObject({ type: z.literal('Digits'), individual_digits: z.boolean() })
 const stepSchema = z.discriminatedUnion('type', [byteLevelSchema, splitSchema, digitsSchema])
 
@@ -40,7 +43,20 @@ export const preTokenizerSchema = z.union([
     .looseObject({ type: z.literal('Sequence'), pretokenizers: z.array(stepSchema).min(1) })
     .transform(({ pretokenizers }) => pretokenizers),
 ])
+
 type Step = z.output<typeof stepSchema>
+
+/**
+ * The parts of @huggingface/tokenizers that are used here.
+ *
+ * Typed by hand: the package's declarations import one another without file extensions, which
+ * TypeScript's `nodenext` does not resolve (they arrive as `any` or not at all).
+ */
+export interface PackageTokenizer {
+  readonly model: PackageModel
+  readonly normalizer: { normalize(text: string): string } | null
+  encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: readonly number[] }
+}
 
 /** The splitter that the steps of a `pre_tokenizer` make, without their byte mapping. */
 export function splitterOf(steps: readonly Step[]): Splitter {
@@ -74,3 +90,22 @@ export const madePreTokenizer = {
     { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false },
   ],
 } as const
+
+/** A byte-pair model: merges within pre-tokens. */
+interface PackageModel {
+  readonly tokens_to_ids: ReadonlyMap<string, number>
+  /** Spelled pre-tokens to spelled tokens. */
+  encode(preTokens: readonly string[]): string[]
+}
+
+/** Cuts text at matches of an Oniguruma pattern. */
+interface PackageSplit {
+  pre_tokenize_text(text: string): string[]
+}
+
+interface PackageExports {
+  readonly Tokenizer: new (json: object, config: object) => PackageTokenizer
+  readonly SplitPreTokenizer: new (config: object) => PackageSplit
+}
+
+export const { Tokenizer: HuggingFaceTokenizer, SplitPreTokenizer } = huggingFace as unknown as PackageExports

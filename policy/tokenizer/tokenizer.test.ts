@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { spellBytes } from './byte-alphabet.ts'
 import { trainTokenizer } from './byte-pair-training.ts'
-import { HuggingFaceTokenizer } from './hugging-face.ts'
+import { HuggingFaceTokenizer } from './pre-tokenization.ts'
 import { Tokenizer } from './tokenizer.ts'
 
 const controls = ['<|im_start|>', '<|im_end|>', '<|im_end|><|x|>', '<tool_call>']

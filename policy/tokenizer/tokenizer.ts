@@ -12,8 +12,13 @@
 import { z } from 'zod'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { byteOfCharacter, readSpelling, spellBytes } from './byte-alphabet.ts'
-import { HuggingFaceTokenizer, type PackageTokenizer } from './hugging-face.ts'
-import { preTokenizerSchema, type Splitter, splitterOf } from './pre-tokenization.ts'
+import {
+  HuggingFaceTokenizer,
+  type PackageTokenizer,
+  preTokenizerSchema,
+  type Splitter,
+  splitterOf,
+} from './pre-tokenization.ts'
 
 /** A stretch of text; only trusted ones (the template's own) may hold added tokens. */
 export interface TextPart {

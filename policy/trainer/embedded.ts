@@ -19,7 +19,6 @@ import {
   type UpdateRequest,
   type WarmStartRequest,
 } from './trainer.ts'
-import type { TrainerWorkerData, TrainingMethods } from './trainer-messages.ts'
 import type { Progress } from './update/update.ts'
 
 /** Settings of the embedded trainer. */
@@ -34,6 +33,20 @@ export interface EmbeddedTrainerOptions {
 interface Thread {
   readonly worker: Worker
   readonly calls: ThreadCalls<TrainingMethods>
+}
+
+/** The methods that run in the thread; progress is what is done, of all. */
+export type TrainingMethods = {
+  readonly [Name in Method]: {
+    readonly request: Parameters<Trainer[Name]>[0]
+    readonly reply: Awaited<ReturnType<Trainer[Name]>>
+    readonly progress: readonly [done: number, total: number]
+  }
+}
+
+/** The data that the thread is started with. */
+export interface TrainerWorkerData {
+  readonly threads: number
 }
 
 /** A trainer whose thread starts with its first call. */
@@ -126,3 +139,5 @@ class EmbeddedTrainer implements Trainer {
     return { worker, calls }
   }
 }
+
+type Method = Exclude<keyof Trainer, 'close' | 'losses'>

@@ -7,10 +7,11 @@
  *
  * Invariants
  * - Places masked out have no influence: garbage there changes nothing.
+ * - A token sees itself, so what is raised to `own − 60` weighs e^−60 of what is seen at most: nothing in single
+ *   precision.
  */
 import { Graph, microsoft, type Value } from '../graph/graph.ts'
 import type { Architecture } from './architecture.ts'
-import { notFarBelow } from './masked-softmax.ts'
 import { mixOf, mixValues, ownScores, transposedProduct } from './past-attention.ts'
 import { cacheNames, decoder, type Rotations, rotaryInputs, sample, widthsOf } from './sampling-layers.ts'
 import { columnsOf } from './weight-inputs.ts'
@@ -135,4 +136,17 @@ function rotated(
   const flat = graph.operation('Reshape', [turned, graph.integers(-1, width)], [count, width])
   const [q, k] = columnsOf(graph, flat, query, keyValue) as [Value, Value]
   return [q, k, value]
+}
+
+/** Far below what single precision adds to 1, and as far above where numbers become denormal. */
+const farBelow = -60
+
+/**
+ * Scores, none of them far below the token's own.
+ * @param scores [..., places], masked
+ * @param own [..., 1] the score of the token for itself
+ */
+function notFarBelow(graph: Graph, scores: Value, own: Value): Value {
+  const floor = graph.operation('Add', [own, graph.scalar(farBelow)], own.dims)
+  return graph.operation('Max', [scores, floor], scores.dims)
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { figuresOf } from '../../client/trainer-check/trainer-check.testing.ts'
 import { checkedCases, fixtureIn } from '../../client/trainer-check/trainer-check-cases.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
-import { createProcessTrainer } from '../../policy/trainer/foreign/process-trainer.ts'
+import { createProcessTrainer } from '../../policy/trainer/foreign/examined-trainer.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'perdure-pytorch-'))
 const embedded = createTrainer({ threads: 1 })

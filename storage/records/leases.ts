@@ -5,11 +5,21 @@
  * - A lease is taken once; taking it again changes nothing.
  * - Only a lease that has expired can be ended by others, and a renewal that comes later does not find it.
  * - The scope is drawn when the store is made and never changes: two homes never have the same.
+ * - Only the newest are kept.
  */
 import type { Kysely } from 'kysely'
 import type { LeaseKind, LeaseStore } from '../../machine/processes/lease.ts'
 import { insertOnce } from '../sqlite/codec.ts'
 import type { Schema } from '../sqlite/schema.ts'
+
+/**
+ * Nonces: random texts that distinguish a store from a copy of it. Processes that share a name on a server add one every few
+ * seconds, so a copy lacks those that were added after it was made.
+ */
+export interface Nonces {
+  add(nonce: string, created: number): Promise<void>
+  has(nonce: string): Promise<boolean>
+}
 
 /** @throws StorageFault the scope cannot be read */
 export async function openLeases(db: Kysely<Schema>): Promise<LeaseStore> {
@@ -47,6 +57,27 @@ export async function openLeases(db: Kysely<Schema>): Promise<LeaseStore> {
     async list(kind) {
       const rows = await db.selectFrom('leases').selectAll().where('kind', '=', kind).orderBy('id').execute()
       return rows.map((row) => ({ ...row, kind: row.kind as LeaseKind }))
+    },
+  }
+}
+
+/** More than a whole fleet adds during one process's short absence. */
+const kept = 1000
+
+export function createNonces(db: Kysely<Schema>): Nonces {
+  return {
+    async add(nonce, created) {
+      await db.insertInto('nonces').values({ nonce, created }).execute()
+      const oldest = db.selectFrom('nonces').select('number').orderBy('number', 'desc').limit(1).offset(kept)
+      await db.deleteFrom('nonces').where('number', '<=', oldest).execute()
+    },
+    async has(nonce) {
+      const found = await db
+        .selectFrom('nonces')
+        .select('nonce')
+        .where('nonce', '=', nonce)
+        .executeTakeFirst()
+      return found !== undefined
     },
   }
 }

@@ -10,14 +10,17 @@
  * - The caller receives the error that ended a transaction: SQLite rolls back by itself when the disk is full, and
  *   a second roll-back is no fault.
  * - Every error leaves as a StorageFault that names the file.
+ * - [STORE-FLUSH-1] A flush covers every transaction of this process that was committed before the call.
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
+import { createFileFlush } from '../../machine/files/file-flush.ts'
 import { storageFaultOf } from '../disk/fault.ts'
 
 /** Waiting for another writer blocks this process's thread; writers here hold the lock for milliseconds. */
 const busyTimeoutMs = 5_000
+
 /** Distinct statement texts kept prepared; lists of ids of many lengths would otherwise pile up. */
 const preparedLimit = 256
 
@@ -88,5 +91,34 @@ export function kyselyDatabase(database: DatabaseSync, file: string): SqliteData
       prepared.set(sql, statement)
       return statement
     },
+  }
+}
+
+/**
+ * @param flushLog flushes the write-ahead log; a checkpoint flushes both files by itself, so pages that have left the log are on
+ *   the disk
+ * @returns flushes the store; it throws a StorageFault
+ */
+export function createStoreFlush(
+  database: DatabaseSync,
+  file: string,
+  flushLog: () => Promise<void> = createFileFlush(`${file}-wal`),
+): () => Promise<void> {
+  const changes = database.prepare('select total_changes() as count')
+  // Changes of the schema are not counted: the first flush is made in any case.
+  let flushedChanges = -1
+
+  return async () => {
+    if (!database.isOpen) return
+    const count = Number(changes.get()?.count)
+    // The changes of an open transaction count already, and are committed later.
+    const isCommitted = !database.isTransaction
+    if (count === flushedChanges) return
+    try {
+      await flushLog()
+    } catch (error) {
+      throw storageFaultOf(error, `store ${file}`)
+    }
+    if (isCommitted) flushedChanges = Math.max(flushedChanges, count)
   }
 }

@@ -12,15 +12,17 @@ import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import { deadlineSignal } from '../../machine/services/clock.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { allowedName, experimentName, parametersOf } from './mlflow-names.ts'
 import { type TrackedRun, trackedId } from './tracked-run.ts'
 
 /** Limit of one call. A server on the same network answers in milliseconds. */
 const callMs = 10_000
+
 /** The server's limits of one request. */
 const mostMetrics = 1000
+
 const mostParameters = 100
 const mostPoints = 25_000
+
 /** Runs of which it is kept what was sent. */
 const mostRuns = 64
 
@@ -45,6 +47,7 @@ interface SentRun {
 
 const experimentAnswer = z.object({ experiment: z.object({ experiment_id: z.string() }) })
 const createdExperiment = z.object({ experiment_id: z.string() })
+
 const runSchema = z.object({
   info: z.object({ run_id: z.string(), status: z.string().default('RUNNING') }),
   data: z
@@ -54,12 +57,15 @@ const runSchema = z.object({
     })
     .prefault({}),
 })
+
 const foundRuns = z.object({ runs: z.array(runSchema).default([]) })
 const createdRun = z.object({ run: runSchema })
+
 const historyAnswer = z.object({
   metrics: z.array(z.object({ step: z.coerce.number(), timestamp: z.coerce.number() })).default([]),
   next_page_token: z.string().optional(),
 })
+
 const refusalSchema = z.object({ error_code: z.string(), message: z.string().default('') })
 
 /** By server and run. */
@@ -264,4 +270,30 @@ function credentials(): Readonly<Record<string, string>> {
   if (token !== undefined && token !== '') return { authorization: `Bearer ${token}` }
   if (user === undefined || user === '') return {}
   return { authorization: `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}` }
+}
+
+/** MLflow's names for runs and parameters, in a file store and on a server alike. */
+
+/** All runs are in one. */
+export const experimentName = 'perdure'
+
+/** MLflow refuses a parameter with a longer text. */
+const longestParameter = 6000
+
+/** Every key of a configuration with its value, as texts. @example parametersOf({ a: { b: 1 } }) // [['a.b', '1']] */
+export function parametersOf(part: object, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(part).flatMap(([name, value]: [string, unknown]) => {
+    const key = `${prefix}${name}`
+    if (typeof value === 'object' && value !== null) return parametersOf(value, `${key}.`)
+    return [[key, String(value).slice(0, longestParameter)] as const]
+  })
+}
+
+/** A name without signs that MLflow refuses, which leads out of no folder. */
+export function allowedName(name: string): string {
+  return name
+    .replaceAll(/[^\w\-. :/]/g, '_')
+    .split('/')
+    .map((part) => (/^\.*$/.test(part) ? '_' : part))
+    .join('/')
 }

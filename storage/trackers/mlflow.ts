@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { allowedName, experimentName, parametersOf } from './mlflow-names.ts'
+import { allowedName, experimentName, parametersOf } from './mlflow-server.ts'
 import { type TrackedRun, type TrackerFile, trackedId } from './tracked-run.ts'
 
 /** As MLflow numbers experiments, in digits. Always the same, so that all runs of a store are in one. */

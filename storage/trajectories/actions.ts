@@ -6,8 +6,10 @@
  * - Tokens and logprobs are read back bit for bit.
  * - [ACTION-1] Every token has the version that sampled it: the action's, or its span's where several versions sampled the action.
  * - The context of turn t is prompt 0, action 0, …, prompt t: the store has the whole input of the policy.
+ * - Written and read again they are the same; what cannot be spans is refused as `corrupt` and named.
  */
 import type { Kysely, Selectable } from 'kysely'
+import { z } from 'zod'
 import type { EpisodeId } from '../../identity/identity.ts'
 import { areSpansOf, type VersionSpan } from '../../learning/run/version-spans.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
@@ -16,7 +18,6 @@ import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } fro
 import type { ActionsTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
 import type { TurnTime } from './turn-time.ts'
-import { readSpans, writtenSpans } from './version-spans.ts'
 
 export interface StoredAction {
   readonly episode: EpisodeId
@@ -178,4 +179,31 @@ function spansOf(row: Selectable<ActionsTable>, tokens: Int32Array): Pick<Stored
     'corrupt',
     `${subject} has spans of versions that do not cover its ${tokens.length} tokens; it is not used`,
   )
+}
+
+const schema = z.array(z.tuple([z.int().min(0), z.int().min(1)])).min(1)
+
+/** How version spans are stored. */
+export function writtenSpans(spans: readonly VersionSpan[]): string {
+  return JSON.stringify(spans.map(({ version, tokens }) => [version, tokens]))
+}
+
+/** @throws StorageFault `corrupt` */
+export function readSpans(text: string, subject: string): readonly VersionSpan[] {
+  const parsed = schema.safeParse(jsonOf(text, `${subject}: spans`))
+  if (parsed.success) return parsed.data.map(([version, tokens]) => ({ version, tokens }))
+  throw new StorageFault('corrupt', `${subject}: the stored spans are invalid; it is not used`, {
+    cause: parsed.error,
+  })
+}
+
+/** The versions that sampled a stored action. @throws StorageFault `corrupt` */
+export function versionsIn(row: {
+  readonly episode: string
+  readonly turn: number
+  readonly version: number
+  readonly spans: string | null
+}): readonly number[] {
+  if (row.spans === null) return [row.version]
+  return readSpans(row.spans, `action ${row.turn} of episode ${row.episode}`).map(({ version }) => version)
 }

@@ -15,7 +15,7 @@ import { StorageFault } from '../disk/fault.ts'
 import { type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { EpisodesTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
-import type { Actions } from './actions.ts'
+import { type Actions, versionsIn } from './actions.ts'
 import {
   type EpisodeEnding,
   isSealed,
@@ -25,7 +25,6 @@ import {
 } from './episode.ts'
 import type { Observations } from './observations.ts'
 import { type Trajectory, trajectoryBytes, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
-import { versionsIn } from './version-spans.ts'
 
 export interface Episodes {
   insert(episode: NewEpisode): Promise<Precedence>

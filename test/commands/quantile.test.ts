@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { quantile } from '../../bench/quantile.ts'
+import { quantile } from '../../bench/figure.ts'
 
 it('a quantile is one of the values: the least that so large a share of all does not pass', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1)

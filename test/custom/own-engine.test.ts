@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { checkEngine } from '../../client/checks/engine-check.ts'
+import { checkEngine } from '../../client/checks/start-check.ts'
 import { openSession } from '../../client/session/training-session.ts'
 import { configSchema } from '../../config/schema/schema.ts'
 import { runId } from '../../identity/identity.ts'

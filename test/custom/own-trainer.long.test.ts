@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { checkLearning } from '../../client/checks/learning-check.ts'
+import { checkLearning } from '../../client/checks/start-check.ts'
 import { openSession } from '../../client/session/training-session.ts'
 import { checkTrainer } from '../../client/trainer-check/trainer-check.ts'
 import { configSchema } from '../../config/schema/schema.ts'

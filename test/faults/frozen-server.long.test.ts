@@ -1,6 +1,6 @@
 /** A Temporal server that hangs: commands that only read say so instead of waiting for it. */
 import { afterAll, expect, it } from 'vitest'
-import { recordRun } from '../../client/run/new-run.ts'
+import { recordRun } from '../../client/run/run-start.ts'
 import { resolveConfig } from '../../config/files/loader.ts'
 import { runId } from '../../identity/identity.ts'
 import { freeze } from '../host/frozen-process.ts'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { checkEngine } from '../../client/checks/engine-check.ts'
+import { checkEngine } from '../../client/checks/start-check.ts'
 import { openSession } from '../../client/session/training-session.ts'
 import { runId, yieldsToTraining } from '../../identity/identity.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'

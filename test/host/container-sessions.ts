@@ -5,8 +5,7 @@
  * for each thing it does, so that its parent can choose when to kill it.
  */
 import { join } from 'node:path'
-import { holdLeases } from '../../machine/processes/lease.ts'
-import { leaseFolder } from '../../machine/processes/leased-folder.ts'
+import { holdLeases, leaseFolder } from '../../machine/processes/lease.ts'
 import { createHome } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { openSandbox } from '../../worlds/containers/open.ts'

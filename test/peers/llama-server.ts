@@ -9,7 +9,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { cacheFolder } from '../../machine/files/cache-folder.ts'
+import { cacheFolder } from '../../machine/files/folder.ts'
 
 export interface LlamaServer {
   readonly url: string

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fixtureIn } from '../../client/trainer-check/trainer-check-cases.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
-import { createProcessTrainer } from '../../policy/trainer/foreign/process-trainer.ts'
+import { createProcessTrainer } from '../../policy/trainer/foreign/examined-trainer.ts'
 import { pythonWithTorch, trainerFolder } from './torch.ts'
 
 const python = pythonWithTorch()

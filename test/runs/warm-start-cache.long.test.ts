@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runId } from '../../identity/identity.ts'
-import { cacheFolder } from '../../machine/files/cache-folder.ts'
+import { cacheFolder } from '../../machine/files/folder.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { removeHome, startPerdure, temporaryHome } from '../support/perdure-process.ts'
 

@@ -1,7 +1,7 @@
 /** The documents whose commands, links and named files the tests check. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../machine/files/package-root.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 
 function pagesOf(folder: string): string[] {
   return readdirSync(join(packageRoot, folder))

@@ -14,7 +14,7 @@ import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BundleOptions, bundleWorkflowCode } from '@temporalio/worker'
-import { cacheFolder } from '../../machine/files/cache-folder.ts'
+import { cacheFolder } from '../../machine/files/folder.ts'
 import { failureConverterPath } from '../../temporal/payload-encryption.ts'
 import { type BundleSources, bundleCache } from './bundle-cache.ts'
 

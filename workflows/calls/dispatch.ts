@@ -16,7 +16,6 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow'
-import type { AuditActivities } from '../../activities/audit.ts'
 import type { BranchActivities } from '../../activities/branches.ts'
 import type { ChildrenActivities } from '../../activities/children.ts'
 import type { EvaluationActivities } from '../../activities/evaluation.ts'
@@ -25,7 +24,7 @@ import type { EnvironmentActivities } from '../../activities/play/environment.ts
 import type { SamplingActivities } from '../../activities/play/sampling.ts'
 import type { TrajectoryActivities } from '../../activities/play/trajectory.ts'
 import type { TurnActivities } from '../../activities/play/turns.ts'
-import type { RunActivities } from '../../activities/run.ts'
+import type { AuditActivities, RunActivities } from '../../activities/run.ts'
 import type { TrainingActivities } from '../../activities/training.ts'
 import type { QueueRole } from '../../contract/task-queues.ts'
 import { queueHere } from '../page/place.ts'

@@ -8,7 +8,7 @@
  * - [AUDIT-TRAIL-1] Where the store has another order under a number, the workflow is older than the store: the run continues from
  *   the store.
  */
-import type { AuditEntry, AuditValue } from '../../activities/audit.ts'
+import type { AuditEntry, AuditValue } from '../../activities/run.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 import { clipped, nameBytes } from '../../learning/run/state-bounds.ts'
 import { auditActivities } from '../calls/dispatch.ts'

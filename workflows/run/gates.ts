@@ -8,9 +8,8 @@
  * - Each action of a gate is in the audit trail, with the figures that it was judged by.
  */
 import { log } from '@temporalio/workflow'
-import { gatesInForce } from '../../contract/gate-settings.ts'
 import type { EvaluationSummary } from '../../contract/messages.ts'
-import type { TrainingState } from '../../contract/training-state.ts'
+import { gatesInForce, type TrainingState } from '../../contract/training-state.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { hasFallen, type Trials } from '../../learning/evaluation/gate.ts'

@@ -6,10 +6,10 @@
  * - Validators are synchronous and change nothing; a refused update leaves the run as it was.
  * - An order holds before anything else happens, and is answered when it is in the audit trail.
  */
-
 import type { UpdateDefinition } from '@temporalio/common'
 import {
   ApplicationFailure,
+  defineUpdate,
   getExternalWorkflowHandle,
   isCancellation,
   log,
@@ -21,6 +21,7 @@ import {
   evaluateNow,
   evaluationEnded,
   groupEnded,
+  type LearningChange,
   lookAround,
   type Order,
   pause,
@@ -40,7 +41,6 @@ import { giveUpOverdue, receiveGroup } from '../state/transitions/groups.ts'
 import { continueRun, pauseRun, stopRun } from '../state/transitions/phase.ts'
 import { askForRollBack, pin } from '../state/transitions/versions.ts'
 import { recordOrders } from './audit-trail.ts'
-import { hearEarlierOrders } from './earlier-orders.ts'
 import { judgeEvaluation } from './gates.ts'
 import { refuseWhenGivenUp, unlessGivenUp } from './stored-restart.ts'
 import { lookAtChildren } from './training-children.ts'
@@ -223,4 +223,33 @@ function refuseVersion(state: TrainingState, version: number | undefined): void 
   refuseWithoutVersion(state)
   if (version === undefined || !Number.isInteger(version) || version < 0 || version > state.version)
     refuse(`run ${state.run} has versions 0 to ${state.version}, and none ${String(version)} to go back to`)
+}
+
+/** New weights of the task mix, one per configured task. */
+export const setTaskMix = defineUpdate<void, [readonly number[], Order]>('setTaskMix')
+
+/** New learning settings, by their names within the section. */
+export const setLearning = defineUpdate<void, [LearningChange, Order]>('setLearning')
+
+/** Reads earlier orders as changes of settings. @param refuse throws where the change cannot be made */
+function hearEarlierOrders(
+  change: (settings: SettingsChange, order: Order | undefined) => Promise<void>,
+  refuse: (settings: SettingsChange) => void,
+): void {
+  setHandler(setTaskMix, (weights, order) => change(mixOf(weights), order), {
+    validator: (weights, _order) => refuse(mixOf(weights)),
+  })
+  setHandler(setLearning, (settings, order) => change(learningOf(settings), order), {
+    validator: (settings, _order) => refuse(learningOf(settings)),
+  })
+}
+
+function mixOf(weights: readonly number[]): SettingsChange {
+  return Object.fromEntries(
+    (Array.isArray(weights) ? weights : []).map((weight, task) => [`tasks.${task}.weight`, weight]),
+  )
+}
+
+function learningOf(settings: LearningChange): SettingsChange {
+  return Object.fromEntries(Object.entries(settings ?? {}).map(([key, value]) => [`learning.${key}`, value]))
 }

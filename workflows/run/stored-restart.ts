@@ -11,7 +11,7 @@
  */
 
 import { ApplicationFailure, allHandlersFinished, condition, log } from '@temporalio/workflow'
-import type { AuditEntry } from '../../activities/audit.ts'
+import type { AuditEntry } from '../../activities/run.ts'
 import { runRestarts } from '../../contract/messages.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 import { endWork } from '../calls/child-watch.ts'

@@ -4,8 +4,7 @@
  * Invariants
  * - Pure: the same state gives the same seconds and the same words.
  */
-import { rolloutSettings } from '../../contract/rollout-settings.ts'
-import type { TrainingState } from '../../contract/training-state.ts'
+import { rolloutSettings, type TrainingState } from '../../contract/training-state.ts'
 
 /** Fewer groups without a result may be chance. */
 const leastFruitless = 8

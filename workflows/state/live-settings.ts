@@ -7,10 +7,8 @@
  * - A value that the schema would refuse in a configuration is refused here.
  */
 
-import { gatesInForce } from '../../contract/gate-settings.ts'
 import type { SettingsChange } from '../../contract/messages.ts'
-import { rolloutSettings } from '../../contract/rollout-settings.ts'
-import type { TrainingState } from '../../contract/training-state.ts'
+import { gatesInForce, rolloutSettings, type TrainingState } from '../../contract/training-state.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { boundsInWords, isWithin } from '../../learning/run/bounds.ts'
 import { type LiveNames, type LiveSetting, liveSettings, rowsOf } from '../../learning/run/live-settings.ts'

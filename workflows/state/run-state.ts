@@ -8,7 +8,7 @@
  * - A restart is in the audit trail under a number of its own, and changes no other order.
  * - Evaluations that were started after the state was stored are found by the new execution.
  */
-import type { AuditEntry } from '../../activities/audit.ts'
+import type { AuditEntry } from '../../activities/run.ts'
 import type { ConfigChange } from '../../config/changes.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import {

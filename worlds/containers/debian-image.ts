@@ -15,8 +15,13 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeFolder } from '../../machine/files/folder.ts'
-import { createProcessLeases, holdLeases, type LeaseStore } from '../../machine/processes/lease.ts'
-import { leaseFolder, reapFolders } from '../../machine/processes/leased-folder.ts'
+import {
+  createProcessLeases,
+  holdLeases,
+  type LeaseStore,
+  leaseFolder,
+  reapFolders,
+} from '../../machine/processes/lease.ts'
 import { processScope } from '../../machine/processes/process.ts'
 import { ContainerFault } from './fault.ts'
 import type { Sandbox } from './sandbox.ts'

@@ -5,16 +5,14 @@
  * - The same source and the same commands give the same states.
  * - A command that is not admissible says "Nothing happens." and changes nothing.
  * - Blanks around a command do not matter; everything else, such as case, does.
+ * - A command is listed once and exactly while some action behind it is possible.
  */
-
 import { reasonOf } from '../../faults/reason.ts'
-import { Commands } from './commands.ts'
-import { type Domain, parseDomain, type Schema } from './domain.ts'
+import { type Domain, parseDomain, parseProblem, type Schema } from './domain.ts'
 import { TextAdventureFault } from './fault.ts'
 import { type Grammar, parseGrammar, type Wording, withTask } from './grammar.ts'
 import { type Finding, Narrator } from './narrator.ts'
 import { nameObjects } from './objects.ts'
-import { parseProblem } from './problem.ts'
 import type { Query, TextSymbol, Value } from './symbol.ts'
 import { type Instance, type PlannedDomain, planDomain, World } from './world.ts'
 
@@ -63,6 +61,7 @@ export function openGame(source: GameSource): Game {
 
 /** The texts that thousands of games share: the last few are kept compiled. */
 const compiledKept = 8
+
 const plannedDomains = new Map<string, PlannedDomain>()
 const grammars = new Map<string, Grammar>()
 
@@ -240,8 +239,89 @@ function visitValue(value: Value, visit: (name: string, query: Query | undefined
 
 /** Characters that Python's `str.strip` removes: unlike `trim`, also U+001C to U+001F and U+0085, but not U+FEFF. */
 const blank = '\\t-\\r\\u001c- \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000'
+
 const outerBlanks = new RegExp(`^[${blank}]+|[${blank}]+$`, 'g')
 
 function stripped(command: string): string {
   return command.replace(outerBlanks, '')
+}
+
+interface Command {
+  readonly text: string
+  /** Possible actions behind it, the first to have become possible first. */
+  readonly actions: Instance[]
+  listed: boolean
+  touched: boolean
+}
+
+/** The commands that can be given now, in order. */
+class Commands {
+  readonly #byText = new Map<string, Command>()
+  readonly #byInstance = new Map<Instance, Command>()
+  readonly #textOf: (instance: Instance) => string
+  #touched: Command[] = []
+  #listed: readonly string[] = []
+
+  constructor(textOf: (instance: Instance) => string) {
+    this.#textOf = textOf
+  }
+
+  /** Takes note that an action became possible or impossible. */
+  change(instance: Instance, possible: boolean): void {
+    const command = this.#commandOf(instance)
+    if (possible) command.actions.push(instance)
+    else command.actions.splice(command.actions.indexOf(instance), 1)
+    if (command.touched) return
+    command.touched = true
+    this.#touched.push(command)
+  }
+
+  /** The action that a command takes now. */
+  action(text: string): Instance | undefined {
+    return this.#byText.get(text)?.actions[0]
+  }
+
+  /** All commands of now, sorted; the same array while nothing changes. */
+  list(): readonly string[] {
+    if (this.#touched.length === 0) return this.#listed
+    const added: string[] = []
+    let removed = false
+    for (const command of this.#touched) {
+      command.touched = false
+      const possible = command.actions.length > 0
+      if (possible && !command.listed) added.push(command.text)
+      if (!possible && command.listed) removed = true
+      command.listed = possible
+    }
+    this.#touched = []
+    if (added.length === 0 && !removed) return this.#listed
+    const kept = removed ? this.#listed.filter((text) => this.#byText.get(text)?.listed) : this.#listed
+    this.#listed = added.length === 0 ? kept : merge(kept, added.sort())
+    return this.#listed
+  }
+
+  #commandOf(instance: Instance): Command {
+    let command = this.#byInstance.get(instance)
+    if (command === undefined) {
+      const text = this.#textOf(instance)
+      command = this.#byText.get(text)
+      if (command === undefined) {
+        command = { text, actions: [], listed: false, touched: false }
+        this.#byText.set(text, command)
+      }
+      this.#byInstance.set(instance, command)
+    }
+    return command
+  }
+}
+
+function merge(left: readonly string[], right: readonly string[]): string[] {
+  const merged: string[] = []
+  let at = 0
+  for (const text of right) {
+    while (at < left.length && (left[at] as string) < text) merged.push(left[at++] as string)
+    merged.push(text)
+  }
+  while (at < left.length) merged.push(left[at++] as string)
+  return merged
 }

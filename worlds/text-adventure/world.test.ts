@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Clause, Literal } from './clause.ts'
-import { parseDomain } from './domain.ts'
-import { parseProblem } from './problem.ts'
+import { parseDomain, parseProblem } from './domain.ts'
 import { toyDomain, toyProblem } from './toy.testing.ts'
 import { type Instance, planDomain, World } from './world.ts'
 

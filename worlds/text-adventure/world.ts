@@ -14,7 +14,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Literal } from './clause.ts'
-import type { Domain, Schema } from './domain.ts'
+import type { Domain, Problem, Schema } from './domain.ts'
 import { FactTable } from './facts.ts'
 import { TextAdventureFault } from './fault.ts'
 import {
@@ -28,7 +28,6 @@ import {
 } from './grounding.ts'
 import { Objects } from './objects.ts'
 import { type Plan, planClause } from './plan.ts'
-import type { Problem } from './problem.ts'
 
 /** A fact that may change. */
 interface Atom {

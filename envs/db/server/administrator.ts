@@ -5,13 +5,15 @@
  * - A user can do nothing outside of its database, and may neither read files nor run for others.
  * - A user is made after its database and removed before it, so that a database tells of all that is left.
  * - A database is removed when its user's connections are ended; one that is held all the same is a fault within seconds.
+ * - A name gives back its lease's id and scope; other names give nothing.
+ * - A database's name has at most 64 characters and a user's 32, as MySQL asks.
  */
 
+import type { Leased } from '../../../machine/processes/lease.ts'
 import type { StateHash, TableData } from '../../../worlds/mysql/database.ts'
 import { groupConcatBytes, hashOfTables } from '../../../worlds/mysql/state-hash.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
 import { isServerError, quoted } from './connection.ts'
-import { namePrefix } from './name.ts'
 import { backendFault, firstText, type QueryValues, type Rows, ServerPool } from './pool.ts'
 
 /** The privileges of a user in its database. No FILE, PROCESS, SUPER: those cannot be granted for one database. */
@@ -25,9 +27,12 @@ const collations = [
   'utf8mb4_unicode_nopad_ci',
   'utf8mb4_unicode_ci',
 ]
+
 const collationUnknown = 1273
+
 // Tables of thousands of rows on a slow disk.
 const fillMs = 60_000
+
 // A hash has the time of a statement, and this time to be reported.
 const graceMs = 1000
 
@@ -170,4 +175,58 @@ function serverFault(cause: unknown, { host }: URL): EnvironmentFault {
     `database server at ${host}: ${reason || 'it does not answer'}: start it, give another "url", or leave it out to use embedded databases`,
     { cause },
   )
+}
+
+/** The beginning of all names of databases. */
+const namePrefix = 'pdr_'
+
+const longestName = 64
+const digits = 25
+const pattern = /^pdr_([0-9a-z]{25})_([0-9a-z_]+)$/
+
+/** The scope of a process with its PID namespace: too long for a name as it is. */
+const processScope = /^p(\d+)s(\d+)b([0-9a-f]{12})n(\d+)$/
+
+const shortScope = /^([0-9a-z]+)_([0-9a-z]+)_([0-9a-z]+)_([0-9a-z]+)$/
+
+/** @throws EnvironmentFault where lease or scope do not fit into a name */
+export function databaseNameOf({ id, scope }: Leased): string {
+  const name = `${userNameOf(id)}_${shortened(scope)}`
+  if (!pattern.test(name) || name.length > longestName)
+    throw new EnvironmentFault('backend', `no database can be named by the lease ${id} of ${scope}`)
+  return name
+}
+
+export function userNameOf(leaseId: string): string {
+  const hexadecimal = leaseId.replace(/^perdure-/, '').replaceAll('-', '')
+  return namePrefix + BigInt(`0x${hexadecimal}`).toString(36).padStart(digits, '0')
+}
+
+/** The numbers of a process's scope to base 36; other scopes as they are. */
+function shortened(scope: string): string {
+  const [, pid, start, boot, namespace] = processScope.exec(scope) ?? []
+  if (pid === undefined) return scope
+  return [pid, start, `0x${boot}`, namespace].map((number) => BigInt(number ?? 0).toString(36)).join('_')
+}
+
+function lengthened(text: string): string {
+  const numbers = shortScope.exec(text)?.slice(1).map(numberOf)
+  if (numbers === undefined) return text
+  const [pid = 0n, start = 0n, boot = 0n, namespace = 0n] = numbers
+  return `p${pid}s${start}b${boot.toString(16).padStart(12, '0')}n${namespace}`
+}
+
+function numberOf(digits: string): bigint {
+  let value = 0n
+  for (const digit of digits) value = value * 36n + BigInt(Number.parseInt(digit, 36))
+  return value
+}
+
+/** The lease that a database was made under; undefined for databases of others. */
+export function leasedOf(database: string): Leased | undefined {
+  const [, number = '', scope = ''] = pattern.exec(database) ?? []
+  if (number === '') return undefined
+  const hexadecimal = numberOf(number).toString(16).padStart(32, '0')
+  const uuid = hexadecimal.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return { id: `perdure-${uuid}`, scope: lengthened(scope) }
 }

@@ -14,10 +14,9 @@ import {
 import type { Environment, Task } from '../../contract/environment.ts'
 import { db } from '../definition.ts'
 import { hostileStatements } from '../hostile-statements.testing.ts'
-import { Administrator } from './administrator.ts'
+import { Administrator, databaseNameOf, leasedOf, userNameOf } from './administrator.ts'
 import { reap } from './backend.ts'
 import { connectionOptions } from './connection.ts'
-import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
 
 function called(name: string, args: object): AssistantMessage {
   return { role: 'assistant', content: '', tool_calls: [{ name, arguments: args as never }] }

@@ -20,10 +20,9 @@ import {
 } from '../../../machine/processes/lease.ts'
 import type { DatabaseBackend, StatementLimits } from '../../../worlds/mysql/database.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
-import { Administrator } from './administrator.ts'
+import { Administrator, databaseNameOf, leasedOf, userNameOf } from './administrator.ts'
 import { isServerError } from './connection.ts'
 import { ServerDatabase } from './database.ts'
-import { databaseNameOf, leasedOf, userNameOf } from './name.ts'
 import { backendFault } from './pool.ts'
 import { rollBackPrepared } from './prepared-transactions.ts'
 

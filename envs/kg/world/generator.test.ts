@@ -3,7 +3,17 @@ import { generatedSplits } from '../../generated/generated-instances.ts'
 import { makesVariable } from '../actions.ts'
 import type { Question } from '../library.ts'
 import { type KgSettings, questionKinds, readSettings } from '../settings.ts'
-import { generateQuestion, openGeneratedQuestions, splitOf } from './generator.ts'
+import {
+  asked,
+  both,
+  compared,
+  counted,
+  following,
+  generateQuestion,
+  openGeneratedQuestions,
+  type Phrase,
+  splitOf,
+} from './generator.ts'
 import {
   openWorldGraph,
   oppositeOf,
@@ -14,6 +24,7 @@ import {
 } from './world.ts'
 
 let world: World
+
 beforeAll(async () => {
   world = await openWorldGraph()
 })
@@ -110,4 +121,33 @@ test('an id that a split gives can be opened; any other is an unknown instance',
   for (const id of ['test/2000', 'train/01', 'train/-1', 'train', '/1', 'dev/1', 'train/99999999999'])
     expect(() => library.open(id)).toThrow(expect.objectContaining({ kind: 'unknown_instance' }))
   expect(() => library.instanceAt('dev', 0)).toThrow(/train, validation, test/)
+})
+
+const france: Phrase = { text: 'France', one: true }
+
+test('sets are said by how they were found, one thing otherwise than several', () => {
+  const neighbours = following(france, 'borders')
+  expect(asked(neighbours)).toBe('Which countries border France?')
+  expect(counted(neighbours)).toBe('How many countries border France?')
+  expect(asked(following(france, 'capital'))).toBe('What is the capital of France?')
+  expect(asked(following(neighbours, 'capital'))).toBe(
+    'What are the capitals of the countries that border France?',
+  )
+  const home = following({ text: 'Rome', one: true }, 'capital_of')
+  expect(asked(following(home, 'language'))).toBe(
+    'What are the languages of the country whose capital is Rome?',
+  )
+  expect(asked(following(neighbours, 'borders'))).toBe(
+    'Which countries border any of the countries that border France?',
+  )
+})
+
+test('what two sets of countries have in common is what their countries both do', () => {
+  const german = following({ text: 'German', one: true }, 'spoken_in')
+  const common = both(following(france, 'borders'), german)
+  expect(common && asked(common)).toBe('Which countries border France and speak German?')
+  expect(common && compared(common, 'area', 'argmin')).toBe(
+    'Of the countries that border France and speak German, which has the smallest area?',
+  )
+  expect(both(german, following(france, 'language'))).toBeUndefined()
 })

@@ -6,6 +6,7 @@
  * - No question is in two splits: which one it belongs to follows from its words.
  * - The gold calls find the answer, which has at least one member and at most a few dozen.
  * - A comparison is between several with one winner; an intersection leaves out members of both sides.
+ * - Two sets that were found differently are said differently: the words name every relation and entity.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
@@ -17,11 +18,53 @@ import { sorted } from '../graph/graph.ts'
 import type { Question } from '../library.ts'
 import type { KgSettings, QuestionKind } from '../settings.ts'
 import type { KgCall } from '../tools.ts'
-import { asked, both, compared, counted, following, type Phrase } from './phrase.ts'
-import { oppositeOf, type World, type WorldRelation, worldAttributes, worldRelations } from './world.ts'
+import {
+  oppositeOf,
+  type World,
+  type WorldAttribute,
+  type WorldRelation,
+  worldAttributes,
+  worldRelations,
+} from './world.ts'
 
 // A longer answer says little about whether its question was understood.
 const largestAnswer = 50
+
+/** A set in words. */
+export interface Phrase {
+  readonly text: string
+  /** True where it is one thing. */
+  readonly one: boolean
+  /** The verb by which its countries are known, if there is one: "border France". */
+  readonly verb?: string
+}
+
+/** The words for each relation: "the capital of" something, or the countries that "border" something. */
+const words: Readonly<Record<WorldRelation, { one: string; several: string } | { verb: string }>> = {
+  capital: { one: 'the capital of', several: 'the capitals of' },
+  borders: { verb: 'border' },
+  language: { one: 'the languages of', several: 'the languages of' },
+  currency: { one: 'the currencies of', several: 'the currencies of' },
+  subregion: { one: 'the subregion of', several: 'the subregions of' },
+  capital_of: { one: 'the country whose capital is', several: 'the countries whose capitals are' },
+  spoken_in: { verb: 'speak' },
+  used_in: { verb: 'use' },
+  countries: { verb: 'lie in' },
+  region: { one: 'the region of', several: 'the regions of' },
+  subregions: { one: 'the subregions of', several: 'the subregions of' },
+}
+
+/** Relations that lead from one thing to one thing. */
+const single: readonly WorldRelation[] = ['subregion', 'capital_of', 'region']
+
+/** The greatest and the least of an attribute, after "which". */
+const superlatives: Readonly<Record<WorldAttribute, Readonly<Record<'argmax' | 'argmin', string>>>> = {
+  area: { argmax: 'has the largest area', argmin: 'has the smallest area' },
+  latitude: { argmax: 'lies farthest north', argmin: 'lies farthest south' },
+  longitude: { argmax: 'lies farthest east', argmin: 'lies farthest west' },
+  land_borders: { argmax: 'borders the most countries', argmin: 'borders the fewest countries' },
+}
+
 // Nine in ten draws are of another split, and of those of this one most can be asked; far more than it takes.
 const draws = 20_000
 
@@ -196,8 +239,10 @@ class Drawer {
 }
 
 const relationNames = Object.keys(worldRelations) as WorldRelation[]
+
 // There are six regions: walks from them would be the same few questions again and again.
 const startsOfWalks = relationNames.filter((name) => name !== 'subregions')
+
 const relationsToCountries = relationNames.filter(
   (name) => worldRelations[name].to === 'country' && name !== 'capital_of',
 )
@@ -215,4 +260,40 @@ function lastOf(calls: readonly KgCall[]): string {
 /** The generated questions of these settings. */
 export function openGeneratedQuestions(world: World, settings: KgSettings): Library<Question> {
   return generatedLibrary('kg', 'question', (split, index) => generateQuestion(world, split, index, settings))
+}
+
+/** The phrase for the entities that a relation leads to from a set. */
+export function following(from: Phrase, relation: WorldRelation): Phrase {
+  const word = words[relation]
+  if ('verb' in word) return whoDo(`${word.verb} ${from.one ? '' : 'any of '}${from.text}`)
+  return {
+    text: `${from.one ? word.one : word.several} ${from.text}`,
+    one: from.one && single.includes(relation),
+  }
+}
+
+/** The countries of both sets, undefined where one is not known by what its countries do. */
+export function both(left: Phrase, right: Phrase): Phrase | undefined {
+  if (left.verb === undefined || right.verb === undefined) return undefined
+  return whoDo(`${left.verb} and ${right.verb}`)
+}
+
+function whoDo(verb: string): Phrase {
+  return { text: `the countries that ${verb}`, one: false, verb }
+}
+
+/** The question for a set. */
+export function asked({ text, one, verb }: Phrase): string {
+  if (verb !== undefined) return `Which countries ${verb}?`
+  return `What ${one || text.startsWith('the capital of ') ? 'is' : 'are'} ${text}?`
+}
+
+/** The question for how many there are. */
+export function counted({ text, verb }: Phrase): string {
+  return verb === undefined ? `How many are ${text}?` : `How many countries ${verb}?`
+}
+
+/** The question for the extreme. */
+export function compared({ text }: Phrase, attribute: WorldAttribute, which: 'argmax' | 'argmin'): string {
+  return `Of ${text}, which ${superlatives[attribute][which]}?`
 }

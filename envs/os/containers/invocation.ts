@@ -5,7 +5,7 @@
  * - Arguments follow the script as AgentBench passes them: `$1` is the answer, then the outputs before it.
  * - The state that the agent's shell carries over is kept in the agent's container and trusted by no one else.
  */
-import { shellWord } from '../../../machine/files/shell-word.ts'
+import { shellWord } from '../../../machine/processes/typed-command.ts'
 import type { Script } from '../script.ts'
 
 /** A shell line that becomes the script. Compiled languages are compiled into /tmp first. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { uniforms } from '../../../identity/identity.ts'
-import { shellWord } from '../../../machine/files/shell-word.ts'
+import { shellWord } from '../../../machine/processes/typed-command.ts'
 import { engineMissing } from '../../../test/host/container-engine.ts'
 import { fieldOf } from '../../../test/host/container-witness.ts'
 import { makeHostSecret } from '../../../test/host/host-escape.ts'

@@ -4,6 +4,7 @@
  * Invariants
  * - Nothing is written into the folder.
  * - Weights too large to be computed here are not read; what is known says so.
+ * - Weights too large for that are not read.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +21,6 @@ import type { Score } from '../canary.ts'
 import type { ServedAdapter, ServedWhole } from '../server-protocol.ts'
 import { adapterIn } from './served-adapters.ts'
 import { wholeIn } from './served-weights.ts'
-import { mostBytes, weightScore } from './weight-score.ts'
 
 /** The model of a version that is served. */
 export interface ServedModel {
@@ -84,6 +84,36 @@ function scoreOfPublished(dir: string): Score {
       return await score(context, tokens)
     } finally {
       await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Weights, and as much again for the runtime, fit into the memory of any machine that trains. */
+export const mostBytes = 4 * 2 ** 30
+
+/**
+ * Scores by the weights of a checkpoint; undefined where they are too large.
+ * @throws CheckpointFault
+ */
+export async function weightScore(checkpointDir: string): Promise<Score | undefined> {
+  if ((await weightBytes(checkpointDir)) > mostBytes) return undefined
+  return async (context, tokens) => {
+    // Loaded here alone, and for a moment: the trainer's thread ends with its answer.
+    const { createTrainer } = await import('../../trainer/embedded.ts')
+    const trainer = createTrainer({ threads: 1 })
+    const whole = Int32Array.from([...context, ...tokens])
+    try {
+      const all = await trainer.logprobs({
+        checkpointDir,
+        tokens: whole,
+        offsets: Int32Array.of(0, whole.length),
+        lossMask: Uint8Array.from(whole, (_, at) => (at < context.length ? 0 : 1)),
+        temperature: 1,
+        microBatchTokens: 1024,
+      })
+      return all.slice(context.length)
+    } finally {
+      await trainer.close()
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A trainer that is not Perdure's: a program (`process-trainer.ts`) or a module (`module-trainer.ts`), whose results are examined.
+ * A trainer that is not Perdure's: a program (`createProcessTrainer`) or a module (`module-trainer.ts`), whose results are examined.
  *
  * The embedded trainer does the work that it does not offer (the warm start, log-probabilities).
  *
@@ -34,6 +34,7 @@ import type { Progress } from '../update/update.ts'
 import { examineResult } from './examined-result.ts'
 import { finishedResult } from './finished-result.ts'
 import { statisticsSchema, warmStartStatisticsSchema } from './stored-statistics.ts'
+import { type TrainerCommand, TrainerProcess } from './trainer-process.ts'
 import { updateResultSchema, warmStartResultSchema } from './trainer-protocol.ts'
 
 /** Something to be done. */
@@ -208,4 +209,26 @@ function withWholePaths<Request extends UpdateRequest | WarmStartRequest>(reques
     }
   }
   return { ...whole, demonstrationsFile: resolve(whole.demonstrationsFile) }
+}
+
+/** @param embedded does what the program does not offer */
+export function createProcessTrainer(command: TrainerCommand, embedded: Trainer): Trainer {
+  return createExaminedTrainer((signal) => startProcessTrainer(command, signal), embedded)
+}
+
+/** The program alone, whose results no one examines. @throws TrainerFault */
+export async function startProcessTrainer(
+  command: TrainerCommand,
+  signal?: AbortSignal,
+): Promise<StartedTrainer> {
+  const { process, methods, losses } = await TrainerProcess.start(command, signal)
+  return {
+    ...{ methods, losses },
+    get isLost() {
+      return process.isLost
+    },
+    ask: ({ method, params }, schema, asking) => process.ask(method, params, schema, asking),
+    lose: (kind, reason) => process.lose(kind, reason),
+    end: () => process.end(),
+  }
 }

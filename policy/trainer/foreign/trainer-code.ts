@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { arch, cpus, platform } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../../machine/files/package-root.ts'
+import { packageRoot } from '../../../machine/files/folder.ts'
 
 /** Rooms whose code trains. */
 const rooms = ['policy', 'learning', 'identity'] as const

@@ -9,8 +9,10 @@ import { extname } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { endComputingThread, startComputingThread } from '../../graph/computing-thread.ts'
 import { RuntimeFault } from '../../graph/runtime.ts'
-import type { ShareMessage, ShareReport, TaskMessage } from './gradient-messages.ts'
-import type { TokenResults } from './graph-sessions.ts'
+import type { Architecture } from '../../transformer/architecture.ts'
+import type { GraphKind } from '../../transformer/objective-graph.ts'
+import type { Gradients } from './gradient-sum.ts'
+import type { GraphWork, TokenResults } from './graph-sessions.ts'
 import type { WeightTask } from './weight-task.ts'
 
 interface OpenShare {
@@ -25,6 +27,30 @@ interface OpenTask {
   readonly resolve: (numbers: readonly number[]) => void
   readonly reject: (fault: RuntimeFault) => void
 }
+
+/** A thread's share of a batch. Weights and sums are in shared memory; the thread changes its sums
+ * alone, and begins them at zero. */
+export interface ShareMessage {
+  readonly share: number
+  readonly architecture: Architecture
+  readonly kind: GraphKind
+  readonly weights: ReadonlyMap<string, Float32Array>
+  readonly sums: Gradients | undefined
+  readonly works: readonly GraphWork[]
+}
+
+/** A thread's part of a task. */
+export interface TaskMessage {
+  readonly share: number
+  readonly task: WeightTask
+}
+
+/** The results of a share's works come run by run, in order. */
+export type ShareReport = { readonly share: number } & (
+  | { readonly report: 'results'; readonly results: readonly TokenResults[] }
+  | { readonly report: 'task'; readonly numbers: readonly number[] }
+  | { readonly report: 'fault'; readonly message: string }
+)
 
 export class GradientThread {
   readonly #worker: Worker

@@ -8,8 +8,8 @@
 import { parentPort } from 'node:worker_threads'
 import { reasonOf } from '../../../faults/reason.ts'
 import { endWhenAsked } from '../../graph/computing-thread.ts'
-import type { ShareMessage, ShareReport, TaskMessage } from './gradient-messages.ts'
 import { clear } from './gradient-sum.ts'
+import type { ShareMessage, ShareReport, TaskMessage } from './gradient-thread.ts'
 import { GraphSessions, runsOf, weightFeeds } from './graph-sessions.ts'
 import { performTask } from './weight-task.ts'
 

@@ -6,24 +6,30 @@
  * - Moments are kept while the objective stays the same. Another objective starts without: those of a warm
  *   start come from gradients larger by orders of magnitude and would hold back the first updates.
  * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
+ * - [ADAPTER-TRAINING-1] Nothing but the adapter changes: after each step the weights that have one are merged from the base again, as a
+ *   reader of the checkpoint merges them, and the others stay.
+ * - Arrays are in shared memory.
  */
 import type { JsonObject } from '../../../messages/message.ts'
-import { type CheckpointContent, publishCheckpoint } from '../../checkpoints/checkpoint.ts'
+import {
+  type CheckpointAdapter,
+  type CheckpointContent,
+  publishCheckpoint,
+} from '../../checkpoints/checkpoint.ts'
 import { readWithMoments } from '../../checkpoints/restoring.ts'
 import { CheckpointFault } from '../../files/checkpoint-fault.ts'
-import { adapterSpecs } from '../../transformer/adapter.ts'
+import { adapterGradients, adapterSpecs, mergedWeights } from '../../transformer/adapter.ts'
 import {
   type Architecture,
   type WeightSpec,
   type Weights,
   weightSpecs,
 } from '../../transformer/architecture.ts'
-import { GradientSum, shared } from '../graphs/gradient-sum.ts'
+import { GradientSum, type Gradients, shared } from '../graphs/gradient-sum.ts'
 import { type WeightFeeds, weightFeeds } from '../graphs/graph-sessions.ts'
 import type { PolicyGraphs } from '../graphs/policy-graphs.ts'
 import { type ObjectiveSettings, type OptimizerSettings, TrainerFault } from '../trainer.ts'
 import { normOf, squares } from './adamw.ts'
-import { AdapterTraining } from './adapter-training.ts'
 
 type ObjectiveKind = ObjectiveSettings['kind']
 
@@ -160,5 +166,33 @@ export class TrainingPolicy {
       },
       optimizer: { step: this.#momentSteps, first: this.#first, second: this.#second },
     })
+  }
+}
+
+/** An adapter in training: its weights and gradients, and the policy's weights that follow from them. */
+class AdapterTraining {
+  /** The published adapter; training changes its arrays. */
+  readonly adapter: CheckpointAdapter
+  readonly gradients: Gradients
+  readonly #architecture: Architecture
+  /** The weights of the policy, changed in place. */
+  readonly #merged: Weights
+
+  constructor(architecture: Architecture, adapter: CheckpointAdapter, merged: Weights) {
+    const entries = [...adapter.weights]
+    this.adapter = { ...adapter, weights: new Map(entries.map(([name, data]) => [name, shared(data)])) }
+    this.gradients = new Map(entries.map(([name, { length }]) => [name, shared(new Float32Array(length))]))
+    this.#architecture = architecture
+    this.#merged = merged
+  }
+
+  /** Takes the gradients of the policy's weights. @returns the sum of squares of each of the adapter's */
+  collect(ofPolicy: Gradients): readonly number[] {
+    adapterGradients(this.#architecture, this.adapter, ofPolicy, this.gradients)
+    return [...this.gradients.values()].map(squares)
+  }
+
+  merge(): void {
+    mergedWeights(this.#architecture, this.adapter.baseWeights, this.adapter, this.#merged)
   }
 }

@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '../../../machine/files/cache-folder.ts'
+import { cacheFolder } from '../../../machine/files/folder.ts'
 import { TemporalFault } from '../fault.ts'
 
 const run = promisify(execFile)

@@ -6,6 +6,8 @@
  *   otherwise its process has ended, also when this process exits meanwhile.
  * - The process is of its own session: a Ctrl-C for the terminal's group does not reach it, and it
  *   outlives the process that launched it.
+ * - However a process exits, it takes along the server that it alone uses; only SIGKILL leaves one to the next user.
+ * An exiting process can wait for nothing, so the server is killed: its file is as safe from that as from any crash.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -19,11 +21,10 @@ import {
   statSync,
 } from 'node:fs'
 import { Connection } from '@temporalio/client'
-import { shellWord } from '../../../machine/files/shell-word.ts'
 import { loopback } from '../../../machine/network/listening.ts'
+import { shellWord } from '../../../machine/processes/typed-command.ts'
 import { clock, grpcDeadline } from '../../../machine/services/clock.ts'
 import { withProxy } from '../../calls/proxied.ts'
-import { atExit } from '../departure.ts'
 import { TemporalFault } from '../fault.ts'
 import { fileArguments, stopProcess } from '../process.ts'
 import type { ServerPaths } from '../record.ts'
@@ -33,17 +34,23 @@ import { ensureSearchAttributes, raiseRetention, searchAttributeFlags } from './
 import type { ServerPorts } from './ports.ts'
 
 export const embeddedNamespace = 'default'
+
 /** Two seconds on an idle machine; a loaded one may need many times that. */
 const readyDeadlineMs = 90_000
+
 const readyPollMs = 150
+
 /**
  * The line that a server prints once it has its ports. Another home's server may have taken the port a moment
  * ago and answer in its place; a version that prints something else is believed after a while.
  */
 const announcement = 'Temporal Server:'
+
 const unannouncedMs = 5_000
+
 /** The log is put aside at this size when a server starts. */
 const logLimitBytes = 16 * 1024 * 1024
+
 /** The reason is before the stack traces of all threads. */
 const explainedBytes = 200_000
 
@@ -54,6 +61,7 @@ const explainedBytes = 200_000
 const collectorSettings = { GOGC: '400', GOMEMLIMIT: '768MiB' } as const
 
 const megabyte = 1024 * 1024
+
 const dynamicSettings = [
   'frontend.enableServerVersionCheck=false',
   // A task queue of one server needs no parts, between which tasks and polls would be passed on.
@@ -290,4 +298,29 @@ export function explainFailure(
     `The Temporal server did not start: ${words.trim().split('\n').slice(0, 6).join('\n')}\nIts log is ${paths.log}; \`perdure doctor\` checks this machine.`,
     options,
   )
+}
+
+/** Functions that run at an exit, without waiting. */
+const departures = new Set<() => void>()
+
+/** Has something done if the process exits. @returns takes it back */
+export function atExit(leave: () => void): () => void {
+  // Before the listener that replaces a process whose threads still compute.
+  if (departures.size === 0) process.prependListener('exit', departAll)
+  departures.add(leave)
+  return () => {
+    departures.delete(leave)
+    if (departures.size === 0) process.off('exit', departAll)
+  }
+}
+
+function departAll(): void {
+  for (const leave of departures) {
+    try {
+      leave()
+    } catch (error) {
+      // The exit continues, and what it left can be named at least.
+      process.stderr.write(`error: ${String(error)}\n`)
+    }
+  }
 }

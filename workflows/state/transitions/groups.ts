@@ -7,8 +7,7 @@
  */
 
 import type { GroupReport } from '../../../contract/messages.ts'
-import { rolloutSettings } from '../../../contract/rollout-settings.ts'
-import type { GroupInFlight } from '../../../contract/training-state.ts'
+import { type GroupInFlight, rolloutSettings } from '../../../contract/training-state.ts'
 import { overdue } from '../../../learning/rollout/admission.ts'
 import { poolAt } from '../../../learning/rollout/cross-policy.ts'
 import { mostSkipped, teaches } from '../../../learning/rollout/refill.ts'

@@ -4,7 +4,7 @@
  * Invariants
  * - No two orders have one number; of each kind at most one waits.
  */
-import type { AuditEntry } from '../../../activities/audit.ts'
+import type { AuditEntry } from '../../../activities/run.ts'
 import { boundedOrder } from '../../../contract/training-state.ts'
 import type { Changing } from './changing.ts'
 

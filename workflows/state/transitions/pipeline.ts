@@ -5,8 +5,7 @@
  * - Generation and training overlap, bounded by the staleness η: an update waits for groups that would grow older.
  */
 
-import { rolloutSettings } from '../../../contract/rollout-settings.ts'
-import type { TrainingState } from '../../../contract/training-state.ts'
+import { rolloutSettings, type TrainingState } from '../../../contract/training-state.ts'
 import { admissible, nextBatch } from '../../../learning/rollout/admission.ts'
 import { evaluationsInFlight } from '../../../learning/run/state-bounds.ts'
 

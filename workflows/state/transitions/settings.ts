@@ -5,8 +5,8 @@
  * - The latest change counts: an order overrides the configuration, a changed configuration the orders before it.
  */
 import type { RunConfig } from '../../../config/schema/schema.ts'
-import type { GateDrops } from '../../../contract/gate-settings.ts'
 import type { LearningChange, RolloutChange } from '../../../contract/messages.ts'
+import type { GateDrops } from '../../../contract/training-state.ts'
 import type { Changing } from './changing.ts'
 
 /** Changes a learning setting from the next update on. */

@@ -10,7 +10,7 @@
  *
  * A command starts with the signals INT and QUIT ignored where the image has no bash (POSIX, 2.11).
  */
-import { shellWord } from '../../../machine/files/shell-word.ts'
+import { shellWord } from '../../../machine/processes/typed-command.ts'
 
 /** The signal that ends the command in progress; nothing else sends it. */
 export const interruptSignal = 'SIGUSR1'

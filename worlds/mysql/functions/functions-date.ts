@@ -7,7 +7,16 @@
 
 import { unitsBetween } from '../expressions/interval.ts'
 import type { Compiled } from '../expressions/scope.ts'
-import { dayNames, formatted, kindOfFormat, monthNames, parsedBy } from '../values/date-format.ts'
+import {
+  dayNames,
+  formatted,
+  kindOfFormat,
+  monthNames,
+  parsedBy,
+  weekdayOf,
+  weekMode,
+  weekOf,
+} from '../values/date-format.ts'
 import { Decimal } from '../values/decimal.ts'
 import {
   checkedMoment,
@@ -43,7 +52,6 @@ import {
   toTime,
   type Value,
 } from '../values/value.ts'
-import { weekdayOf, weekMode, weekOf } from '../values/week.ts'
 import type { FunctionRule, FunctionTable, Numeric } from './function-rule.ts'
 
 function whole(takes: string, read: (moment: Temporal, ...more: never[]) => number): FunctionRule {

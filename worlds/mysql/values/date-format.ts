@@ -3,6 +3,7 @@
  *
  * Invariants
  * - A specifier that needs a date gives NULL where there is none.
+ * - The bits of a mode mean: weeks begin on Monday, the year may be another one, week 1 has its first weekday.
  */
 import {
   checkedMoment,
@@ -14,11 +15,26 @@ import {
   timeOfSeconds,
 } from './temporal.ts'
 import { microOf } from './temporal-text.ts'
-import { weekdayOf, weekModes, weekOf } from './week.ts'
 
 export const monthNames =
   'January February March April May June July August September October November December'.split(' ')
+
 export const dayNames = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ')
+const mondayFirst = 1
+const ownYear = 2
+const firstWeekday = 4
+
+const weekModes = {
+  U: firstWeekday,
+  u: mondayFirst,
+  V: ownYear | firstWeekday,
+  v: ownYear | mondayFirst,
+} as const
+
+interface Week {
+  readonly week: number
+  readonly year: number
+}
 
 function ordinal(day: number): string {
   const ending = day >= 10 && day <= 19 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
@@ -149,16 +165,20 @@ function fullYear(value: number, length: number): number {
 const hour24 = digitsInto(2, (parts, value) => {
   parts.hour = value
 })
+
 const hour12 = digitsInto(2, (parts, value) => {
   parts.hour = value
   parts.usesHalf = true
 })
+
 const dayOfMonth = digitsInto(2, (parts, value) => {
   parts.day = value
 })
+
 const monthNumber = digitsInto(2, (parts, value) => {
   parts.month = value
 })
+
 const seconds = digitsInto(2, (parts, value) => {
   parts.second = value
 })
@@ -255,4 +275,43 @@ function builtFrom(parts: Parts, kind: TemporalKind): Temporal | undefined {
   const fields =
     date === undefined ? { year, month, day } : { year: date.year, month: date.month, day: date.day }
   return checkedMoment(kind, { ...fields, hour, minute, second, micro })
+}
+
+/** The bits of the mode that WEEK() is given. */
+export function weekMode(given: number): number {
+  const mode = given & 7
+  return mode & mondayFirst ? mode : mode ^ firstWeekday
+}
+
+/** 0 is Monday, or Sunday where weeks begin on it. */
+export function weekdayOf(days: number, sundayFirst = false): number {
+  return (days + 5 + (sundayFirst ? 1 : 0)) % 7
+}
+
+function daysInYear(year: number): number {
+  return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 366 : 365
+}
+
+export function weekOf({ year: given, month, day, days: number }: Temporal, mode: number): Week {
+  let year = given
+  let first = dayNumber(year, 1, 1)
+  let isOwnYear = (mode & ownYear) !== 0
+  let weekday = weekdayOf(first, (mode & mondayFirst) === 0)
+  const begins = () => ((mode & firstWeekday) !== 0 ? weekday === 0 : weekday < 4)
+  if (month === 1 && day <= 7 - weekday) {
+    if (!isOwnYear && !begins()) return { week: 0, year }
+    if (!begins()) {
+      isOwnYear = true
+      year--
+      const days = daysInYear(year)
+      first -= days
+      weekday = (weekday + 53 * 7 - days) % 7
+    }
+  }
+  const days = begins() ? number - (first - weekday) : number - (first + 7 - weekday)
+  if (isOwnYear && days >= 52 * 7) {
+    weekday = (weekday + daysInYear(year)) % 7
+    if (begins()) return { week: 1, year: year + 1 }
+  }
+  return { week: Math.floor(days / 7) + 1, year }
 }
