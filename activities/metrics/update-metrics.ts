@@ -1,5 +1,5 @@
 /**
- * The metrics line of an update, from what the store keeps of it.
+ * The metrics line of an update, from its records in the store.
  *
  * Invariants
  * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
@@ -35,7 +35,7 @@ export interface TaskFigures {
 /** Groups that were played for an update and not trained on, because they teach nothing. */
 export interface SkippedFigures {
   readonly groups: number
-  /** Groups of which every episode was won, and of which none was. */
+  /** Groups whose episodes were all won, and groups in which none was. */
   readonly won: number
   readonly lost: number
   readonly episodes: number
@@ -75,7 +75,7 @@ export interface UpdateFigures extends Partial<PlayedFigures>, TrainerFigures {
   readonly trainSeconds: number
 }
 
-/** The values of metrics that are more than a number. */
+/** Metrics whose values are more than a number. */
 const composed: { readonly [Name in Exclude<MetricName, NumberName>]: (figures: UpdateFigures) => unknown } =
   {
     reward: ({ reward }) => reward,
@@ -103,7 +103,7 @@ export function metricsOf(update: StoredUpdate, publishSeconds: number): UpdateM
     const [key, part] = name.split('.') as [string, string?]
     line[key] = part === undefined ? value : { ...(line[key] as object), [part]: value }
   }
-  // The store checks each line that it is given.
+  // The store checks each line.
   return line as UpdateMetrics
 }
 

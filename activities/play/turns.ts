@@ -57,7 +57,7 @@ export interface BlockResult {
   readonly turnLimit: number
 }
 
-/** Reports a call that a block consists of to observers. */
+/** Reports each call of a block to observers. */
 export type AroundPart = <Argument, Result>(
   name: string,
   argument: Argument,
@@ -75,7 +75,7 @@ interface Dependencies {
   readonly around: AroundPart
 }
 
-/** A session that closes for longer is no longer waited for: its episode is over. */
+/** The wait for a session to close ends after this time; the episode is over. */
 const closingMs = 10_000
 
 export type TurnActivities = ReturnType<typeof createTurnActivities>

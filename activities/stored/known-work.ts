@@ -1,15 +1,15 @@
 /**
- * Known work: what the state of a run's workflow refers to must be in the store before the state is.
+ * Known work: a state is stored after all work that it refers to.
  *
- * The store is flushed before a workflow hears of work, so a power cut keeps the order. A backup that was put back, or a disk that
- * reports writes before it makes them, can still leave a store older than the workflows. Whatever state such a store has itself
- * refers only to work that it has, so a run can always continue from there.
+ * The store is flushed before a workflow receives a result, so a power cut keeps the order. A backup that was put back, or a disk that
+ * reports writes before it makes them, can still leave a store older than the workflows. The state in such a store refers only to
+ * work that the store has, so a run can always continue from there.
  *
  * Invariants
  * - [KNOWN-1] A state that refers to an update, a group or an evaluation that the store lacks is refused.
  * - [KNOWN-2] An episode without its turns is not sealed with a reward, and a group without its episodes is not recorded
  *   (`trajectory.ts`).
- * - [KNOWN-3] A state that lacks an order in the audit trail is refused: a server's file of an earlier moment has lost the order.
+ * - [KNOWN-3] A state that lacks an order of the audit trail is refused: the server's file is older than the store, and has lost the order.
  */
 
 import type { TrainingState } from '../../contract/training-state.ts'
@@ -38,7 +38,7 @@ export async function requireKnownWork(
   }
 }
 
-/** Numbers of the groups that have ended and that no update which the state counts has consumed. */
+/** Numbers of ended groups without those that an update which the state counts has consumed. */
 export function endedGroups({
   ready,
   training,

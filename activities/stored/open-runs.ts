@@ -1,8 +1,8 @@
 /**
- * Open runs: what a worker keeps in memory of the runs that it works for.
+ * Open runs: the runs that a worker works for, in memory.
  *
  * Invariants
- * - It is a cache: everything in it comes from the store and the files, and can be read again.
+ * - They are a cache: everything in it comes from the store and the files, and can be read again.
  * - A task is opened once per run and configuration, and closed with the worker.
  */
 import { inHome } from '../../config/files/home-paths.ts'

@@ -5,7 +5,7 @@
  * - `storage/records/retention.ts` alone decides what goes.
  * - Each removal is whole or has not happened: a checkpoint leaves its name at once, the trajectories of a group go in
  *   one transaction. Removing what is gone changes nothing.
- * - A state or a mark that cannot be read is no permission: then no checkpoint goes.
+ * - While a state or a mark cannot be read, no checkpoint is deleted.
  * - A run that ended before its first version was published keeps its warm start: it is resumed from there.
  * - [DISCARDED-1] A checkpoint that the store knows of stays. Newer ones are moved aside and not deleted: a version that is
  *   trained again must not be found as it was, because it may follow from other groups.
@@ -65,7 +65,7 @@ export interface Needs {
 /**
  * The stored holdings of a run.
  * @param options.needs the workflow's own answer
- * @param options.trajectories false leaves them out: they take a look at every episode
+ * @param options.trajectories false leaves them out, because reading them means reading every episode
  */
 export async function holdingsOf(
   { run, store, directory }: RunPlace,
@@ -107,7 +107,7 @@ const stateSchema = z.object({
   pinned: z.array(count).default([]),
 })
 
-/** From the state of the last publication; undefined where there is none that can be read. */
+/** Versions in the state of the last publication; undefined where no state can be read. */
 async function lastNeeds(run: RunId, store: Store): Promise<Omit<Needs, 'version'> | undefined> {
   const parsed = stateSchema.safeParse(await store.runs.state(run))
   if (!parsed.success) return undefined
@@ -122,7 +122,7 @@ function pendingVersions(orders: readonly AuditEntry[]): readonly number[] {
   })
 }
 
-/** None or one; undefined where the mark cannot be read. */
+/** The promoted version, if any; undefined where the mark cannot be read. */
 async function promotedVersion({ checkpointsDir }: RunDirectory): Promise<readonly number[] | undefined> {
   try {
     const promotion = await readPromotion(checkpointsDir)

@@ -2,8 +2,8 @@
  * Figures of the groups that an update consumes, before the trainer has run.
  *
  * Invariants
- * - All groups count, also those without preference, from which nothing is learnt, and those that were skipped: what an
- *   update tells of the policy does not depend on what it learns from. Only the figures by task are of the groups trained on.
+ * - All groups count, also those without preference, from which nothing is learnt, and skipped ones: the figures describe the policy,
+ *   whatever the update learns from. Only the figures by task are of the groups trained on.
  */
 
 import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
@@ -16,7 +16,7 @@ import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { rewardOf } from '../calls/failure.ts'
 import type { SkippedFigures, TaskFigures, UpdateFigures } from '../metrics/update-metrics.ts'
 
-/** An episode as it was played. */
+/** An episode of a batch. */
 export interface CollectedEpisode {
   readonly trajectory: Trajectory
   /** [turns] whether each was drawn from the pool of older versions. */
@@ -54,7 +54,7 @@ export type CollectedFigures = Pick<
 > &
   PlayedFigures & { readonly worth: readonly OriginWorth[] }
 
-/** The figures of groups and of what was planned of them. @param replayed groups that are learnt from once more */
+/** The figures of groups and of their batch plan. @param replayed groups that are learnt from once more */
 export function figuresOf(
   groups: readonly CollectedGroup[],
   { withPreference: groupsWithPreference, tasks }: Pick<BatchPlan, 'withPreference' | 'tasks'>,
@@ -126,7 +126,7 @@ function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
   }
 }
 
-/** Groups of which every episode was won, and of which none was. */
+/** Counts the groups whose episodes were all won, and the groups in which none was. */
 function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
   return {
     won: groups.filter(({ episodes }) => episodes.every(isWon)).length,

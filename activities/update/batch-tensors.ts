@@ -78,7 +78,7 @@ export function batchTensors(
   return batch
 }
 
-/** Where the tokens stand that an agent read before its last action, but the first, which nothing conditions. */
+/** Positions of the tokens that an agent read before its last action, except the first, which nothing conditions. */
 function readTokens({ lossMask }: Pick<Trajectory, 'lossMask'>): number[] {
   const last = lossMask.lastIndexOf(1)
   return [...lossMask.keys()].filter((place) => place > 0 && place < last && lossMask[place] === 0)

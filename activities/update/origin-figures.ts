@@ -2,7 +2,7 @@
  * Figures of the versions that sampled an update's tokens: how far the policy is from them, and what they are worth.
  *
  * Invariants
- * - Fresh tokens have figures of their own, and so have those of turns that were drawn from the pool.
+ * - Fresh tokens and tokens of turns that were drawn from the pool have separate figures.
  * - A quantity that was not measured has no figure.
  */
 

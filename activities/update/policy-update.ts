@@ -4,12 +4,12 @@
  * Invariants
  * - It reads one batch file and one checkpoint and writes the next checkpoint, whole or not at all.
  * - The first attempt decides which groups it consumes.
- * - [UPDATE-1] A checkpoint that is broken is never trained on: the newest good one before it is.
- * - [UPDATE-2] An update whose gradient or weights are no numbers, or whose gradient is larger than allowed, is refused:
- *   the version stays as it is, and the result says why. Its groups are spent, so that the run need not meet it again.
+ * - [UPDATE-1] A broken checkpoint is never trained on: the newest good one before it takes its place.
+ * - [UPDATE-2] An update whose gradient or weights are not finite, or whose gradient is larger than allowed, is refused: the version
+ *   stays as it is, and the result says why. Its groups are spent, so that the run does not train on them again.
  * - [UPDATE-3] The groups that an update consumes are on the disk before the checkpoint that is trained on them: after a power
  *   cut another attempt finds both, or neither.
- * - The objective and what it needs follow from the settings that hold now, never from the configuration alone.
+ * - The objective and its inputs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { LearningChange } from '../../contract/messages.ts'
@@ -96,7 +96,7 @@ export interface UpdateTools {
   readonly log: (line: string) => void
 }
 
-/** Updates the policy, or tells what an earlier attempt has made of it. */
+/** Updates the policy, or returns the result of an earlier attempt. */
 export async function updatePolicy(
   request: UpdateRequest,
   opened: OpenRun,
@@ -180,7 +180,7 @@ async function train(
   const losses = await lossChoices(config)
   const trainer = trainerOf(config.policy)
   if (batch === null) {
-    // A run that never has anything to learn from would otherwise end as done with a trainer that cannot be started.
+    // A run that never learns would otherwise end as done with a trainer that cannot be started.
     await checkOffer(losses, trainer)
     return noTrainerFigures
   }

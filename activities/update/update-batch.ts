@@ -2,10 +2,10 @@
  * The batch of one update: from the groups it consumes to the tensors that the trainer reads.
  *
  * Invariants
- * - Every trajectory in it is verified against its seal; one that is not what was sealed is refused.
- * - Episodes stand in the order of groups and samples, so the same groups give the same bytes.
- * - Groups without preference are left out of the tensors, not of the figures. So are those that were skipped, which follow
- *   from the groups alone: the same groups give the same bytes whatever order they ended in.
+ * - Every trajectory in it is verified against its seal; one that differs is refused.
+ * - Episodes are in the order of groups and samples, so the same groups give the same bytes.
+ * - Groups without preference are left out of the tensors, not of the figures. So are skipped groups; the groups alone decide which
+ *   are skipped, not the order in which they ended.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
@@ -50,7 +50,7 @@ export interface PlayedGroups {
 /** The part of a run's configuration that decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
-/** A group before it is known which are trained on. */
+/** A group before the batch decides which are trained on. */
 type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
 /**
@@ -132,7 +132,7 @@ export async function collectBatch(
   }
 }
 
-/** Groups that are replayed, those that retention has deleted left out. None are where what was played teaches nothing. */
+/** Groups that are replayed, without those that retention has deleted; none where the new groups teach nothing. */
 async function collectReplays(
   store: PlayedGroups,
   own: readonly CollectedGroup[],

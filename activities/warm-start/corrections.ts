@@ -1,8 +1,8 @@
 /**
- * Corrections: what an expert says in episodes that the policy plays with it, so that its way on from the policy's own mistakes is
+ * Corrections: episodes that the policy and an expert play together, so that the expert's way on from the policy's own mistakes is
  * imitated.
- * Source: dataset aggregation (DAgger), arXiv 1011.0686. There the expert names its action in every state; here in those where it is
- * its turn, so that an episode stays one sequence.
+ * Source: dataset aggregation (DAgger), arXiv 1011.0686. There the expert names its action in every state; here only in the states of
+ * its own turns, so that an episode stays one sequence.
  *
  * Invariants
  * - [CORRECTIONS-1] An action of the policy that differs from the expert's is played, not imitated.
@@ -30,7 +30,7 @@ import { createLeftOut, type LeftOut } from './left-out.ts'
 export const correctedAtOnce = 32
 /** Each episode draws which share of its turns is the policy's: some stay near the expert's way, some far from it. */
 const shares = { least: 0.2, most: 0.9 }
-/** Near what it does when it is measured, which is what is to be corrected. */
+/** Temperature near that of evaluations, whose mistakes are to be corrected. */
 const temperature = 0.3
 
 /** A policy that plays. */
@@ -148,7 +148,7 @@ async function playTogether(play: Play): Promise<readonly DemonstrationStep[]> {
   return steps
 }
 
-/** The policy's action; undefined where it cannot be read, which no environment hears of. */
+/** The policy's action; undefined where it cannot be parsed, and then the environment does not see it. */
 async function sampled(
   { policy: { engine, version, chat }, key, seed, maxTokensPerTurn, signal }: Play,
   context: Int32Array,

@@ -1,5 +1,5 @@
 /**
- * Demonstrations: what an expert does, as text and as the tokens that a policy should imitate.
+ * Demonstrations: an expert's episodes, as text and as the tokens that a policy should imitate.
  *
  * Invariants
  * - The same configuration gives the same demonstrations, in the same order.
@@ -26,7 +26,7 @@ export interface DemonstratedEpisode {
 const triesPerDemonstration = 4
 
 /**
- * Plays the expert's actions and records what the policy would have seen.
+ * Plays the expert's actions and records the observations that the policy would have seen.
  * @param onProgress called after each demonstration
  * @param signal ends it between two demonstrations
  * @param leftOut instances that fail

@@ -1,9 +1,9 @@
 /**
- * The expert on a run's suites: what one that knows the rules reaches on the instances that the policy is measured on.
+ * The expert on a run's suites: its success on the instances on which the policy is measured.
  *
  * Invariants
  * - [EXPERTS-1] It wins an instance where its demonstration ends within the turns that the policy has.
- * - It is measured without the settings of demonstrations: what a run makes harder for its demonstrator is not what an expert is.
+ * - It is measured without the settings of demonstrations: they may make the demonstrator weaker.
  * - An instance on which the expert fails is left out, and not counted as lost.
  * - A suite of many instances is measured on the first of them.
  */
@@ -15,7 +15,7 @@ import type { Experts, StoredExpert } from '../../storage/records/experts.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import { createLeftOut, type LeftOut } from './left-out.ts'
 
-/** An interval of six points; the slowest expert needs some tens of milliseconds for an instance. */
+/** Enough for an interval of six points; the slowest expert needs some tens of milliseconds for an instance. */
 const mostInstances = 300
 
 /**
@@ -36,7 +36,7 @@ export async function measureExperts(
     const onInstance = () => onProgress(++done, total)
     const leftOut = createLeftOut(`the expert's figure on ${suite.name}`, report)
     const found = await expertOn(opened, suite, { onInstance, signal, leftOut }).catch((fault: unknown) => {
-      // A run learns without this figure.
+      // A run can train without this figure.
       if (!(fault instanceof EnvironmentFault) || fault.kind !== 'none_playable') throw fault
       report?.(fault.message, leftOut.count)
     })

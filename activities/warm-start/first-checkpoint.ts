@@ -1,5 +1,5 @@
 /**
- * The policy that a run starts from: a given checkpoint, or a fresh one with a tokenizer made for its tasks.
+ * The policy with which a run starts: a given checkpoint, or a fresh one with a tokenizer made for its tasks.
  *
  * Invariants
  * - The same configuration gives the same bytes.
@@ -34,7 +34,7 @@ export async function firstCheckpoint(
   else await fromScratch(dir, config, episodes)
 }
 
-/** A policy that could not be talked to, or not at such length, is refused here: later each turn would fail. */
+/** Refuses a policy whose chat does not work, or not at such length: later each turn would fail. */
 async function fromPretrained(
   dir: string,
   folder: string,
@@ -47,7 +47,7 @@ async function fromPretrained(
   for (const note of notes) log(`${folder}: ${note}`)
   await publishCheckpoint(dir, {
     ...{ architecture, weights, tokenizer },
-    // The template's own end is among them, so that other programs stop there too.
+    // The template's own end token is among them, so that other programs stop there too.
     modelChat: modelChat && { ...modelChat, ends: stopTokens },
     state: { version: 0, step: 0, chat, facts: { kind: 'pretrained' } },
   })

@@ -1,9 +1,9 @@
 /**
- * Instances that are left out: those that cannot be played, while others can.
+ * Left-out instances: instances that cannot be played, while others can.
  *
  * Invariants
- * - [LEFT-OUT-1] An instance that fails by the environment's own doing is left out, counted and reported, and the work goes on without it.
- * - [LEFT-OUT-2] Where nothing but failures comes for a while, or in the end, the work ends with what failed last.
+ * - [LEFT-OUT-1] An instance on which the environment's own code fails is left out, counted and reported, and the work goes on.
+ * - [LEFT-OUT-2] Where nothing but failures comes for a while, or in the end, the work ends with the last failure.
  * - A failure of the environment's own server or container engine is thrown: it comes back, and the work is tried again.
  */
 import { EnvironmentFault } from '../../envs/contract/environment.ts'
@@ -18,10 +18,10 @@ const isolated: ReadonlySet<EnvironmentFault['kind']> = new Set([
 ])
 /** A process or a call to elsewhere may fail once by chance. */
 const triedAgain: ReadonlySet<EnvironmentFault['kind']> = new Set(['failed', 'session_lost'])
-/** In a row. By chance so many fail only where nearly all do. */
+/** Failures in a row that end the work. By chance so many fail only where nearly all do. */
 const mostFailures = 16
 const reportedInFull = 3
-/** Each costs its whole time. */
+/** Instances without an answer in a row that end the work; each costs its whole time limit. */
 const mostHanging = 3
 
 export interface LeftOut {
@@ -48,7 +48,7 @@ export function createLeftOut(
     count += 1
     inARow += 1
     hanging = fault.kind === 'no_answer' ? hanging + 1 : 0
-    // The first ones say what is wrong, the later ones how much of it there is.
+    // The first reports show the cause, the later ones the count.
     if (count <= reportedInFull || Number.isInteger(Math.log2(count)))
       report(`an instance is left out of ${aim} (${count} so far): ${fault.message}`, count)
     if (inARow >= mostFailures || hanging >= mostHanging) throw nonePlayable(fault)
