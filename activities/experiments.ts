@@ -86,7 +86,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
 
     /** Waits until a run has its warm start, or has ended. @returns whether it has; false after a while */
     async awaitWarmStart({ run }: { readonly run: RunId }): Promise<{ readonly isOver: boolean }> {
-      const isOver = await looking(async () => {
+      const isOver = await poll(async () => {
         const record = await store.runs.get(run)
         return record?.version !== undefined || record?.status !== 'running' ? true : undefined
       })
@@ -100,7 +100,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
     }): Promise<{ readonly status: ExperimentRunEnding['status'] | null }> {
       const { run, workflowId } = request
       let lost = 0
-      const status = await looking(async () => {
+      const status = await poll(async () => {
         const found = (await store.runs.get(run))?.status ?? 'lost'
         if (found !== 'running') return found
         const ending = await endingOf(Context.current().client, workflowId)
@@ -121,7 +121,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
 }
 
 /** Polls until there is a result; undefined after a while, or where the worker stops. */
-async function looking<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+async function poll<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   const context = Context.current()
   const since = clock.monotonic()
   for (;;) {

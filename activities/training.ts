@@ -15,7 +15,7 @@ import { checkOffer } from '../policy/trainer/update/losses.ts'
 import { createRunDirectory, type Home } from '../storage/disk/home.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
-import { tellProgress } from './calls/wrapping.ts'
+import { reportProgress } from './calls/wrapping.ts'
 import type { OpenRun, OpenRuns } from './stored/open-runs.ts'
 import { lossChoices } from './update/custom-learning.ts'
 import { type UpdateRequest, type UpdateResult, updatePolicy } from './update/policy-update.ts'
@@ -104,6 +104,6 @@ async function splitSizes({ config, task }: OpenRun): Promise<(number | null)[]>
 function progressOf(phase: TrainingPhase['phase']) {
   return (done: number, total: number): void => {
     const details: TrainingPhase = { phase, done, total }
-    tellProgress(details)
+    reportProgress(details)
   }
 }

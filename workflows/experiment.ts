@@ -74,12 +74,12 @@ export async function experiment(plan: ExperimentPlan): Promise<readonly Experim
   await acceptKnown(course)
   const isOver = () => course.active.size === 0 && course.waiting.length === 0
   while (!isOver()) {
-    tell(course)
+    showDetails(course)
     for (let next = nextOf(course); next !== undefined; next = nextOf(course)) start(course, next)
     await condition(() => isOver() || nextOf(course) !== undefined || workflowInfo().continueAsNewSuggested)
     if (workflowInfo().continueAsNewSuggested) await continueInNewExecution(course)
   }
-  tell(course)
+  showDetails(course)
   await experimentActivities.recordExperiment({ experiment: name, hasEnded: true })
   // A continuation that came meanwhile is not lost: the next execution receives it.
   if (!isOver()) await continueInNewExecution(course)
@@ -138,7 +138,7 @@ async function train(course: Course, each: ExperimentRun): Promise<void> {
   course.warming.delete(run)
   course.active.delete(run)
   course.ended.set(run, status)
-  tell(course)
+  showDetails(course)
 }
 
 async function endingOfRun(course: Course, each: ExperimentRun): Promise<ExperimentRunEnding['status']> {
@@ -190,7 +190,7 @@ async function continueInNewExecution({ plan, parallel, again }: Course): Promis
 }
 
 /** Writes the details that the Temporal UI shows. */
-function tell({ plan, active, ended, parallel }: Course): void {
+function showDetails({ plan, active, ended, parallel }: Course): void {
   const place = here()
   const done = [...ended.values()].filter((status) => status === 'done').length
   const rows = plan.runs.map(({ run, arm, seed }) => [

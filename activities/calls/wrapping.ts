@@ -30,7 +30,7 @@ const everyMs = 2_500
 const lastDetails = new WeakMap<Context, unknown>()
 
 /** Reports the progress of the activity in progress. */
-export function tellProgress(details: unknown): void {
+export function reportProgress(details: unknown): void {
   const context = Context.current()
   lastDetails.set(context, details)
   context.heartbeat(details)

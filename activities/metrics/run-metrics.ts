@@ -1,12 +1,12 @@
 /**
- * The metrics of a run: what is recorded as it happens, and what can be made again of the rest of the store.
+ * The metrics of a run: lines are recorded as work is done, and missing lines are made again from the store.
  *
  * Invariants
  * - A line is in the store, and on the disk there, before it is in the file.
- * - A tracker that cannot be written delays nothing; what is sent to a server is waited for at the end of a run alone, and
- *   not for long.
- * - Making again adds lines of work that is done and published, and changes none.
- * - An evaluation without a result has none.
+ * - A tracker that cannot be written delays nothing; only the end of a run waits for servers to receive their lines, and not for
+ *   long.
+ * - Making lines again adds those of work that is done and published, and changes none.
+ * - An evaluation without a result has no line.
  */
 import { log } from '@temporalio/activity'
 import { reasonOf } from '../../faults/reason.ts'
@@ -65,7 +65,7 @@ async function updateTrackers(
   }
 }
 
-/** Whether the run's file and the metrics in the store hold all that is done. */
+/** True when the run's file and the metrics in the store have all lines of the work that is done. */
 export async function hasAllMetrics(store: Store, run: RunId, file: string): Promise<boolean> {
   return (await missingMetrics(store, run)).length === 0 && (await store.metrics.isWritten(run, file))
 }
@@ -76,14 +76,14 @@ export async function restoreMetrics(store: Store, run: RunId, file: string): Pr
   await store.metrics.write(run, file)
 }
 
-/** Lines of work that is done: what it left in the store is enough to make them again. */
+/** Lines of work that is done, from its records in the store. */
 async function missingMetrics(store: Store, run: RunId): Promise<MetricsLine[]> {
   const known = new Map((await store.metrics.list(run)).map((line) => [keyOf(line), line]))
   const published = (await store.runs.version(run)) ?? -1
   const updates = (await store.updates.list(run)).filter(({ version }) => version <= published)
   const evaluations = await store.evaluations.list(run)
   return [
-    // How long publishing took was written there alone.
+    // The time of publishing was in the missing line alone: it counts as 0.
     ...updates.map((update) => metricsOf(update, 0)),
     ...evaluations.flatMap((evaluation) => evaluationMetrics(evaluation) ?? []),
   ].filter((line) => {

@@ -7,8 +7,8 @@
  *   one transaction. Removing what is gone changes nothing.
  * - While a state or a mark cannot be read, no checkpoint is deleted.
  * - A run that ended before its first version was published keeps its warm start: it is resumed from there.
- * - [DISCARDED-1] A checkpoint that the store knows of stays. Newer ones are moved aside and not deleted: a version that is
- *   trained again must not be found as it was, because it may follow from other groups.
+ * - [DISCARDED-1] A checkpoint that the store knows of stays. Newer ones are moved aside and not deleted: when their version is trained
+ *   again they must not be found, because the update may now have other groups.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

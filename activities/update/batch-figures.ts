@@ -126,7 +126,6 @@ function skippedFigures(groups: readonly CollectedGroup[]): SkippedFigures {
   }
 }
 
-/** Counts the groups whose episodes were all won, and the groups in which none was. */
 function wonAndLost(groups: readonly CollectedGroup[]): { readonly won: number; readonly lost: number } {
   return {
     won: groups.filter(({ episodes }) => episodes.every(isWon)).length,

@@ -5,15 +5,15 @@
  * - Each part reads one checkpoint and writes the next; doing it twice gives the same.
  * - The last part makes version 0; without demonstrations the first weights are version 0. Where adapters are trained, these weights
  *   are their base, and version 0 is the first adapter.
- * - [WARM-START-1] A warm start that was made before, from the same, is found in the user's cache: version 0 has the same
+ * - [WARM-START-1] A warm start that was made before from the same inputs is found in the user's cache: version 0 has the same
  *   bytes, and no part of it is done again.
- * - [WARM-START-2] As many demonstrations are imitated as are asked for, also where the tokenizer is made from more; the last parts may
- *   correct the policy in as many as other parts imitate.
- * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by what they made: the demonstrations' tokens
- *   and the first checkpoint. The name of the run and its home do not count.
- * - [WARM-KEY-2] Corrections are played after the first parts, so they count by what they are made with: the settings of the episodes, and
+ * - [WARM-START-2] The warm start imitates as many demonstrations as are asked for, also where the tokenizer is made from more; in the
+ *   last parts, corrections may take the place of demonstrations.
+ * - [WARM-KEY-1] Data, environments, experts, tokenizer and first weights count by their results: the demonstrations' tokens and the
+ *   first checkpoint. The name of the run and its home do not count.
+ * - [WARM-KEY-2] Corrections are played after the first parts, so they count by their inputs: the settings of the episodes, and
  *   the code of policy, expert and environments.
- * - [WARM-KEY-3] An environment that is not Perdure's own counts by its module, what that imports, its program and its data.
+ * - [WARM-KEY-3] An environment that is not Perdure's own counts by its module with its imports, its program and its data.
  * - The trainer counts by its code, its settings, its number of threads, and the processor that rounds for it.
  */
 
@@ -78,7 +78,7 @@ export async function prepareWarmStart(
     await firstVersion(opened)
     return
   }
-  // Those beyond are for the tokenizer alone.
+  // Further demonstrations are for the tokenizer alone.
   const imitated = episodes.slice(0, plain)
   const batch = demonstrationBatch(imitated, await openChat(first), config.policy)
   await writeUpdateBatch(directory.demonstrationsFile, batch)
@@ -99,9 +99,9 @@ export interface ImitationTools {
   readonly log: (line: string) => void
 }
 
-/** How version 0 came about, where it is there. */
+/** The way in which version 0 was made, where it exists. */
 export interface Imitation {
-  /** Whether the whole warm start was found, and no other part is needed. */
+  /** True when the whole warm start was found, and no other part is needed. */
   readonly found: boolean
 }
 
@@ -115,14 +115,14 @@ export async function imitate(opened: OpenRun, chunk: number, tools: ImitationTo
 async function imitatePart(opened: OpenRun, chunk: number, tools: ImitationTools): Promise<Imitation> {
   const { config, directory } = opened
   const { log } = tools
-  // A command's own warm start follows from code that is in no key, and so do corrections in a program's own environment.
+  // A trainer command and a program's own environment have code that no key covers: their warm starts are not shared.
   const isKeyed = config.policy.trainer === 'embedded' && (await areEnvironmentsKnown(opened))
   const cache = isKeyed ? tools.cache : undefined
   const { chunks } = config.warmStart
   const target = warmStartedDir(opened)
   const isLast = chunk + 1 === chunks
   if (chunk > 0 && !isLast && existsSync(join(target, manifestFile))) return { found: true }
-  // Someone may have removed it; it is collected again as it was.
+  // A person may have removed the file; the demonstrations are collected again as they were.
   if (!existsSync(directory.demonstrationsFile))
     await prepareWarmStart(opened, tools.onDemonstration ?? (() => undefined), tools.signal, log)
   const settings = await settingsOf(opened)
@@ -217,7 +217,7 @@ async function correctionsFile(
   return file
 }
 
-/** Whether what corrections are played in has sources that a key can cover. */
+/** True when the sources of the environments of corrections can be part of a key. */
 async function areEnvironmentsKnown({ config, task }: OpenRun): Promise<boolean> {
   if (config.warmStart.corrections === 0) return true
   for (const [index, { from }] of config.tasks.entries())

@@ -91,7 +91,7 @@ export function watchOthers(state: TrainingState, children: readonly string[], a
 }
 
 /** Records the children that have ended by now. */
-export async function lookAt(children: readonly string[], accept: AcceptEndings): Promise<void> {
+export async function checkEnded(children: readonly string[], accept: AcceptEndings): Promise<void> {
   if (children.length === 0) return
   const { ended } = await childrenActivities.findEnded({ children })
   if (ended.length > 0) await accept(ended)

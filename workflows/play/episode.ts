@@ -140,7 +140,6 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
   return { outcome: 'turn_limit' }
 }
 
-/** Longest wait for a turn of the episode. */
 function waitOf({ episode, answerSeconds }: EpisodePlan) {
   return { yields: yieldsToTraining(episode), ...(answerSeconds === undefined ? {} : { answerSeconds }) }
 }

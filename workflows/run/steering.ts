@@ -43,33 +43,33 @@ import { askForRollBack, pin } from '../state/transitions/versions.ts'
 import { recordOrders } from './audit-trail.ts'
 import { judgeEvaluation } from './gates.ts'
 import { refuseWhenGivenUp, unlessGivenUp } from './stored-restart.ts'
-import { lookAtChildren } from './training-children.ts'
+import { checkChildren } from './training-children.ts'
 import { startEvaluation } from './training-evaluations.ts'
 
 /** Sets the handlers for messages from groups, evaluations and users. */
 export function listen(state: TrainingState): void {
   setHandler(groupEnded, (report) => receiveGroup(state, report))
   setHandler(evaluationEnded, (summary) => unlessGivenUp(state, () => judgeEvaluation(state, summary)))
-  setHandler(lookAround, () => unlessGivenUp(state, () => lookAtChildren(state)))
+  setHandler(lookAround, () => unlessGivenUp(state, () => checkChildren(state)))
   setHandler(progress, () => progressOf(state))
-  obey(state, pause, {
+  handleOrder(state, pause, {
     does: (order) => turn(state, true, order),
     refuses: (_order) => refuseWhenEnding(state, 'paused'),
   })
-  obey(state, resume, {
+  handleOrder(state, resume, {
     does: (order) => turn(state, false, order),
     refuses: (_order) => refuseWhenEnding(state, 'continued'),
   })
-  obey(state, stop, { does: (order) => endRun(state, order) })
-  obey(state, changeSettings, {
+  handleOrder(state, stop, { does: (order) => endRun(state, order) })
+  handleOrder(state, changeSettings, {
     does: (settings, order) => change(state, settings, order),
     refuses: (settings) => refuseChange(state, settings),
   })
-  hearEarlierOrders(
+  handleEarlierOrders(
     (settings, order) => change(state, settings, order),
     (settings) => refuseChange(state, settings),
   )
-  obey(state, evaluateNow, {
+  handleOrder(state, evaluateNow, {
     does: (order) => evaluate(state, order),
     refuses(order) {
       refuseSuite(state, order?.suite)
@@ -77,11 +77,11 @@ export function listen(state: TrainingState): void {
       refuseMoreEvaluations(state)
     },
   })
-  obey(state, checkpointNow, {
+  handleOrder(state, checkpointNow, {
     does: (order) => keep(state, order),
     refuses: (_order) => refuseWithoutVersion(state),
   })
-  obey(state, rollBack, {
+  handleOrder(state, rollBack, {
     does: (order) => goBack(state, order),
     refuses: (order) => refuseVersion(state, order?.version),
   })
@@ -94,7 +94,7 @@ interface OrderHandler<Result, Given extends unknown[]> {
   readonly refuses?: (...given: Given) => void
 }
 
-function obey<Result, Given extends unknown[]>(
+function handleOrder<Result, Given extends unknown[]>(
   state: TrainingState,
   order: UpdateDefinition<Result, Given>,
   { does, refuses }: OrderHandler<Result, Given>,
@@ -232,7 +232,7 @@ export const setTaskMix = defineUpdate<void, [readonly number[], Order]>('setTas
 export const setLearning = defineUpdate<void, [LearningChange, Order]>('setLearning')
 
 /** Reads earlier orders as changes of settings. @param refuse throws where the change cannot be made */
-function hearEarlierOrders(
+function handleEarlierOrders(
   change: (settings: SettingsChange, order: Order | undefined) => Promise<void>,
   refuse: (settings: SettingsChange) => void,
 ): void {

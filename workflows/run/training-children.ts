@@ -7,7 +7,7 @@
  */
 
 import type { TrainingState } from '../../contract/training-state.ts'
-import { type AcceptEndings, lookAt, watchOthers } from '../calls/child-watch.ts'
+import { type AcceptEndings, checkEnded, watchOthers } from '../calls/child-watch.ts'
 import { takeOver } from '../state/transitions/phase.ts'
 import { acceptEndedEvaluations, evaluationIds, resumeEvaluations } from './training-evaluations.ts'
 import { acceptEndedGroups, acceptReports, idsOf, startGroups } from './training-groups.ts'
@@ -30,8 +30,8 @@ export async function takeOverChildren(state: TrainingState): Promise<void> {
 }
 
 /** Checks now whether children in flight have ended. */
-export async function lookAtChildren(state: TrainingState): Promise<void> {
-  await lookAt(childrenOf(state, state.evaluating), acceptEnded(state))
+export async function checkChildren(state: TrainingState): Promise<void> {
+  await checkEnded(childrenOf(state, state.evaluating), acceptEnded(state))
 }
 
 function childrenOf(state: TrainingState, evaluations: TrainingState['evaluating']): readonly string[] {

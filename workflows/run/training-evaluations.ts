@@ -68,7 +68,7 @@ export async function resumeEvaluations(
   state: TrainingState,
   evaluations: readonly Evaluating[],
 ): Promise<void> {
-  for (const each of evaluations) await goOn(state, planOf(state, each), reasonOf(each))
+  for (const each of evaluations) await proceed(state, planOf(state, each), reasonOf(each))
 }
 
 /** Why an evaluation is given up, where it is; the execution that saw it end knows more. */
@@ -95,7 +95,7 @@ export function acceptEndedEvaluations(state: TrainingState): AcceptEndings {
         if (running === undefined || isCounted(running, running)) return
         if (await acceptResult(state, running)) return
         const now = find()
-        if (now !== undefined && !isCounted(now, running)) await doAgain(state, now, ended)
+        if (now !== undefined && !isCounted(now, running)) await repeatEvaluation(state, now, ended)
       }),
     )
   }
@@ -106,7 +106,7 @@ function isCounted({ waits, lost }: Evaluating, seen: Evaluating): boolean {
   return (waits !== undefined || lost !== seen.lost) && patched('lost-evaluation-is-counted-once')
 }
 
-async function doAgain(
+async function repeatEvaluation(
   state: TrainingState,
   running: Evaluating,
   { ending, isFinal = false }: Omit<ChildEnding, 'child'>,
@@ -119,11 +119,15 @@ async function doAgain(
   const reason = isLast ? ending : why
   loseEvaluation(state, running, { lost, waits: reason === undefined ? 'for_another' : 'to_be_given_up' })
   if (reason === undefined && lost > 1) await sleep(`${againAfterSeconds} seconds`)
-  await goOn(state, plan, reason)
+  await proceed(state, plan, reason)
 }
 
 /** Begins an evaluation again, or gives it up. */
-async function goOn(state: TrainingState, plan: EvaluationPlan, reason: string | undefined): Promise<void> {
+async function proceed(
+  state: TrainingState,
+  plan: EvaluationPlan,
+  reason: string | undefined,
+): Promise<void> {
   if (reason === undefined) {
     await begin(state, plan)
     return

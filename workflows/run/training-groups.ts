@@ -13,7 +13,7 @@ import type { GroupInFlight, TrainingState } from '../../contract/training-state
 import { groupId } from '../../identity/identity.ts'
 import { adaptedRule } from '../../learning/rollout/adaptive-pool.ts'
 import type { CrossPolicyRule } from '../../learning/rollout/cross-policy.ts'
-import { type AcceptEndings, lookAt, startOnce, watchOthers, watchOwn } from '../calls/child-watch.ts'
+import { type AcceptEndings, checkEnded, startOnce, watchOthers, watchOwn } from '../calls/child-watch.ts'
 import { childrenActivities, groupActivities } from '../calls/dispatch.ts'
 import { groupFacts } from '../page/details.ts'
 import { here, idHere } from '../page/place.ts'
@@ -43,7 +43,7 @@ export async function startGroups(
   await acceptReports(state, begun)
   // A group that completed without a report, as on an older store, would otherwise be noticed half a minute later.
   if (patched('lost-groups-are-found-at-once'))
-    await lookAt(idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
+    await checkEnded(idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
   watchOthers(state, idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
 }
 

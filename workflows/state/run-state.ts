@@ -21,7 +21,7 @@ import {
 import { isEvaluationDue } from '../../learning/evaluation/evaluation-schedule.ts'
 import { applySettings } from './live-settings.ts'
 import { recordEvaluating } from './transitions/evaluations.ts'
-import { awaitEffect, knowOrder, numberOrder } from './transitions/orders.ts'
+import { awaitEffect, countOrder, numberOrder } from './transitions/orders.ts'
 import { continueRun, interrupt, pauseRun, resumeRun, stopRun } from './transitions/phase.ts'
 import { changeConfiguration } from './transitions/settings.ts'
 import { askForRollBack, pin } from './transitions/versions.ts'
@@ -64,7 +64,7 @@ export function stateToRestartFrom(
 ): TrainingState {
   const next = copyOf({ ...currentState(state), config })
   const firstUnknown = next.orders
-  interrupt(next, unheardEvaluations(next))
+  interrupt(next, missingEvaluations(next))
   for (const entry of trail) if (entry.number >= firstUnknown) replayOrder(next, entry)
   return next
 }
@@ -126,7 +126,7 @@ export function relaunchedState(
 }
 
 /** Evaluations of the published version that the state may not know: the run starts them after its state is stored. */
-function unheardEvaluations(state: TrainingState): TrainingState['evaluating'] {
+function missingEvaluations(state: TrainingState): TrainingState['evaluating'] {
   const { config, step, version } = state
   const { every, suites } = config.evaluation
   const known = [...state.evaluations, ...state.evaluating, ...state.failedEvaluations]
@@ -141,7 +141,7 @@ function replayOrder(state: TrainingState, entry: AuditEntry): void {
   const { number, what, to, version, effectVersion, reason } = entry
   // A promotion changes a file and not the run.
   if (what === 'promote') return
-  knowOrder(state, number)
+  countOrder(state, number)
   if (what === 'restart') return
   if (effectVersion === null) awaitEffect(state, entry)
   if (what === 'pause') pauseRun(state, reason)

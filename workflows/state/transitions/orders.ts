@@ -16,7 +16,7 @@ export function numberOrder(state: Changing): number {
 }
 
 /** Counts an order of another execution: its number is used. */
-export function knowOrder(state: Changing, number: number): void {
+export function countOrder(state: Changing, number: number): void {
   state.orders = Math.max(state.orders, number + 1)
 }
 

@@ -57,13 +57,13 @@ export function endRun(state: Changing, phase: 'stopped' | 'failed', message: st
 
 /**
  * Ends the execution: its batch is ready again, its work in flight is looked for, its failure is forgotten.
- * @param unheard evaluations that it may have started after its state was stored
+ * @param missing evaluations that it may have started after its state was stored
  */
-export function interrupt(state: Changing, unheard: readonly Evaluating[]): void {
+export function interrupt(state: Changing, missing: readonly Evaluating[]): void {
   delete state.message
   state.ready = [...state.training, ...state.ready]
   state.training = []
-  state.evaluating = [...state.evaluating, ...unheard]
+  state.evaluating = [...state.evaluating, ...missing]
   state.reattach = true
 }
 
