@@ -40,6 +40,7 @@ const env = {
 
 const tests = runTests()
 const checks = filters.length > 0 ? { passed: 0, failed: 0 } : runChecks()
+if (filters.length === 0) run('node', ['scripts/counts.ts'])
 // Here, for readers who see only the end.
 for (const line of tests.slowest) console.log(line)
 for (const failure of tests.failures) console.log(`✗ ${failure}`)
