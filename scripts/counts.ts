@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configFields } from '../config/schema/fields.ts'
 
-/** What is counted, as a person reads it, with the most that is aimed at. */
+/** The counts in words, each with its aim. */
 const limits = {
   'lines outside tests': 97_000,
   'lines outside tests and worlds/': 88_000,
