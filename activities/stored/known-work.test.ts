@@ -51,6 +51,17 @@ describe('a state is stored where the store has the work that it refers to', () 
   })
 })
 
+it('[KNOWN-1] the update that made the version of a state, and the evaluations that it counts, must be in the store', async () => {
+  await expect(requireKnownWork(store, { ...fresh, step: 1 })).rejects.toMatchObject({ kind: 'missing' })
+  await store.updates.put({ run, step: 1, version: 1, statistics: {}, groups: [], created: 0 }, [])
+  const state = { ...fresh, step: 1 }
+  await requireKnownWork(store, state)
+  const evaluation = { suite: 'held_out', version: 1, success: 1, n: 1, planned: 1 }
+  await expect(requireKnownWork(store, { ...state, evaluations: [evaluation] })).rejects.toMatchObject({
+    kind: 'missing',
+  })
+})
+
 it('[KNOWN-3] an order in the trail that an earlier moment of the workflow had taken must be in its state', async () => {
   const order: AuditEntry = {
     ...{ number: 0, time: 5, by: 'ada', what: 'stop', from: 'training', to: 'now' },

@@ -13,11 +13,21 @@
  */
 
 import type { TrainingState } from '../../contract/training-state.ts'
-import { type EpisodeId, evaluationId, groupId, type ParentId } from '../../identity/identity.ts'
+import { type EpisodeId, evaluationId, groupId, type ParentId, type RunId } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
+import type { Updates } from '../../storage/records/updates.ts'
 import type { Store } from '../../storage/store.ts'
 import { isSealed } from '../../storage/trajectories/episode.ts'
+
+/** The last update of a state must be in the store; before the first update there is none. @throws StorageFault `missing` */
+export async function requireUpdate(
+  { updates }: { readonly updates: Pick<Updates, 'get'> },
+  run: RunId,
+  step: number,
+): Promise<void> {
+  if (step > 0 && (await updates.get(run, step)) === undefined) throw lacking(`update ${step} of ${run}`)
+}
 
 /** @throws StorageFault `missing` with the first thing that the store lacks */
 export async function requireKnownWork(
@@ -25,8 +35,7 @@ export async function requireKnownWork(
   state: TrainingState,
 ): Promise<void> {
   const { run, step, evaluations, config } = state
-  if (step > 0 && (await store.updates.get(run, step)) === undefined)
-    throw lacking(`update ${step} of ${run}`)
+  await requireUpdate(store, run, step)
   for (const number of endedGroups(state)) {
     const group = groupId(run, number)
     if ((await store.groups.get(group))?.result === undefined) throw lacking(`group ${group}`)

@@ -9,6 +9,8 @@
  *   stays as it is, and the result says why. Its groups are spent, so that the run does not train on them again.
  * - [UPDATE-3] The groups that an update consumes are on the disk before the checkpoint that is trained on them: after a power
  *   cut another attempt finds both, or neither.
+ * - [UPDATE-4] No update follows one that the store has lost: the groups of that one would count as unused, and its step would be
+ *   missing for good.
  * - The objective and its inputs follow from the settings that hold now, never from the configuration alone.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
@@ -39,6 +41,7 @@ import type { Groups } from '../../storage/records/groups.ts'
 import type { StoredUpdate, Updates } from '../../storage/records/updates.ts'
 import type { Store } from '../../storage/store.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
+import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import { lossChoices } from './custom-learning.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
@@ -106,6 +109,7 @@ export async function updatePolicy(
   const { store } = tools
   const before = await store.updates.get(run, step)
   if (before !== undefined) return resultAt(before, current)
+  await requireUpdate(store, run, step - 1)
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)

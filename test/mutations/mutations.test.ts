@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { mutations } from './mutations.ts'
 
-// [MUTATIONS-1]
 it.each(mutations)('$file has "$before" once, and its tests are there', ({ file, before, after, tests }) => {
   expect(readFileSync(file, 'utf8').split(before)).toHaveLength(2)
   expect(after).not.toBe(before)

@@ -3,7 +3,7 @@
  * `npm test -- --long` that must fail with it. `node test/mutations/run.ts` makes them one after the other.
  *
  * Invariants
- * - [MUTATIONS-1] The text that a mutation replaces is once in its file.
+ * - The text that a mutation replaces is once in its file.
  */
 
 export interface Mutation {
@@ -79,11 +79,11 @@ export const mutations: readonly Mutation[] = [
   mutation('activities/stored/known-work.ts', 'if (step > 0 && (await', 'if (step < 0 && (await'),
   mutation('activities/stored/known-work.ts', 'time < at)', 'time > at)'),
   mutation('storage/sqlite/store-flush.ts', 'if (isCommitted) flushedChanges', 'flushedChanges'),
-  mutation('machine/processes/lease.ts', 'lease.expires > now ||', ''),
+  mutation('machine/processes/lease.ts', 'return !leases.ids.has', 'return leases.ids.has'),
   mutation(
-    'policy/files/durable-file.ts',
-    'await rm(partial, { force: true })',
-    'await Promise.resolve()',
+    'policy/checkpoints/manifest.ts',
+    'compareDigest(dir, name, expected, digestOf(bytes))',
+    '',
     'policy/checkpoints/checkpoint.test.ts',
   ),
   mutation('activities/calls/stopping.ts', 'if (isStopping) throw workerStopping()', ''),

@@ -44,6 +44,13 @@ describe('the embedded engine', () => {
     database.close()
   })
 
+  test('a text with a sign is a number with that sign', () => {
+    const database = engine.open([], 'signs')
+    const result = database.execute("SELECT CAST('-1.50' AS DECIMAL(5, 2)), CAST('+2' AS SIGNED)", 0, limits)
+    expect(textsOf(result)).toEqual([['-1.50', '2']])
+    database.close()
+  })
+
   test('an update counts the rows that it changes, not those that it finds', () => {
     const database = engine.open(tables, 'count')
     const sql = "UPDATE `Team Results` SET Year = '2010' WHERE Year >= 2007"

@@ -56,7 +56,10 @@ test.each([
 ])('the type factor of %s in %s with the nouns %j is %d', (query, categoryPath, purchased, factor) => {
   const product = toyProduct('A2', { query, categoryPath })
   const purchase = { product, options: new Map<string, string>(), price: 1 }
-  expect(rewardOf(purchase, goal, { ...nouns, purchased }).parts.r_type).toBe(factor)
+  const { reward, parts } = rewardOf(purchase, goal, { ...nouns, purchased })
+  expect(parts.r_type).toBe(factor)
+  // The price is met, which is one of five things that are asked for.
+  expect(reward).toBeCloseTo(factor / 5, 12)
 })
 
 test('a low title score costs half where neither query nor categories agree, and nine tenths below 0.1', () => {
