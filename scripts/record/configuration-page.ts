@@ -8,6 +8,6 @@ for (const [name, written] of [
   ['steer-a-run', pageWithLiveSettings],
   ['design', pageWithMetrics],
 ] as const) {
-  const page = new URL(`../docs/${name}.md`, import.meta.url)
+  const page = new URL(`../../docs/${name}.md`, import.meta.url)
   writeFileSync(page, written(readFileSync(page, 'utf8')))
 }
