@@ -35,7 +35,9 @@ export async function unlessAborted<T>(work: T | Promise<T>, signal?: AbortSigna
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([work, aborted])
+    const result = await Promise.race([work, aborted])
+    signal.throwIfAborted()
+    return result
   } finally {
     signal.removeEventListener('abort', abort)
   }
