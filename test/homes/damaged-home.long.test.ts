@@ -176,7 +176,7 @@ describe('a home with runs and without its store', () => {
       for (const { code, stderr } of ended)
         expect([code, stderr]).toEqual([
           1,
-          expect.stringMatching(/^error: store .* is (missing|empty).*demo.*copy.*\n$/),
+          expect.stringMatching(/^error: store .* is (missing|empty).*demo.*backup.*\n$/),
         ])
       expect(existsSync(storeFile)).toBe(name === 'lost')
       const { checks } = JSON.parse((await answerTo('doctor', '--json', '--home', dir)).stdout)
