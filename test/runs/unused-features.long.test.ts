@@ -38,7 +38,7 @@ registerHooks({
   expect(code, stderr).toBe(0)
   expect(existsSync(loaded)).toBe(true)
   const urls = readFileSync(loaded, 'utf8').split('\n')
-  expect(urls.some((url) => url.endsWith('/policy/engines/embedded.ts'))).toBe(true)
-  const unused = /@huggingface\/jinja|\/policy\/engines\/(served|vllm|sglang|llama-cpp|server-)/
+  expect(urls.some((url) => url.endsWith('/policy/embedded-engine/embedded.ts'))).toBe(true)
+  const unused = /@huggingface\/jinja|\/policy\/(served|dialects)\//
   expect(urls.filter((url) => unused.test(url))).toEqual([])
 }, 120_000)
