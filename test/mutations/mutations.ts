@@ -21,8 +21,13 @@ function mutation(file: string, before: string, after: string, ...tests: string[
 
 export const mutations: readonly Mutation[] = [
   // Learning.
-  mutation('learning/algorithms/advantage.ts', '(centred.length - 1)', 'centred.length'),
-  mutation('learning/algorithms/advantage.ts', 'advantage < 0 ? weight', 'advantage <= 0 ? -weight'),
+  mutation(
+    'learning/algorithms/group-rewards.ts',
+    '(centred.length - 1)',
+    'centred.length',
+    'learning/algorithms/algorithms.test.ts',
+  ),
+  mutation('learning/algorithms/negative-weight.ts', 'advantage < 0 ? weight', 'advantage <= 0 ? -weight'),
   mutation('learning/algorithms/task-normalization.ts', '(actionTokens - 1)', 'actionTokens'),
   mutation('learning/loss/loss-aggregation.ts', '1 / (episodes * length)', '1 / episodes'),
   mutation('learning/loss/objective.ts', 'Math.max(free, bounded)', 'Math.min(free, bounded)'),
@@ -70,7 +75,7 @@ export const mutations: readonly Mutation[] = [
     'contract/training-state.test.ts',
   ),
   mutation(
-    'workflows/state/transitions/update.ts',
+    'workflows/state/transitions/versions.ts',
     '.filter(({ step }) => step > state.step)',
     '',
     'workflows/state/transitions/refill.test.ts',
@@ -78,7 +83,7 @@ export const mutations: readonly Mutation[] = [
   // Durability.
   mutation('activities/stored/known-work.ts', 'if (step > 0 && (await', 'if (step < 0 && (await'),
   mutation('activities/stored/known-work.ts', 'time < at)', 'time > at)'),
-  mutation('storage/sqlite/store-flush.ts', 'if (isCommitted) flushedChanges', 'flushedChanges'),
+  mutation('storage/sqlite/sqlite.ts', 'if (isCommitted) flushedChanges', 'flushedChanges'),
   mutation('machine/processes/lease.ts', 'return !leases.ids.has', 'return leases.ids.has'),
   mutation(
     'policy/checkpoints/manifest.ts',
