@@ -11,13 +11,8 @@ import { receiveEvaluation, recordEvaluating } from '../workflows/state/transiti
 import { giveUpOverdue, receiveGroup, recordAdmissions } from '../workflows/state/transitions/groups.ts'
 import { batchIsReady, roomForGroups } from '../workflows/state/transitions/pipeline.ts'
 import { changeConfiguration, changeRollout } from '../workflows/state/transitions/settings.ts'
-import {
-  pin,
-  receiveSignal,
-  recordVersion,
-  settleUpdate,
-  startBatch,
-} from '../workflows/state/transitions/versions.ts'
+import { receiveSignal, settleUpdate, startBatch } from '../workflows/state/transitions/update.ts'
+import { pin, recordVersion } from '../workflows/state/transitions/versions.ts'
 import type { GroupReport } from './messages.ts'
 import { currentState, gatesInForce, initialState, type TrainingState } from './training-state.ts'
 

@@ -75,7 +75,7 @@ export const mutations: readonly Mutation[] = [
     'contract/training-state.test.ts',
   ),
   mutation(
-    'workflows/state/transitions/versions.ts',
+    'workflows/state/transitions/update.ts',
     '.filter(({ step }) => step > state.step)',
     '',
     'workflows/state/transitions/refill.test.ts',

@@ -19,7 +19,8 @@ import { followInstances } from './transitions/left-out.ts'
 import { awaitEffect } from './transitions/orders.ts'
 import { continueRun, pauseRun } from './transitions/phase.ts'
 import { evaluationsLag, mayUpdate } from './transitions/pipeline.ts'
-import { pin, recordVersion, settleUpdate, skippedFor, startBatch } from './transitions/versions.ts'
+import { settleUpdate, skippedFor, startBatch } from './transitions/update.ts'
+import { pin, recordVersion } from './transitions/versions.ts'
 
 const run = runId('a-run-with-a-name-as-long-as-the-name-of-a-run-may-be-or-nearly')
 

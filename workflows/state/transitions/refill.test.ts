@@ -8,7 +8,8 @@ import { groupId, runId } from '../../../identity/identity.ts'
 import { giveUpOverdue, receiveGroup, recordAdmissions } from './groups.ts'
 import { interrupt } from './phase.ts'
 import { batchIsReady, roomForGroups } from './pipeline.ts'
-import { recordVersion, settleUpdate, skippedFor, startBatch } from './versions.ts'
+import { settleUpdate, skippedFor, startBatch } from './update.ts'
+import { recordVersion } from './versions.ts'
 
 const run = runId('refill')
 
