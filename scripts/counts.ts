@@ -4,10 +4,10 @@
  * Invariants
  * - [COUNTS-1] Every line of code counts once, comments and empty lines too: as product, or as test. Style sheets do not count.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configFields } from '../config/schema/fields.ts'
+import { repositoryFiles } from './rooms.ts'
 
 /** The counts in words, each with its aim. */
 const limits = {
@@ -48,12 +48,7 @@ export function countLines(counts: Counts): readonly string[] {
 
 function countHere(): Counts {
   const root = dirname(import.meta.dirname)
-  const files = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.mjs', '*.py'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((file) => file !== '' && existsSync(join(root, file)))
+  const files = repositoryFiles(root, '*.ts', '*.tsx', '*.mjs', '*.py')
   const code = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
   return countsOf(code, configFields().filter(({ section }) => !section).length)
 }

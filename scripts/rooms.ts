@@ -65,14 +65,16 @@ export function crowdedFolders(files: readonly string[]): readonly string[] {
   )
 }
 
-function check(): boolean {
-  const root = dirname(import.meta.dirname)
-  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
+/** Files of the repository that are there. @param words of `git ls-files`: tracked files by default */
+export function repositoryFiles(root: string, ...words: readonly string[]): readonly string[] {
+  return execFileSync('git', ['ls-files', ...words], { cwd: root, encoding: 'utf8' })
     .split('\n')
     .filter((file) => file !== '' && existsSync(join(root, file)))
+}
+
+function check(): boolean {
+  const root = dirname(import.meta.dirname)
+  const files = repositoryFiles(root, '--cached', '--others', '--exclude-standard')
   const code = files.filter((file) => /\.tsx?$/.test(file))
   const sources = new Map(code.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
   const lines = [...cyclesOfRooms(sources), ...crowdedFolders(files)]

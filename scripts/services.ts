@@ -4,9 +4,9 @@
  * Invariants
  * - [SERVICES-1] No code of these rooms reads the time, waits or draws in another way. Tests may.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { repositoryFiles } from './rooms.ts'
 
 const rooms = ['activities', 'storage', 'workers', 'client', 'machine', 'temporal']
 const services = /^machine\/services\//
@@ -35,12 +35,9 @@ export function directCalls(file: string, text: string): readonly string[] {
 
 function check(): boolean {
   const root = dirname(import.meta.dirname)
-  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...rooms], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((file) => file.endsWith('.ts') && existsSync(join(root, file)))
+  const files = repositoryFiles(root, '--cached', '--others', '--exclude-standard', ...rooms).filter((file) =>
+    file.endsWith('.ts'),
+  )
   const lines = files.flatMap((file) => directCalls(file, readFileSync(join(root, file), 'utf8')))
   for (const line of lines) console.error(line)
   return lines.length === 0

@@ -6,9 +6,9 @@
  * - [WORDING-2] A sentence names its subject and uses plain verbs. `wording-allowed.json` counts the places in each room
  *   that do not, and these counts only fall: a larger or smaller count fails the check. `--write` lowers them.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { repositoryFiles } from './rooms.ts'
 
 interface Pattern {
   readonly pattern: RegExp
@@ -132,10 +132,8 @@ function check(argument: string | undefined): boolean {
   const root = resolve(import.meta.dirname, '..')
   const allowedFile = join(import.meta.dirname, 'wording-allowed.json')
   const allowed = JSON.parse(readFileSync(allowedFile, 'utf8')) as Record<string, number>
-  const found = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .filter((file) => file !== '' && !excluded.some((pattern) => pattern.test(file)))
-    .filter((file) => existsSync(join(root, file)))
+  const found = repositoryFiles(root)
+    .filter((file) => !excluded.some((pattern) => pattern.test(file)))
     .map((file) => wordingFaults(file, readFileSync(join(root, file), 'utf8')))
   const unclearFaults = found.flatMap(({ unclear }) => unclear)
   const counts = countByRoom(unclearFaults)

@@ -58,9 +58,11 @@ export async function auditRun(
     ended.has(id) || [...ended].some((each) => each !== run && id.startsWith(`${each}/`))
   const mine = executions.filter(({ workflowId }) => workflowId === run || workflowId.startsWith(`${run}/`))
   await auditUpdates(run, home, store, findings)
-  await auditGroups(run, store, mine, isEnded, findings)
+  const played = executionsOfGroups(mine)
+  const due = await dueGroups(run, store, played.keys())
+  await auditGroups(run, store, { played, due, isEnded }, findings)
   await auditEvaluations(store, mine, findings)
-  await auditEpisodes(run, store, mine, findings)
+  await auditEpisodes(run, store, due, findings)
   await auditCheckpoints(run, home, findings)
   for (const { workflowId, status } of mine)
     if (status !== 'COMPLETED' && status !== 'CONTINUED_AS_NEW' && !isEnded(workflowId))
@@ -99,22 +101,32 @@ async function auditUpdates(run: RunId, home: string, store: Store, found: Findi
     if (!steps.has(step)) found.lost.push(`metrics of run ${run} have no line of step ${step}`)
 }
 
+/** Groups as the server has them. */
+interface PlayedGroups {
+  /** Executions of each group, by its id. */
+  readonly played: ReadonlyMap<string, number>
+  readonly due: ReadonlySet<GroupId>
+  readonly isEnded: (id: string) => boolean
+}
+
+function executionsOfGroups(executions: readonly Execution[]): ReadonlyMap<string, number> {
+  const played = new Map<string, number>()
+  for (const { workflowId, type } of executions)
+    if (type === 'rolloutGroup') played.set(workflowId, (played.get(workflowId) ?? 0) + 1)
+  return played
+}
+
 /** Every admitted group played by one execution, ended once, with the episodes that it should have. */
 async function auditGroups(
   run: RunId,
   store: Store,
-  executions: readonly Execution[],
-  isEnded: (id: string) => boolean,
+  { played, due, isEnded }: PlayedGroups,
   found: Findings,
 ): Promise<void> {
   const state = (await store.runs.state(run)) as TrainingState | undefined
   const groups = new Map((await store.groups.list(run)).map((group) => [group.id, group]))
-  const played = new Map<string, number>()
-  for (const { workflowId, type } of executions)
-    if (type === 'rolloutGroup') played.set(workflowId, (played.get(workflowId) ?? 0) + 1)
   const owner = new Map<EpisodeId, string>()
   const numbers = Math.max(state?.nextGroup ?? 0, ...[...groups.values()].map(({ number }) => number + 1))
-  const due = await dueGroups(run, store, played.keys())
   for (let number = 0; number < numbers; number++) {
     const id = groupId(run, number)
     const group = groups.get(id)
@@ -180,13 +192,12 @@ async function auditEvaluations(
 async function auditEpisodes(
   run: RunId,
   store: Store,
-  executions: readonly Execution[],
+  due: ReadonlySet<GroupId>,
   found: Findings,
 ): Promise<void> {
   const { running: open = 0 } = await store.episodes.count(run)
   let running = open
-  const played = executions.filter(({ type }) => type === 'rolloutGroup').map(({ workflowId }) => workflowId)
-  for (const group of await dueGroups(run, store, played))
+  for (const group of due)
     running -= (await store.episodes.list(group)).filter((each) => !isSealed(each)).length
   if (running > 0) found.left.push(`${running} episodes of run ${run} are not sealed`)
   let after: EpisodeId | '' = ''

@@ -6,7 +6,6 @@
  */
 
 import type { LossSettings } from '../loss/custom-loss.ts'
-import type { LossAggregation } from '../loss/loss-aggregation.ts'
 import type { SampledToken, TokenLoss } from '../loss/objective.ts'
 import type { TaskNormalization, WeighedGroup } from './task-normalization.ts'
 
@@ -24,8 +23,6 @@ export interface Algorithm {
     mode: TaskNormalization,
   ) => readonly (readonly number[])[]
   readonly loss: SequenceLoss
-  /** The units of equal weight in the loss that it was published with. */
-  readonly lossAggregation: LossAggregation
 }
 
 /** The policy part of the loss of an episode's tokens. */

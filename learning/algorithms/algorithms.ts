@@ -15,7 +15,7 @@ import { imitatesAlone } from './imitation.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
 
-/** Algorithms by the names of `learning.algorithm`. */
+/** All algorithms by name; a configuration chooses the advantage and the loss of one apart. */
 export const algorithms = {
   grpo,
   dr_grpo: drGrpo,

@@ -18,5 +18,4 @@ export const grpo: Algorithm = {
     lossesOf: (tokens, bounds) => tokens.map((token) => clippedLoss(token, bounds)),
     isInGraph: true,
   },
-  lossAggregation: 'token',
 }

@@ -24,5 +24,4 @@ export const gspo: Algorithm = {
     },
     isInGraph: false,
   },
-  lossAggregation: 'episode',
 }
