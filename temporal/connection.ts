@@ -13,7 +13,7 @@ import type { NativeConnectionOptions } from '@temporalio/worker'
 import { reasonOf } from '../faults/reason.ts'
 import { isLoopback } from '../machine/network/listening.ts'
 import { proxyTo } from '../machine/network/proxy.ts'
-import { grpcDeadline } from '../machine/services/clock.ts'
+import { clock, grpcDeadline } from '../machine/services/clock.ts'
 import { isNotFound, isUnreached } from './calls/call-status.ts'
 import { type ConnectionWay, hostOf, withProxy } from './calls/proxied.ts'
 import { unread } from './payload-encryption.ts'
@@ -27,8 +27,9 @@ import {
 } from './server/server.ts'
 import { ensureSearchAttributes } from './server/startup/namespace.ts'
 
-/** A server that does not answer is reported within ten seconds from the start of a command. */
+/** How long a server may take to answer a command that begins, and when the command says that it waits for it. */
 const reachTimeoutMs = 8_000
+const silentStartMs = 2_000
 
 /** A server that can be worked with. */
 export interface TemporalConnection {
@@ -127,6 +128,31 @@ async function reachExternal(
   home: string,
   { log }: TemporalServerOptions,
 ): Promise<TemporalConnection> {
+  const notice = clock.after(silentStartMs, () =>
+    log?.(
+      `The Temporal server at ${server.address} has not answered yet; it has ${reachTimeoutMs / 1000} seconds.`,
+    ),
+  )
+  try {
+    await requireAnswer(server)
+  } finally {
+    notice.cancel()
+  }
+  const health = watchHealth(server.options, log === undefined ? {} : { log })
+  return {
+    ...server,
+    uiUrl: cloudUiUrl(server),
+    embedded: false,
+    isOwn: servesHome(server.address, home),
+    silence: () => spoken(health.silentMs()),
+    flushed: () => Promise.resolve(),
+    isAlone: () => Promise.resolve(false),
+    close: () => health.close(),
+  }
+}
+
+/** Sees that the server answers and has the namespace, with the search attributes. @throws TemporalFault */
+async function requireAnswer(server: ExternalServer): Promise<void> {
   let connection: Connection
   try {
     connection = await Connection.connect({ ...server.options, connectTimeout: reachTimeoutMs })
@@ -142,17 +168,6 @@ async function reachExternal(
     throw isUnreached(error) ? unreachable(server, error) : error
   } finally {
     await connection.close()
-  }
-  const health = watchHealth(server.options, log === undefined ? {} : { log })
-  return {
-    ...server,
-    uiUrl: cloudUiUrl(server),
-    embedded: false,
-    isOwn: servesHome(server.address, home),
-    silence: () => spoken(health.silentMs()),
-    flushed: () => Promise.resolve(),
-    isAlone: () => Promise.resolve(false),
-    close: () => health.close(),
   }
 }
 

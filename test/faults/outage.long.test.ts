@@ -1,10 +1,11 @@
-/** A Temporal server of the user's own that goes away for longer than its client retries: runs wait for it and say so. */
+/** A Temporal server of the user's own that goes away for longer than its client retries: who follows work waits for it and says so. */
 import { existsSync } from 'node:fs'
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
 import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
+import { openStore } from '../../storage/store.ts'
 import { startExternalServer } from '../host/external-server.ts'
 import { freeze } from '../host/frozen-process.ts'
 import {
@@ -17,6 +18,8 @@ import {
 
 const run = runId('first')
 const updates = 40
+const version = 0
+const episodes = 60
 const home = temporaryHome()
 /** The client's own retries give up after twenty seconds. */
 const outageMs = 30_000
@@ -70,7 +73,18 @@ async function untilUpdate(number: number, training: PerdureProcess): Promise<vo
   })
 }
 
-it('a run and its worker wait for a server that was killed or hangs, and lose nothing', async () => {
+/** An evaluation whose workflow runs. */
+async function startEvaluation(): Promise<PerdureProcess> {
+  const measured = startPerdure(home, 'eval', `${run}@${version}`, '--episodes', `${episodes}`)
+  await using store = await openStore(homeAt(home).storeFile, { create: false })
+  await eventually('an evaluation in progress', async () => {
+    expect(measured.child.exitCode, measured.output()).toBe(null)
+    return (await store.evaluations.unfinished(run, 0)).includes(version) ? true : undefined
+  })
+  return measured
+}
+
+it('a run, its worker and an evaluation wait for a server that was killed or hangs, and lose nothing', async () => {
   await using server = await startExternalServer()
   vi.stubEnv('TEMPORAL_ADDRESS', server.address)
   const settings = [
@@ -82,15 +96,26 @@ it('a run and its worker wait for a server that was killed or hangs, and lose no
   ].flatMap((setting) => ['--set', setting])
   const training = startPerdure(home, 'train', 'test/support/whole-pipeline.yaml', '--run', run, ...settings)
   const worker = startPerdure(home, 'worker', '--role', 'all')
+  const processes = [training, worker]
   try {
     await untilUpdate(1, training)
     await server.kill()
+    const late = startPerdure(home, 'pause', run)
     await outage([training, worker])
+    const refused = await late.ended
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('check TEMPORAL_ADDRESS') })
+    expect(late.output()).toContain(`${server.address} has not answered yet`)
     await server.start()
     await untilUpdate(updatesDone().length + 1, training)
+    const measured = await startEvaluation()
+    processes.push(measured)
     await freeze(server.pid)
-    await outage([training, worker])
+    await outage(processes)
     process.kill(server.pid, 'SIGCONT')
+    expect(await measured.ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(` of ${episodes} episodes succeed\n$`)),
+    })
     const { stdout, stderr } = await training.ended
     expect(stdout, stderr).toMatch(new RegExp(`updates +${updates} of ${updates}`))
     expect(count(stdout, answers)).toBeGreaterThan(0)
@@ -98,6 +123,6 @@ it('a run and its worker wait for a server that was killed or hangs, and lose no
     worker.child.kill('SIGINT')
     expect((await worker.ended).code).toBe(0)
   } finally {
-    for (const each of [training, worker]) await each.killGroup()
+    for (const each of processes) await each.killGroup()
   }
 }, 900_000)
