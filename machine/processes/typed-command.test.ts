@@ -1,4 +1,5 @@
 /** Commands are printed as they are typed here. */
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,4 +61,14 @@ test('[TYPED-2] commands in backticks act on the home that was given', () => {
 
 test('words are quoted where a shell needs it', () => {
   expect(typedWords(['eval', "it's", 'a#b', '--set', 'x.y=1'])).toBe("eval 'it'\\''s' 'a#b' --set x.y=1")
+})
+
+test('a word with control characters is one that a terminal shows and a shell reads back', () => {
+  const words = ["a\n'b'\\", '\u001b[31m\u202e ü']
+  const typed = typedWords(words)
+  expect(typed).not.toMatch(/\p{Cc}|\p{Bidi_Control}/u)
+  const shell = ['bash', '--norc', '-c', `printf '%s|' ${typed}`] as const
+  expect(execFileSync(shell[0], shell.slice(1), { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } })).toBe(
+    `${words.join('|')}|`,
+  )
 })

@@ -10,6 +10,7 @@
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { packageRoot } from '../files/folder.ts'
+import { shownLine } from '../files/shown-text.ts'
 
 /** The home of this process, where a command must name it. */
 export interface NamedHome {
@@ -39,7 +40,7 @@ export function commandName(
 
 /** The words of a command as one text, each quoted where a shell needs it. @example typedWords(['eval', 'it']) // 'eval it' */
 export function typedWords(words: readonly string[]): string {
-  return words.map((word) => (/^[\w./:@=-]+$/.test(word) ? word : shellWord(word))).join(' ')
+  return words.map((word) => (/^[\w./:@=-]+$/.test(word) ? word : codedWord(word))).join(' ')
 }
 
 /** The flag that a command needs to act on a home; empty for the default one. @example homeFlag('/data') // ' --home /data' */
@@ -80,4 +81,15 @@ function realPath(file: string): string | undefined {
 /** A text as one word, whatever is in it; a NUL, which no argument can hold, is left out. @example shellWord("it's") // 'it'\''s' */
 export function shellWord(text: string): string {
   return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`
+}
+
+/** The same in one line that a terminal obeys nothing of: bash, zsh and ksh read what control characters are written as. */
+function codedWord(text: string): string {
+  if (shownLine(text) === text) return shellWord(text)
+  const coded = Array.from(text.replaceAll('\0', '').replaceAll(/['\\]/g, '\\$&'), (character) =>
+    shownLine(character) === character
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `$'${coded.join('')}'`
 }

@@ -60,6 +60,13 @@ describe('a line', () => {
     expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(4)
   })
 
+  it('with the words of a trainer outside is one line to every reader, and is read back as it was', async () => {
+    const line = { ...update(1), refused: 'not\u2028finite \u0085\u009b2J\u202e' }
+    await record(line)
+    expect(readFileSync(file, 'utf8')).toMatch(/^[ -~]+\n$/)
+    expect(readMetrics(file)).toEqual([line])
+  })
+
   // [METRICS-4]
   it('of an evaluation gives way to that of a repetition with more episodes, and readers that follow see it', async () => {
     const few = { ...evaluation(0), n: 5, planned: 200, lost: { infrastructure_error: 195 } }

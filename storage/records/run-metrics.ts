@@ -12,6 +12,7 @@
 import { copyFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
+import { jsonLine } from '../../machine/files/shown-text.ts'
 import { StorageFault } from '../disk/fault.ts'
 import { contentOf, growFile } from '../disk/grown-file.ts'
 import {
@@ -102,7 +103,7 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
 async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<Precedence> {
   checkMetrics(line)
   const place = placeOf(line)
-  const text = JSON.stringify(line)
+  const text = jsonLine(line)
   const precedence = await insertOnce(db.insertInto('metrics').values({ run, ...place, line: text }))
   if (precedence === 'first' || !isEvaluationMetrics(line)) return precedence
   return db.transaction().execute(async (alone) => {
