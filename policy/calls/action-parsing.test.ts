@@ -236,6 +236,16 @@ describe('a thought', () => {
     expect(message).toEqual({ role: 'assistant', content: text, said: expect.any(String) })
   })
 
+  // [READING-2]
+  test.each([
+    ['<|inner_prefix|>', '<|inner_suffix|>'],
+    ['◁think▷', '◁/think▷'],
+    ['<scratch_pad>', '</scratch_pad>'],
+  ])('of another family of models calls nothing: %s', (opening, closing) => {
+    expect(parseActionText(`${opening}${draft}${closing}${go}`, '').message.tool_calls).toEqual([goCall])
+    expect(kindsOf(`${opening}${draft}`)).toEqual(['unclosed_thought'])
+  })
+
   test('is none within the arguments of a call', () => {
     const call = { name: 'say', arguments: { text: '<think> </think> [THINK]' } }
     const text = `<tool_call>${JSON.stringify(call)}</tool_call>`

@@ -23,19 +23,21 @@ function tags(name: string): ThoughtMarks {
 }
 
 const knownMarks: readonly ThoughtMarks[] = [
-  ...['think', 'thinking', 'thought', 'reasoning', 'seed:think'].map(tags),
+  ...['think', 'thinking', 'thought', 'reasoning', 'scratchpad', 'scratch_pad', 'seed:think'].map(tags),
   { opening: '[THINK]', closing: '[/THINK]' },
   { opening: '<|begin_of_thought|>', closing: '<|end_of_thought|>' },
   { opening: '<|START_THINKING|>', closing: '<|END_THINKING|>' },
+  { opening: '<|inner_prefix|>', closing: '<|inner_suffix|>' },
+  { opening: '◁think▷', closing: '◁/think▷' },
 ]
 
 /** How thoughts are read where a template says nothing else of them. */
 export const ordinaryThoughts: ThoughtReading = { marks: knownMarks }
 
-/** The marks of the field's families, and one more pair where a template has one. */
-export function marksWith(own: ThoughtMarks | undefined): readonly ThoughtMarks[] {
-  if (own === undefined || knownMarks.some(({ opening }) => opening === own.opening)) return knownMarks
-  return [...knownMarks, own]
+/** The marks of the field's families, and those that a template has beside them. */
+export function marksWith(own: readonly ThoughtMarks[]): readonly ThoughtMarks[] {
+  const isKnown = ({ opening }: ThoughtMarks) => knownMarks.some((known) => known.opening === opening)
+  return [...knownMarks, ...own.filter((marks) => !isKnown(marks))]
 }
 
 /** The thought that a text leaves open at its end. */

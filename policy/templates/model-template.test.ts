@@ -192,6 +192,28 @@ describe('a template whose prompt opens a thought', () => {
   })
 })
 
+// [READING-2]
+it.each(['</cot>', '[/PLAN]'])(
+  'a thought that a template drops from earlier actions, up to %s, calls nothing',
+  async (closing) => {
+    const chat = await open(
+      publishedTemplates.hermes.replace(
+        `{{- '<|im_start|>' + message.role + '\\n' + said }}`,
+        `{{- '<|im_start|>' + message.role + '\\n' + (said.split('${closing}') | last) }}`,
+      ),
+    )
+    const opening = closing.replace('/', '')
+    const call = (at: string) => `<tool_call>{"name": "look", "arguments": {"at": "${at}"}}</tool_call>`
+    expect(chat.parseAction(`${opening}${call('door')}${closing}${call('shelf')}`)).toMatchObject({
+      message: { said: '', tool_calls: [{ arguments: { at: 'shelf' } }] },
+      problems: [],
+    })
+    expect(chat.parseAction(`${opening}${call('door')}`).problems).toMatchObject([
+      { kind: 'unclosed_thought' },
+    ])
+  },
+)
+
 it('marks of thoughts that are special tokens may be written by an agent', async () => {
   const special = [...added, ...['[THINK]', '[/THINK]'].map((content) => ({ content, special: true }))]
   const json = trainTokenizer(['a lamp'], { vocabularySize: 300, addedTokens: special })

@@ -46,12 +46,15 @@ export interface RenderingOptions {
 
 export class TemplateRendering {
   readonly #template: Template
+  /** Texts that the template has in quotes. */
+  readonly quoted: readonly string[]
   readonly #tokens: ModelChat['tokens']
   #askedForDate = false
 
   /** @throws CheckpointFault `foreign` for a template that cannot be read */
   constructor({ template, tokens }: ModelChat) {
     this.#tokens = tokens
+    this.quoted = [...template.matchAll(/(['"])(.+?)\1/g)].map(([, , text = '']) => text)
     try {
       // The package knows line feeds only, so that a carriage return would survive where a block trims.
       const source = withLineFeeds(template)

@@ -138,7 +138,7 @@ function contains(
 }
 
 function thoughtsOf(rendering: TemplateRendering, prompt: string, options: RenderingOptions): ThoughtReading {
-  const marks = marksWith(ownMarks(rendering, prompt, options))
+  const marks = marksWith([...writtenMarks(rendering, prompt, options), ...droppedMarks(rendering, options)])
   return { marks, open: openThought(prompt.slice(prompt.lastIndexOf('zqxasked')), marks) }
 }
 
@@ -153,21 +153,34 @@ export function promptLength(prompt: string, whole: string, open: ThoughtMarks |
   return whole.startsWith(open.opening, start) ? start + open.opening.length : start
 }
 
-/** The marks of thoughts as a template writes them; undefined where it writes none. */
-function ownMarks(
+const thought = 'zqxthought'
+
+/** The marks of thoughts as a template writes them. */
+function writtenMarks(
   rendering: TemplateRendering,
   prompt: string,
   options: RenderingOptions,
-): ThoughtMarks | undefined {
-  const thought = 'zqxthought'
-  if (!contains(rendering, [user, said], thought, { ...options, thought })) return undefined
+): readonly ThoughtMarks[] {
+  if (!contains(rendering, [user, said], thought, { ...options, thought })) return []
   const whole = rendering.render([user, said], { ...options, thought })
   const at = whole.indexOf(thought)
   const before = whole.slice(commonLength(prompt, whole), at).trim()
   // A prompt that opens the thought ends with its mark.
   const opening = wordsIn(before === '' ? whole.slice(0, at) : before).at(-1) ?? ''
   const [closing = ''] = wordsIn(whole.slice(at + thought.length, whole.indexOf(probeWord, at)))
-  return opening === '' || closing === '' ? undefined : { opening, closing }
+  return opening === '' || closing === '' ? [] : [{ opening, closing }]
+}
+
+/** The marks of thoughts that a template takes out of earlier actions; it need not write any. */
+function droppedMarks(rendering: TemplateRendering, options: RenderingOptions): readonly ThoughtMarks[] {
+  const closings = rendering.quoted.filter((text) => text.includes('/') && !hermesSyntax.marks.includes(text))
+  return [...new Set(closings)]
+    .map((closing) => ({ opening: closing.replace('/', ''), closing }))
+    .filter(({ opening, closing }) => {
+      const content = `${opening}${thought}${closing}${probeWord}`
+      const rest = [user, { role: 'assistant', content }, { role: 'user', content: 'zqxmore' }] as const
+      return contains(rendering, rest, probeWord, options) && !contains(rendering, rest, thought, options)
+    })
 }
 
 function wordsIn(text: string): readonly string[] {
