@@ -249,6 +249,21 @@ it('a temporal.db from an older backup is reported, and the run continues from t
   await expectAllUpdates(opened)
 }, 240_000)
 
+// [RESTORED-3]
+it('a run that the store calls done, beside a temporal.db of when it was in progress, is done once it is resumed', async () => {
+  const backup = join(home.dir, 'backup')
+  await playTo(1)
+  copy('temporal.db', home.dir, backup)
+  const first = await open()
+  await first.resume(run)
+  await expectAllUpdates(first)
+  await first.close()
+  copy('temporal.db', backup, home.dir)
+  const opened = await open()
+  await opened.resume(run)
+  await expectAllUpdates(opened)
+}, 240_000)
+
 // [RUN-6]
 it('a workflow one update behind the store takes over what the store has, though it had decided otherwise', async () => {
   const backup = join(home.dir, 'backup')
