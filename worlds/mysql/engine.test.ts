@@ -59,6 +59,28 @@ describe('the embedded engine', () => {
     database.close()
   })
 
+  test('a number that a row was given is not given again, though the statement fails or is rolled back', () => {
+    const database = engine.open([], 'numbers')
+    const run = (sql: string, ordinal: number) => database.execute(sql, ordinal, limits)
+    run('CREATE TABLE n (id INT PRIMARY KEY AUTO_INCREMENT, v INT UNIQUE)', 0)
+    expect(run('INSERT INTO n (v) VALUES (1), (1)', 1).kind).toBe('failed')
+    run('INSERT INTO n (v) VALUES (1)', 2)
+    run('BEGIN', 3)
+    run('INSERT INTO n (v) VALUES (2)', 4)
+    run('ROLLBACK', 5)
+    run('INSERT INTO n (v) VALUES (3)', 6)
+    expect(textsOf(run('SELECT id FROM n ORDER BY id', 7))).toEqual([['3'], ['5']])
+    run('TRUNCATE n', 8)
+    run('INSERT INTO n (v) VALUES (4)', 9)
+    expect(textsOf(run('SELECT id FROM n', 10))).toEqual([['1']])
+    run('CREATE TABLE m (id INT, v INT)', 11)
+    run('INSERT INTO m VALUES (5, 1), (7, 2)', 12)
+    run('ALTER TABLE m MODIFY id INT AUTO_INCREMENT PRIMARY KEY', 13)
+    run('INSERT INTO m (v) VALUES (3)', 14)
+    expect(textsOf(run('SELECT id FROM m ORDER BY id', 15))).toEqual([['5'], ['7'], ['8']])
+    database.close()
+  })
+
   test('a duplicate key updates the row that is there', () => {
     const database = engine.open([], 'keys')
     const run = (sql: string, ordinal: number) => database.execute(sql, ordinal, limits)

@@ -123,7 +123,19 @@ export const queries: readonly (readonly [string, readonly (readonly (string | n
     [['10'], ['9']],
   ],
   ['SELECT No FROM `Team Results` ORDER BY No LIMIT 18446744073709551615 OFFSET 3', [['9'], ['x']]],
+  [
+    "SELECT MICROSECOND('10:05:03.000012'), TIME('10:05:03.000012'), ADDTIME('10:05:03.000012', '0:0:1')",
+    [['12', '10:05:03.000012', '10:05:04.000012']],
+  ],
   ['SELECT @seen := 2, @seen + 1', [['2', '3']]],
+  [
+    "SELECT SUM(DISTINCT v), AVG(DISTINCT v), COUNT(DISTINCT v) FROM (SELECT '1' AS v UNION SELECT '1.0' UNION SELECT 'x' UNION SELECT 'y') t",
+    [['1', '0.5', '4']],
+  ],
+  [
+    "SELECT 'a ' = 'a' COLLATE utf8mb4_bin, 'A ' = 'a' COLLATE utf8mb4_general_ci, 'a ' LIKE 'a' COLLATE utf8mb4_bin",
+    [['1', '1', '0']],
+  ],
 ]
 
 export function textsOf(result: StatementResult): unknown {

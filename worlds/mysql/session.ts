@@ -150,7 +150,7 @@ export class Session {
     let affected = 0
     switch (statement.kind) {
       case 'truncate':
-        catalog.put({ ...catalog.table(statement.table), rows: [], nextId: 1n })
+        catalog.put({ ...catalog.table(statement.table), rows: [], ids: { next: 1n } })
         break
       case 'create table':
         affected = definitions.createTable(statement, context)

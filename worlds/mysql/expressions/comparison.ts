@@ -10,7 +10,16 @@ import { refuse } from '../failure.ts'
 import { temporalOf } from '../values/conversion.ts'
 import { Temporal, type TemporalKind } from '../values/temporal.ts'
 import { integerType, isTemporal, isTextual, type Type, temporalType } from '../values/type.ts'
-import { compareTexts, type Present, toBytes, toDecimal, toNumber, toText, truth } from '../values/value.ts'
+import {
+  compareTexts,
+  type Present,
+  toBytes,
+  toDecimal,
+  toNumber,
+  toText,
+  truth,
+  withoutPadding,
+} from '../values/value.ts'
 import type { Compiled } from './scope.ts'
 
 /** Negative, 0 or positive; undefined where one is not comparable, which counts as NULL. */
@@ -23,8 +32,13 @@ export function comparatorOf(left: Type, right: Type): Comparator {
   if (isTextual(left) && isTextual(right)) {
     if (left.kind === 'bytes' || right.kind === 'bytes')
       return (a, b) => Buffer.compare(toBytes(a), toBytes(b))
-    if (left.binary || right.binary) return (a, b) => Buffer.compare(toBytes(a), toBytes(b))
-    return (a, b) => compareTexts(textIn(a, left, right), textIn(b, right, left))
+    const isBinary = left.binary || right.binary
+    const compare = isBinary
+      ? (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+      : compareTexts
+    if (left.padded || right.padded)
+      return (a, b) => compare(withoutPadding(textIn(a, left, right)), withoutPadding(textIn(b, right, left)))
+    return (a, b) => compare(textIn(a, left, right), textIn(b, right, left))
   }
   if (left.kind === 'integer' && right.kind === 'integer') return (a, b) => (a < b ? -1 : a > b ? 1 : 0)
   const inexact = [left, right].some((type) => type.kind === 'double' || isTextual(type))

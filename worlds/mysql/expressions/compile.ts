@@ -20,6 +20,7 @@ import {
   nullType,
   type Type,
   textType,
+  textTypeIn,
   unifiedType,
 } from '../values/type.ts'
 import { isTrue, toText, truth, type Value } from '../values/value.ts'
@@ -192,11 +193,11 @@ function compileIs({ operand, what, negated }: Extract<Expression, { kind: 'is' 
 }
 
 function compileCollate(
-  { operand, binary }: Extract<Expression, { kind: 'collate' }>,
+  { operand, collation }: Extract<Expression, { kind: 'collate' }>,
   scope: Scope,
 ): Compiled {
   const compiled = scope.compile(operand)
-  const type: Type = binary ? { ...textType, binary: true } : textType
+  const type = textTypeIn(collation)
   return {
     type,
     get: () => {

@@ -192,6 +192,21 @@ export interface Aggregate {
   start(): Accumulator
 }
 
+/** The arguments of a call. SUM and AVG of DISTINCT tell values apart by their numbers: '1' and '1.0' count once. */
+export function aggregateArguments(
+  { name, distinct = false }: Call,
+  args: readonly Compiled[],
+): readonly Compiled[] {
+  if (!distinct || (name !== 'SUM' && name !== 'AVG')) return args
+  return args.map(({ type, get }) => ({
+    type: numericType(type),
+    get: () => {
+      const value = get()
+      return value === null ? null : numericValue(value, type)
+    },
+  }))
+}
+
 /** @throws StatementRefused where the arguments are too few or too many */
 export function aggregateOf(call: Call, args: readonly Compiled[]): Aggregate {
   const rule = rules[call.name] as AggregateRule

@@ -30,7 +30,7 @@ import {
   timeOfMicros,
   timeOfSeconds,
 } from '../values/temporal.ts'
-import { parseMoment, parseTime } from '../values/temporal-text.ts'
+import { parseMomentOfTime, parseTime } from '../values/temporal-text.ts'
 import {
   decimalType,
   integerType,
@@ -106,8 +106,7 @@ function timeOrMoment(value: Present): Temporal | undefined {
   if (value instanceof Temporal) return value
   if (typeof value !== 'string' && !(value instanceof Uint8Array)) return toTime(value)
   const text = toText(value)
-  const moment = text.trim().length >= 12 ? parseMoment(text) : undefined
-  return moment?.kind === 'datetime' ? moment : parseTime(text)
+  return parseMomentOfTime(text) ?? parseTime(text)
 }
 
 function timeDifference(left: Present, right: Present): Value {

@@ -9,7 +9,7 @@
 
 import type { Compiled, Scope, Source } from '../expressions/scope.ts'
 import { groupMisuse, refuse } from '../failure.ts'
-import { type Accumulator, type Aggregate, aggregateOf } from '../functions/aggregates.ts'
+import { type Accumulator, type Aggregate, aggregateArguments, aggregateOf } from '../functions/aggregates.ts'
 import type { Call, Expression } from '../syntax/syntax.ts'
 import type { Row } from '../tables/catalog.ts'
 import type { Value } from '../values/value.ts'
@@ -84,7 +84,7 @@ export class Grouping {
     const terms = call.order ?? []
     const compileAll = () =>
       [...call.args, ...terms.map(({ expression }) => expression)].map((arg) => scope.compile(arg))
-    const args = inside(scope, compileAll)
+    const args = aggregateArguments(call, inside(scope, compileAll))
     const aggregate = aggregateOf(call, args)
     const at = this.#calls.length
     this.#calls.push({ aggregate, args, distinct: call.distinct ?? false, values: call.args.length })

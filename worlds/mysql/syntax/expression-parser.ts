@@ -8,7 +8,7 @@ import { Decimal } from '../values/decimal.ts'
 import * as types from '../values/type.ts'
 import { literal } from './literal.ts'
 import { OperandParser, units } from './operand-parser.ts'
-import type { Expression } from './syntax.ts'
+import type { Collation, Expression } from './syntax.ts'
 import { wordOf } from './token-reader.ts'
 
 const comparisons = new Set(['=', '<=>', '<>', '!=', '<', '<=', '>', '>='])
@@ -82,7 +82,7 @@ export abstract class ExpressionParser extends OperandParser {
 
   #collated(operand: Expression): Expression {
     if (!this.reader.skips('COLLATE')) return operand
-    return { kind: 'collate', operand, binary: isBinaryCollation(this.reader.collation()) }
+    return { kind: 'collate', operand, collation: comparisonIn(this.reader.collation()) }
   }
 
   #infix(left: Expression, least: number, start: number): Expression | undefined {
@@ -217,6 +217,7 @@ function soundexOf(operand: Expression): Expression {
   return { kind: 'call', name: 'SOUNDEX', args: [operand] }
 }
 
-export function isBinaryCollation(name: string): boolean {
-  return /_bin$|^binary$/i.test(name)
+/** How texts of a collation compare. */
+export function comparisonIn(name: string): Collation {
+  return { binary: /_bin$|^binary$/i.test(name), padded: !/_0900_|^binary$/i.test(name) }
 }

@@ -61,7 +61,7 @@ export type Expression =
       readonly negative: boolean
     }
   | { readonly kind: 'cast'; readonly operand: Expression; readonly to: CastType }
-  | { readonly kind: 'collate'; readonly operand: Expression; readonly binary: boolean }
+  | { readonly kind: 'collate'; readonly operand: Expression; readonly collation: Collation }
   | { readonly kind: 'default'; readonly column?: string | undefined }
   | { readonly kind: 'values'; readonly column: string }
 
@@ -213,14 +213,20 @@ export interface ColumnDefinition {
   readonly check?: Expression | undefined
 }
 
-export interface ColumnType {
+/** How texts compare. */
+export interface Collation {
+  readonly binary: boolean
+  /** Whether spaces at the end do not count. */
+  readonly padded?: boolean
+}
+
+export interface ColumnType extends Collation {
   /** As SHOW prints it: `varchar(20)`, `int unsigned`. */
   readonly text: string
   readonly name: string
   readonly length?: number | undefined
   readonly scale?: number | undefined
   readonly unsigned: boolean
-  readonly binary: boolean
 }
 
 export interface KeyDefinition {

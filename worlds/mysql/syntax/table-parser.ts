@@ -5,7 +5,7 @@
  * - A part of a definition that would change results and is not understood is refused by name.
  * - Engines, character sets, comments and indexes change no result and are passed over.
  */
-import { isBinaryCollation } from './expression-parser.ts'
+import { comparisonIn } from './expression-parser.ts'
 import type { QueryParser } from './query-parser.ts'
 import type {
   Alteration,
@@ -170,7 +170,7 @@ function attributes(parser: QueryParser, name: string, given: ColumnType): Colum
     } else if (reader.skips('COMMENT')) reader.next()
     else if (reader.skips('CHARACTER', 'SET') || reader.skips('CHARSET')) reader.word()
     else if (reader.skips('COLLATE')) {
-      type = { ...type, binary: isBinaryCollation(reader.collation()) }
+      type = { ...type, ...comparisonIn(reader.collation()) }
       column = { ...column, type }
     } else if (reader.sees('CHECK')) column = { ...column, check: check(parser) }
     else if (reader.sees('REFERENCES')) throw reader.unsupported('REFERENCES')

@@ -40,8 +40,8 @@ export interface Table {
   readonly checks: readonly Expression[]
   readonly temporary: boolean
   readonly rows: readonly Row[]
-  /** Next value of the AUTO_INCREMENT column. */
-  readonly nextId: bigint
+  /** Values of the AUTO_INCREMENT column, for all states of the table: one that was given is not given again, whatever is undone. */
+  readonly ids: { next: bigint }
 }
 
 export interface View {
@@ -128,7 +128,7 @@ export function tableOfData({ name, columns, rows }: TableData): Table {
       nullable: true,
       autoIncrement: false,
     })),
-    ...{ keys: [], checks: [], temporary: false, rows, nextId: 1n },
+    ...{ keys: [], checks: [], temporary: false, rows, ids: { next: 1n } },
   }
 }
 

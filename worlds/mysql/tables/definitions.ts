@@ -19,7 +19,7 @@ import type {
   Statement,
 } from '../syntax/syntax.ts'
 import type { Type } from '../values/type.ts'
-import { toText } from '../values/value.ts'
+import { toText, toWhole } from '../values/value.ts'
 import { type Column, type Key, placeOf, type Relation, type Row, type Table } from './catalog.ts'
 import { UniqueKeys } from './constraints.ts'
 import { defaultValue } from './insert.ts'
@@ -34,12 +34,21 @@ export function createTable(statement: CreateTable, context: Context): number {
     refuse(tableExists(name))
   }
   if (like !== undefined) {
-    catalog.put({ ...catalog.table(like), name, temporary, rows: [], nextId: 1n })
+    catalog.put({ ...catalog.table(like), name, temporary, rows: [], ids: { next: 1n } })
     return 0
   }
   const columns = statement.columns.map(columnOf)
   const checks = [...statement.checks, ...statement.columns.flatMap(({ check }) => check ?? [])]
-  let table: Table = { kind: 'table', name, columns, checks, temporary, keys: [], rows: [], nextId: 1n }
+  let table: Table = {
+    kind: 'table',
+    name,
+    columns,
+    checks,
+    temporary,
+    keys: [],
+    rows: [],
+    ids: { next: 1n },
+  }
   if (query !== undefined) table = filled(table, query, context)
   checkNames(table)
   for (const key of [...statement.columns.flatMap(keyOfColumn), ...statement.keys])
@@ -328,9 +337,19 @@ function changed(table: Table, from: string, definition: ColumnDefinition, place
     row.map((value, each) => (each === at ? stored(value, before.type, kept) : value)),
   )
   const columns = table.columns.map((each, number) => (number === at ? kept : each))
-  const result = { ...table, columns, rows }
+  const ids = kept.autoIncrement ? { next: largestIn(rows, at) + 1n } : table.ids
+  const result = { ...table, columns, rows, ids }
   checkKeys(result)
   return keyOfColumn(definition).reduce(withKey, movedColumn(result, at, place))
+}
+
+function largestIn(rows: readonly Row[], place: number): bigint {
+  let largest = 0n
+  for (const row of rows) {
+    const number = toWhole(row[place] ?? 0n)
+    if (number > largest) largest = number
+  }
+  return largest
 }
 
 /** SHOW CREATE TABLE. */

@@ -65,7 +65,7 @@ class Insertion {
     this.#keys = new UniqueKeys(this.#table)
     this.#check = checksOf(this.#table, context)
     this.#rows = new Set(this.#table.rows)
-    this.#nextId = this.#table.nextId
+    this.#nextId = this.#table.ids.next
     this.#reserved = this.#nextId
     this.#update = this.#updating(statement.duplicate)
   }
@@ -76,12 +76,7 @@ class Insertion {
     if (!isQuery) this.#reservation = BigInt(given.length)
     this.#doubles = isQuery
     for (const { values, types } of given) this.#insert(values, types, given.length > 1)
-    if (this.#nextId < this.#reserved) this.#nextId = this.#reserved
-    const table = {
-      ...this.#table,
-      rows: [...this.#rows],
-      nextId: this.#nextId,
-    }
+    const table = { ...this.#table, rows: [...this.#rows] }
     return { tables: [table], affected: this.#affected, insertId: this.#insertId }
   }
 
@@ -130,6 +125,7 @@ class Insertion {
     })
     this.#check(row)
     this.#place(this.#context.budget.hold(row))
+    this.#spend(this.#nextId)
   }
 
   #numbered(given: bigint | null): bigint {
@@ -146,7 +142,14 @@ class Insertion {
   #reserve(id: bigint): void {
     if (id < this.#reserved) return
     this.#reserved = id + this.#reservation
+    this.#spend(this.#reserved)
     if (this.#doubles) this.#reservation *= 2n
+  }
+
+  /** Numbers below the next one are not given again. */
+  #spend(next: bigint): void {
+    const { ids } = this.#table
+    if (next > ids.next) ids.next = next
   }
 
   #place(row: Row): void {

@@ -11,7 +11,6 @@ import { fittedDecimal, temporalOf } from '../values/conversion.ts'
 import { Decimal } from '../values/decimal.ts'
 import { Temporal } from '../values/temporal.ts'
 import {
-  binaryTextType,
   bytesType,
   decimalType,
   doubleType,
@@ -19,7 +18,7 @@ import {
   isTemporal,
   type Type,
   temporalType,
-  textType,
+  textTypeIn,
   unsignedType,
 } from '../values/type.ts'
 import { type Present, toBytes, toDecimal, toNumber, toText, type Value } from '../values/value.ts'
@@ -34,7 +33,7 @@ const integerBits: Readonly<Record<string, number>> = {
 }
 const textBytes: Readonly<Record<string, number>> = { tinytext: 255, text: 65_535, mediumtext: 16_777_215 }
 
-export function typeOfColumn({ name, scale, length, unsigned, binary }: ColumnType): Type {
+export function typeOfColumn({ name, scale, length, unsigned, ...collation }: ColumnType): Type {
   if (Object.hasOwn(integerBits, name)) return unsigned ? unsignedType : integerType
   switch (name) {
     case 'year':
@@ -54,7 +53,7 @@ export function typeOfColumn({ name, scale, length, unsigned, binary }: ColumnTy
       return temporalType('time', length ?? 0)
   }
   if (/blob$|binary$/.test(name)) return bytesType
-  return binary ? binaryTextType : textType
+  return textTypeIn(collation)
 }
 
 /** The value of a NOT NULL column without a default where none is given. */
@@ -141,8 +140,8 @@ export function derivedColumn(name: string, type: Type): Column {
   return { name, declared, type: typeOfColumn(declared), nullable: true, autoIncrement: false }
 }
 
-function declaredOf({ kind, scale, unsigned, binary }: Type): ColumnType {
-  const plain = { unsigned: unsigned ?? false, binary: binary ?? false }
+function declaredOf({ kind, scale, unsigned, binary, padded }: Type): ColumnType {
+  const plain = { unsigned: unsigned ?? false, binary: binary ?? false, ...(padded ? { padded } : {}) }
   const sized = scale > 0 ? `(${scale})` : ''
   switch (kind) {
     case 'integer':

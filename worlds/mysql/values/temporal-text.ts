@@ -120,13 +120,20 @@ function dateFields(date: number): Fields {
 
 const clock = /^(-?)\s*(?:(\d+)\s+)?(\d+)(?::(\d+)(?::(\d+))?)?(?:\.(\d*))?/
 
+/** The moment that a text is where a time may stand. */
+export function parseMomentOfTime(given: string): Temporal | undefined {
+  const text = given.trim()
+  // Digits between colons alone are a time: 10:05:03.000012.
+  if (text.length < 12 || /^-|^\d+:\d+:\d+\.?\d*$/.test(text)) return undefined
+  const moment = parseMoment(text)
+  return moment?.kind === 'datetime' ? moment : undefined
+}
+
 /** The time that a text begins with, or the time of the moment that it is. */
 export function parseTime(given: string): Temporal | undefined {
+  const moment = parseMomentOfTime(given)
+  if (moment !== undefined) return moment.as('time')
   const text = given.trim()
-  if (text.length >= 12 && !text.startsWith('-')) {
-    const moment = parseMoment(text)
-    if (moment !== undefined && moment.kind === 'datetime') return moment.as('time')
-  }
   const match = clock.exec(text)
   if (match === null) return undefined
   const [, minus = '', days, first = '', second, third, fraction] = match

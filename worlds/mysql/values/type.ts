@@ -17,6 +17,8 @@ export interface Type {
   readonly natural?: true
   /** A text that compares by its letters' codes. */
   readonly binary?: true
+  /** A text of a collation that does not count spaces at the end: all but those of MySQL 8 (`_0900_`). */
+  readonly padded?: true
   /** A double of four bytes. */
   readonly single?: true
   /** Bytes that were written as digits: a number where one is asked for. */
@@ -34,6 +36,11 @@ export const doubleType: Type = { kind: 'double', scale: 0 }
 export const textType: Type = { kind: 'text', scale: 0 }
 export const binaryTextType: Type = { kind: 'text', scale: 0, binary: true }
 export const bytesType: Type = { kind: 'bytes', scale: 0 }
+
+/** The type of a text by how it compares. */
+export function textTypeIn({ binary, padded }: { binary?: boolean; padded?: boolean }): Type {
+  return { ...(binary ? binaryTextType : textType), ...(padded ? { padded } : {}) }
+}
 
 export function decimalType(scale: number): Type {
   return { kind: 'decimal', scale: Math.min(scale, 30) }
@@ -90,7 +97,7 @@ export function unifiedType(types: readonly Type[]): Type {
   if (present.every(({ kind }) => kind === first.kind)) return unifiedAlike(present, first)
   if (present.some(isTextual)) {
     if (present.some(({ kind }) => kind === 'bytes')) return bytesType
-    return present.some(({ binary }) => binary) ? binaryTextType : textType
+    return unifiedText(present)
   }
   if (present.every(isTemporal))
     return temporalType('datetime', Math.max(...present.map(({ scale }) => scale)))
@@ -107,9 +114,16 @@ function unifiedAlike(types: readonly Type[], first: Type): Type {
     return unsigned === types.length ? unsignedType : decimalType(0)
   }
   if (first.kind === 'double') return types.every(({ single }) => single) ? first : unifiedDouble(types)
-  if (first.kind === 'text') return types.some(({ binary }) => binary) ? binaryTextType : textType
+  if (first.kind === 'text') return unifiedText(types)
   if (first.kind === 'bytes') return bytesType
   return { kind: first.kind, scale: Math.max(...types.map(({ scale }) => scale)) }
+}
+
+function unifiedText(types: readonly Type[]): Type {
+  return textTypeIn({
+    binary: types.some(({ binary }) => binary),
+    padded: types.some(({ padded }) => padded),
+  })
 }
 
 function unifiedDouble(types: readonly Type[]): Type {

@@ -182,10 +182,18 @@ function isAscii(text: string): boolean {
   return true
 }
 
+/** Without the spaces at the end, which a padded collation does not count. */
+export function withoutPadding(text: string): string {
+  return text.replace(/ +$/, '')
+}
+
 /** The same for values of one type that are equal, and only for those. */
 export function keyOf(value: Value, type: Type): string {
   if (value === null) return 'null'
-  if (typeof value === 'string') return type.binary ? `=${value}` : `=${foldText(value)}`
+  if (typeof value === 'string') {
+    const text = type.padded ? withoutPadding(value) : value
+    return type.binary ? `=${text}` : `=${foldText(text)}`
+  }
   if (value instanceof Decimal) {
     const text = toText(value, type)
     return text.includes('.') ? text.replace(/\.?0+$/, '') : text
