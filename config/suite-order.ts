@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 
-/** All that is read of a stored configuration, which an earlier release may have written. */
+/** All that is read of a stored configuration. */
 const suitesSchema = z.object({ evaluation: z.object({ suites: z.array(z.object({ name: z.string() })) }) })
 
 /** @param config as it is stored with the run; one without suites leaves the order as it is */

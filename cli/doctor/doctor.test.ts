@@ -22,7 +22,7 @@ import { runId } from '../../identity/identity.ts'
 import { publishCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { tinyArchitecture, tinyWeights } from '../../policy/checkpoints/policy.testing.ts'
 import { createHome, createRunDirectory, type Home } from '../../storage/disk/home.ts'
-import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
+import { readMetrics, update } from '../../storage/metrics/metrics.testing.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { tryLock } from '../../temporal/server/file-lock.ts'
 import { serverPaths, writeRecord } from '../../temporal/server/record.ts'
@@ -141,19 +141,7 @@ async function inStore(work: (store: Store) => Promise<void>): Promise<void> {
 }
 
 describe('metrics.jsonl', () => {
-  const line = {
-    ...{
-      step: 1,
-      version: 1,
-      time: '2026-01-02T03:04:05.678Z',
-      episodes: 1,
-      tokens: 1,
-      reward: {},
-      success: {},
-    },
-    ...{ staleness: { mean: 0, max: 0 }, stale_share: 0, kl: 0, entropy: 0, clip_fraction: 0, grad_norm: 0 },
-    seconds: { wait: 0, train: 0, publish: 0 },
-  }
+  const line = update(1)
   const damages: readonly (readonly [string, (file: string) => void])[] = [
     ['is missing', (file) => rmSync(file)],
     ['is empty', (file) => truncateSync(file, 0)],
@@ -176,8 +164,12 @@ describe('metrics.jsonl', () => {
 
   it('whose lines the store has lost is made again from what was done', async () => {
     const { step: _, version: __, time: ___, ...figures } = line
-    const statistics = { ...figures, actionTokens: 1, staleShare: 0, referenceKl: 0, clipFraction: 0 }
-    const more = { gradientNorm: 0, loss: 0, groupsWithPreference: 0, waitSeconds: 1, trainSeconds: 2 }
+    const statistics = { ...figures, actionTokens: 1, staleShare: 0, comparedShare: 0, referenceKl: 0 }
+    const more = {
+      ...{ clipFraction: 0, gradientNorm: 0, groupsWithPreference: 0, waitSeconds: 1, trainSeconds: 2 },
+      ...{ shapedReward: figures.shaped_reward, skipped: { ...figures.skipped, seconds: 0 } },
+      signal: { groups: 1, withPreference: 0, won: 0, lost: 1, unusable: 0, cutOff: 0 },
+    }
     await inStore(async (store) => {
       for (const step of [1, 2, 3])
         await store.updates.put(
@@ -228,16 +220,6 @@ it('files of writers that died are named and removed', async () => {
   mkdirSync(join(checkpointsDir, '.3.0123456789ab.partial'))
   writeFileSync(join(batchesDir, '.4.safetensors.0123456789ab.partial'), 'x')
   await expectRepaired({ name: 'leftovers', state: 'warning', detail: expect.stringContaining('2 files') })
-})
-
-it('the file that an earlier release wrote beside a home whose path means something in an address is named', async () => {
-  const odd = createHome(join(home.dir, 'exp%231#a'))
-  const stray = join(home.dir, 'exp#1')
-  writeFileSync(stray, 'SQLite format 3\u0000')
-  const checks = await examineHome(odd.dir, { repair: false })
-  expect(checks.filter(({ state }) => state !== 'ok')).toMatchObject([
-    { name: 'temporal.db', state: 'warning', detail: expect.stringContaining(stray) },
-  ])
 })
 
 it('the file system of a home is named: one of the network is wrong, a shared folder is a warning', () => {

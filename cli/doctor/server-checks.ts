@@ -11,7 +11,7 @@ import { moveAside } from '../../storage/disk/aside.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { isWritable } from '../../storage/sqlite/read-only.ts'
 import { tryLock } from '../../temporal/server/file-lock.ts'
-import { servesFile, strayFileOf } from '../../temporal/server/process.ts'
+import { servesFile } from '../../temporal/server/process.ts'
 import { readRecord, serverPaths } from '../../temporal/server/record.ts'
 import { inspectTemporal, stopTemporal } from '../../temporal/server/server.ts'
 import { compareVersions, type TemporalBinary } from '../../temporal/server/startup/binary.ts'
@@ -54,7 +54,7 @@ export async function checkServerHome(
 function checkFile(home: Home, binary: TemporalBinary | undefined, examination: Examination): Check {
   const { temporalFile } = home
   const name = basename(temporalFile)
-  if (!existsSync(temporalFile)) return checkStrayFile(name, temporalFile)
+  if (!existsSync(temporalFile)) return check.fine(name, 'none yet')
   const record = readRecord(serverPaths(home.dir).record)
   if (binary !== undefined && record !== undefined) {
     if (compareVersions(binary.serverVersion, record.serverVersion) < 0)
@@ -80,17 +80,6 @@ function checkFile(home: Home, binary: TemporalBinary | undefined, examination: 
   return check.repaired(
     name,
     `was damaged and is now ${target}; \`perdure resume\` continues runs from their last publication`,
-  )
-}
-
-function checkStrayFile(name: string, temporalFile: string): Check {
-  const stray = strayFileOf(temporalFile)
-  if (stray === undefined || statSync(stray, { throwIfNoEntry: false })?.isFile() !== true)
-    return check.fine(name, 'none yet')
-  return check.warning(
-    name,
-    `none yet; an earlier release kept it in ${stray}, which other homes may share`,
-    '`perdure resume` continues runs from their last publication without that file. Once no home uses it, delete it.',
   )
 }
 

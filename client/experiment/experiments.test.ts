@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { tinyExperiment } from '../../test/support/tiny-experiment.ts'
 import { statementChanges } from './experiments.ts'
 
-it('a statement of an earlier commit states the same, unless an arm used a setting that was removed', () => {
+it('a statement of an earlier build states the same, unless an arm used a setting that was removed', () => {
   const statement = tinyExperiment('several')
   const now = { ...statement, source: { ...statement.source, sha256: '1'.repeat(64) } }
   const before = (wonAgain: number) => ({

@@ -26,7 +26,6 @@ import { ConfigFault, type ConfigProblem, meantInstead, nearest } from './fault.
 import { type Override, overridePlace, parseOverride, withOverride } from './overrides.ts'
 import { withAbsolutePaths } from './paths.ts'
 import { plainSecrets } from './secrets.ts'
-import { whyRemoved } from './stored-config.ts'
 import { endlessness, type Tree } from './tree.ts'
 import { isPlacedIn, placeIn, readYamlFile, type YamlFile } from './yaml-file.ts'
 
@@ -273,12 +272,7 @@ function unknownKey(
   const near = nearest(name, siblings)
   const allowed = `one of ${siblings.join(', ')}`
   const where = whereIs(path)
-  const removal = whyRemoved(key)
-  const wrong =
-    removal === undefined
-      ? `unknown key \`${key}\`; the nearest known key is \`${[...section.map(String), near].join('.')}\` (known here: ${siblings.join(', ')})`
-      : `\`${key}\` ${removal}: leave it out`
-  const message = prefix(where) + wrong
+  const message = `${prefix(where)}unknown key \`${key}\`; the nearest known key is \`${[...section.map(String), near].join('.')}\` (known here: ${siblings.join(', ')})`
   return { key, value: undefined, allowed, where, message }
 }
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { ConfigFault } from './fault.ts'
-import { loadConfig, resolveConfig } from './loader.ts'
+import { resolveConfig } from './loader.ts'
 import { refuseRemovedInUse, removedInUse, storedConfig } from './stored-config.ts'
 
 const config = resolveConfig({ rollout: { groupSize: 4 } })
-/** As the commit before the removal stored it. */
+/** As a build before the removal stored it. */
 const stored = (wonAgain: number) => ({ ...config, rollout: { ...config.rollout, wonAgain } })
 
 it('a stored configuration that names a removed setting is read without it, used or not [STORED-CONFIG-1]', () => {
@@ -20,19 +20,6 @@ it('a run that used a removed setting is refused by its name, and no other [STOR
   expect(refusal).toThrow(ConfigFault)
   expect(refusal).toThrow(
     /^run maze uses `rollout\.wonAgain`, which was removed, because no gain was measured with it: continue it with/,
-  )
-})
-
-it.each([
-  'rollout.treeSamples=4',
-  'rollout.wonAgain=1',
-  'learning.imitation.hindsight=0.5',
-  'learning.imitation.wonByAll=2',
-  'warmStart.slips=0',
-])('a configuration that is given may not name a removed setting, whatever its value: %s', (set) => {
-  const [key = ''] = set.split('=')
-  expect(() => loadConfig({ set: [set] })).toThrow(
-    `--set ${set}: \`${key}\` was removed, because no gain was measured with it: leave it out`,
   )
 })
 

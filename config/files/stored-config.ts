@@ -1,5 +1,5 @@
 /**
- * Configurations as a home keeps them: an earlier commit may have written them, with settings that were removed since.
+ * Configurations as a home keeps them: an earlier build may have written them, with settings that were removed since.
  *
  * Invariants
  * - [STORED-CONFIG-1] A stored configuration is read without the settings that were removed.
@@ -17,11 +17,6 @@ const removed: Readonly<Record<string, string | number | boolean>> = {
   'rollout.treeSamples': 0,
   'rollout.wonAgain': 1,
   'warmStart.slips': 0,
-}
-
-/** Why a key is none any more, ready to follow its name; undefined for a key that never was one. */
-export function whyRemoved(key: string): string | undefined {
-  return Object.hasOwn(removed, key) ? 'was removed, because no gain was measured with it' : undefined
 }
 
 /** A stored configuration as it is read now. @throws ZodError */
@@ -44,7 +39,7 @@ export function removedInUse(given: unknown): readonly string[] {
 /** @param subject what was to continue, in words @throws ConfigFault */
 export function refuseRemovedInUse(subject: string, given: unknown): void {
   const problems = removedInUse(given).map((key) => {
-    const message = `${subject} uses \`${key}\`, which ${whyRemoved(key)}: continue it with the release that began it, or begin another without it`
+    const message = `${subject} uses \`${key}\`, which was removed, because no gain was measured with it: continue it with the build that began it, or begin another without it`
     return { key, value: undefined, allowed: 'a configuration without it', where: '', message }
   })
   if (problems.length > 0) throw new ConfigFault('bad_value', problems)

@@ -30,10 +30,7 @@ export interface ProcessStatus {
   readonly cpuTicks: number
 }
 
-/**
- * In a text the start is digits alone, since a boot may begin with a digit or hold a `b`. Texts of earlier releases have
- * no namespace.
- */
+/** In a text the start is digits alone, since a boot may begin with a digit or hold a `b`. */
 const identityText = /^p([0-9]+)s([0-9]+)b([0-9a-z]+?)(?:n([0-9]+))?$/
 /** As written where the system tells of no start or boot. */
 const unknown = { start: '0', boot: 'unknown' }

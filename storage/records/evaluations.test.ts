@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { episodeId, evaluationId, runId } from '../../identity/identity.ts'
-import { undoMigrations } from '../sqlite/older-store.testing.ts'
+import { evaluationId, runId } from '../../identity/identity.ts'
 import { openStore, type Store } from '../store.ts'
 
 const run = runId('demo')
@@ -54,24 +53,4 @@ it('a complete result is kept, even when the evaluation is begun or completed ag
   await store.evaluations.insert({ ...evaluation, created: 10 })
   expect(await store.evaluations.complete(id, few)).toBe('already')
   expect(await store.evaluations.get(id)).toEqual({ ...evaluation, result: all })
-})
-
-it('a store of an earlier release knows what was planned and lost from the episodes of its evaluations', async () => {
-  // Sample 0 ended with a reward; the two attempts at sample 1 and the one at sample 12 were lost.
-  const episodes = [
-    [0, 0],
-    [1, 0],
-    [1, 1],
-    [12, 0],
-  ].map(([sample = 0, attempt = 0]) => episodeId(id, sample, attempt))
-  await store.evaluations.insert(evaluation)
-  await store.evaluations.complete(id, { ...few, n: 1, episodes })
-  await store.close()
-  undoMigrations(join(dir, 'store.db'), '0012_planned_episodes')
-  store = await openStore(join(dir, 'store.db'))
-  expect((await store.evaluations.get(id))?.result).toMatchObject({
-    n: 1,
-    planned: 3,
-    lost: { infrastructure_error: 2 },
-  })
 })

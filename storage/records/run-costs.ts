@@ -10,7 +10,7 @@ import type { Schema } from '../sqlite/schema.ts'
 
 export interface RunCosts {
   add(run: RunId, cpuSeconds: number): Promise<void>
-  /** Undefined where nothing was counted, as of runs of earlier releases. */
+  /** Undefined where nothing was counted. */
   cpuSeconds(run: RunId): Promise<number | undefined>
 }
 

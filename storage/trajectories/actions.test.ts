@@ -7,7 +7,6 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { episodeId, groupId, runId } from '../../identity/identity.ts'
 import { areSpansOf, tokenVersions, type VersionSpan } from '../../learning/run/version-spans.ts'
-import { undoMigrations } from '../sqlite/older-store.testing.ts'
 import { openStore, type Store } from '../store.ts'
 import { readSpans, type StoredAction, writtenSpans } from './actions.ts'
 import { trajectoryRow } from './trajectory-row.ts'
@@ -87,18 +86,6 @@ it('that do not cover their action, or do not begin with its version, are refuse
     await expect(store.actions.get(episode, 0), wrong).rejects.toMatchObject({ kind: 'corrupt' })
   }
   database.close()
-})
-
-it('are in no store of an earlier release, whose actions are read as they were', async () => {
-  await play(plain)
-  const { episode: sealed } = await store.episodes.seal(episode, ending)
-  await store.close()
-  undoMigrations(file, '0010_version_spans')
-  store = await openStore(file)
-  expect(await store.actions.get(episode, 0)).toEqual(plain)
-  const trajectory = await store.episodes.trajectory(episode)
-  expect(trajectory.episode.seal.checksum).toBe(sealed.seal.checksum)
-  expect([...trajectory.versions]).toEqual([-1, -1, 4, 4, 4])
 })
 
 it('are the same when they were written and read, and give each token one version', () => {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [TURNTIME-1] It is no part of the trajectory: neither the seal nor the result of a second execution depends on it.
- * - Nullable: turns of earlier releases, and turns that a branch copies, have none.
+ * - Nullable: turns that a branch copies have none.
  */
 export interface TurnTime {
   readonly seconds: number

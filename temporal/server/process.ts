@@ -28,23 +28,10 @@ export function fileArguments(database: string): readonly string[] {
   return ['--db-filename', basename(database), '--dynamic-config-value', mark]
 }
 
-/**
- * Where a server of an earlier release kept the file of a home whose path means something in an address, beside the home.
- * @returns undefined where the path means only itself
- */
-export function strayFileOf(database: string): string | undefined {
-  const [before = ''] = database.split(/[?#]/)
-  const read = before.replaceAll(/(?:%[0-9a-f]{2})+/gi, (codes) =>
-    Buffer.from(codes.replaceAll('%', ''), 'hex').toString(),
-  )
-  return read === database ? undefined : read
-}
-
 /** True when the process is a server on that file. */
 export function servesFile(pid: number, database: string): boolean {
   if (!isAlive({ pid })) return false
-  const line = commandLine(pid)
-  return line.includes(database) || line.includes(JSON.stringify(database))
+  return commandLine(pid).includes(JSON.stringify(database))
 }
 
 /**
@@ -59,10 +46,8 @@ export function servesAnotherFile(pid: number, database: string): boolean {
 }
 
 function servedFile(line: string): string | undefined {
-  // Servers that earlier releases started have an absolute path and no mark.
   const marked = /\0perdure\.file=([^\0]+)/.exec(line)?.[1]
-  if (marked !== undefined) return String(JSON.parse(marked))
-  return /\0--db-filename\0(\/[^\0]+)/.exec(line)?.[1]
+  return marked === undefined ? undefined : String(JSON.parse(marked))
 }
 
 /** Ends the process: politely first. Settles when it has ended. */

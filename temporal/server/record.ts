@@ -42,7 +42,7 @@ const port = z.int().min(1).max(65535)
 const recordSchema = z.object({
   /** Absent when the server was stopped in order. */
   pid: z.int().positive().optional(),
-  /** The same process in a text, which says in which PID namespace that number counts; absent in earlier releases. */
+  /** The same process in a text, which says in which PID namespace that number counts. */
   process: z.string().optional(),
   port,
   uiPort: port,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type ConnectionOptions, createConnection } from 'mysql2/promise'
+import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createProcessLeases } from '../../../machine/processes/lease.ts'
 import type { AssistantMessage } from '../../../messages/message.ts'
@@ -14,7 +14,7 @@ import {
 import type { Environment, Task } from '../../contract/environment.ts'
 import { db } from '../definition.ts'
 import { hostileStatements } from '../hostile-statements.testing.ts'
-import { Administrator, databaseNameOf, leasedOf, userNameOf } from './administrator.ts'
+import { Administrator, leasedOf } from './administrator.ts'
 import { reap } from './backend.ts'
 import { connectionOptions } from './connection.ts'
 
@@ -111,63 +111,6 @@ describe.skipIf(databaseServerMissing() !== undefined)('databases on a server', 
     expect(await administrator.pool.query("SELECT IS_FREE_LOCK('perdure-hostile')")).toEqual([
       [{ kind: 'integer', text: '1' }],
     ])
-  })
-
-  /** A database as a dead session left it, with what its user had prepared there. */
-  async function leftBehind(id: string, xid: string): Promise<string> {
-    const lease = { id: `perdure-01234567-89ab-4cde-8f01-2345678${id}`, scope: leases.scope }
-    const login = { user: userNameOf(lease.id), password: 'x', database: databaseNameOf(lease) }
-    await administrator.make(login.database, login, [
-      { name: 'staff', columns: ['name'], rows: [['Ada'], ['Bob']] },
-    ])
-    await prepare(connectionOptions(new URL(url), login), "UPDATE staff SET name = 'x'", xid)
-    return login.database
-  }
-
-  async function prepare(options: ConnectionOptions, statement: string, xid: string): Promise<void> {
-    const connection = await createConnection(options)
-    for (const sql of [`XA START '${xid}'`, statement, `XA END '${xid}'`, `XA PREPARE '${xid}'`])
-      await connection.query(sql)
-    await connection.end()
-  }
-
-  async function prepared(): Promise<(string | undefined)[]> {
-    return (await administrator.pool.query('XA RECOVER')).map(([, , , data]) => data?.text)
-  }
-
-  test('transactions that dead sessions prepared are rolled back, and no start waits for it', async () => {
-    await leftBehind('9abc0', 'a')
-    const other = await leftBehind('9abc1', 'b')
-    expect(await prepared()).toHaveLength(2)
-    // Both are in the way of removing anything: a start that waited for it would fail.
-    const opened = await db.open({ settings: { url }, leases })
-    const session = await opened.create()
-    await session.reset('train/0')
-    expect((await session.step(called('execute_sql', { query: 'SELECT 1' }))).info).toEqual({ rows: [[1]] })
-    await vi.waitFor(async () => expect(await administrator.list()).not.toContain(other), { timeout: 60_000 })
-    expect(await prepared()).toEqual([])
-    await opened.close()
-  })
-
-  test('a transaction that another application prepared is never rolled back', async () => {
-    await administrator.pool.query('CREATE DATABASE foreign_application')
-    await administrator.pool.query('CREATE TABLE foreign_application.t (a TEXT)')
-    try {
-      const root = connectionOptions(new URL(url))
-      await prepare(root, "INSERT INTO foreign_application.t VALUES ('x')", 'foreign')
-      const database = await leftBehind('9abc2', 'ours')
-      await expect(reap(administrator, leases, Date.now())).rejects.toThrow(/XA ROLLBACK/)
-      expect((await prepared()).toSorted()).toEqual(['foreign', 'ours'])
-      await administrator.pool.query("XA COMMIT 'foreign'")
-      // A busy server may still be at the removal that failed.
-      await vi.waitFor(async () => expect(await reap(administrator, leases, Date.now())).toBe(1), {
-        timeout: 60_000,
-      })
-      expect(await prepared()).toEqual([])
-      expect(await administrator.list()).not.toContain(database)
-    } finally {
-      await administrator.pool.query('DROP DATABASE foreign_application')
-    }
   })
 
   test('what holds a session’s database does not hold up its end', async () => {

@@ -23,8 +23,6 @@ import { EnvironmentFault } from '../../contract/environment.ts'
 import { Administrator, databaseNameOf, leasedOf, userNameOf } from './administrator.ts'
 import { isServerError } from './connection.ts'
 import { ServerDatabase } from './database.ts'
-import { backendFault } from './pool.ts'
-import { rollBackPrepared } from './prepared-transactions.ts'
 
 /** Opens the backend. @throws EnvironmentFault bad_settings for no URL, backend for no server */
 export async function openServer(
@@ -131,7 +129,7 @@ async function make(
 }
 
 /**
- * Removes databases that no live lease owns; prepared transactions that hold them are rolled back.
+ * Removes databases that no live lease owns.
  * @param stopped ends it before the next database
  * @returns how many were removed
  * @throws EnvironmentFault backend where some could not be, after all others were, or where the server answered with an error or not in time
@@ -150,16 +148,10 @@ export async function reap(
   })
   const held = await removeAll(administrator, unowned, stopped)
   if (held.length === 0 || stopped?.aborted) return unowned.length - held.length
-  const cleared = await rollBackPrepared(administrator, held).catch((error: unknown) => {
-    throw backendFault(error)
-  })
-  const left = cleared === 'rolled back' ? await removeAll(administrator, held, stopped) : held
-  if (left.length === 0 || stopped?.aborted) return unowned.length - left.length
-  const way =
-    cleared === 'not distinguished'
-      ? 'prepared transactions hold them, which may be of other applications: see XA RECOVER, and XA ROLLBACK yours'
-      : 'see SHOW PROCESSLIST for what uses them'
-  throw new EnvironmentFault('backend', `${left.join(', ')}: ${way}; it is tried again`)
+  throw new EnvironmentFault(
+    'backend',
+    `${held.join(', ')}: see SHOW PROCESSLIST for what uses them; it is tried again`,
+  )
 }
 
 /** @returns those that something holds */
