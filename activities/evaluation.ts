@@ -86,13 +86,12 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
       readonly run: RunId
       readonly summary: EvaluationSummary
       /** Episodes of each instance. */
-      readonly samples?: number
+      readonly samples: number
     }): Promise<EvaluationSummary> {
-      const { evaluation: id, run, summary, samples = 1 } = request
+      const { evaluation: id, run, summary, samples } = request
       const open = await runs.get(run)
       const { config } = open
-      const { suite, version, success, n } = summary
-      const planned = summary.planned ?? n
+      const { suite, version, success, n, planned } = summary
       await recordWanted({ evaluation: id, run, suite, version })
       const episodes = await store.episodes.list(id)
       const known = samplesOf(episodes, { from: 0, to: planned }).flatMap(({ result }) => result?.id ?? [])

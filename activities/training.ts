@@ -52,7 +52,7 @@ export function createTrainingActivities(dependencies: Dependencies) {
   const { home, store, runs, trainerOf, warmStarts, log } = dependencies
   return failing({
     /** Experts' results on the suites; tokenizer, first weights and demonstrations of a run, whose trainer meets its demands. */
-    async preparePolicy({ run }: { readonly run: RunId }): Promise<Prepared | undefined> {
+    async preparePolicy({ run }: { readonly run: RunId }): Promise<Prepared> {
       const opened = await runs.get(run)
       createRunDirectory(home, run)
       await checkOffer(await lossChoices(opened.config), trainerOf(opened.config.policy))

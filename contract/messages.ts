@@ -85,8 +85,8 @@ export interface EpisodePlan {
   readonly dispatch: 'local' | 'server'
   /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
   readonly blockMs?: number
-  /** Seconds that one action may take to be sampled; absent: five minutes. */
-  readonly answerSeconds?: number
+  /** Seconds that one action may take to be sampled. */
+  readonly answerSeconds: number
   /** Where `perdure ui` serves the page of the home; absent: it is not linked to. */
   readonly dashboardUrl?: string
 }
@@ -141,8 +141,8 @@ export interface EvaluationPlan {
   readonly version: number
   /** Instances, the first of the split. */
   readonly episodes: number
-  /** Episodes of each instance; one where it is absent. */
-  readonly samples?: number
+  /** Episodes of each instance. */
+  readonly samples: number
   readonly concurrency: number
   readonly maxAttempts: number
   readonly episode: Omit<EpisodePlan, 'episode' | 'position'>
@@ -167,8 +167,8 @@ export interface EvaluationSummary {
   readonly success: number
   /** Episodes that ended with a reward. */
   readonly n: number
-  /** Episodes that were to be played; absent in results of earlier releases. */
-  readonly planned?: number
+  /** Episodes that were to be played. */
+  readonly planned: number
   /** Episodes without a reward by outcome; absent where it is not known, as in a run's own state: there it is `planned` − `n` in all. */
   readonly lost?: LostEpisodes
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
@@ -228,8 +228,8 @@ export interface RunProgress {
   /** Figures of the last update, per task. */
   readonly success: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
-  /** Episodes of the last update, per task; absent where an older version answered. */
-  readonly samples?: Readonly<Record<string, number>>
+  /** Episodes of the last update, per task. */
+  readonly samples: Readonly<Record<string, number>>
   readonly evaluations: readonly EvaluationSummary[]
   /** Experts' results on suites whose task has an expert, from the store; absent where there are none. */
   readonly experts?: readonly ExpertSummary[]
@@ -237,8 +237,8 @@ export interface RunProgress {
   readonly failedEvaluations?: readonly FailedEvaluation[]
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** Updates that had nothing to learn from; absent where an older version answered. */
-  readonly emptyUpdates?: number
+  /** Updates that had nothing to learn from. */
+  readonly emptyUpdates: number
   /** The latest updates, where they had nothing to learn from. */
   readonly nothingLearnt?: Standstill
   readonly message?: string
@@ -290,7 +290,7 @@ export interface ExperimentPlan {
   readonly runs: readonly ExperimentRun[]
   /** How many are in progress at once. */
   readonly parallel: number
-  /** Where `perdure ui` serves the page of the home; absent where that is not known, and in plans of earlier releases. */
+  /** Where `perdure ui` serves the page of the home; absent where that is not known. */
   readonly dashboardUrl?: string
   /** Runs that have ended without being done and are to go on. */
   readonly again?: readonly RunId[]

@@ -14,9 +14,10 @@ import { changeConfiguration, changeRollout } from '../workflows/state/transitio
 import { receiveSignal, settleUpdate, startBatch } from '../workflows/state/transitions/update.ts'
 import { pin, recordVersion } from '../workflows/state/transitions/versions.ts'
 import type { GroupReport } from './messages.ts'
-import { currentState, gatesInForce, initialState, type TrainingState } from './training-state.ts'
+import { gatesInForce, initialState, type TrainingState } from './training-state.ts'
 
 const run = runId('demo')
+const signal = { groups: 2, withPreference: 0, won: 0, lost: 2, unusable: 0, cutOff: 0 }
 
 function stateWith(groupsPerUpdate: number, maxStaleness: number, updates = 1000): TrainingState {
   const config = configSchema.parse({ rollout: { groupsPerUpdate, maxStaleness }, training: { updates } })
@@ -46,18 +47,9 @@ describe('the state of a training run', () => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state)
   })
 
-  it('tells the episodes behind each success, also of a state that was carried over without them', () => {
-    const { samples: _, ...older } = stateWith(2, 1)
-    expect(progressOf(older).samples).toEqual({})
-    expect(progressOf({ ...older, samples: { alfworld: 16 } }).samples).toEqual({ alfworld: 16 })
-  })
-
-  it('counts the updates that had nothing to learn from, in a row and in all, also after one of an older version', () => {
-    const { emptyUpdates: _, nothingLearnt: __, ...older } = stateWith(2, 0)
-    const state = currentState(older as TrainingState)
-    const signal = { groups: 2, withPreference: 0, won: 0, lost: 2, unusable: 0, cutOff: 0 }
+  it('counts the updates that had nothing to learn from, in a row and in all', () => {
+    const state = stateWith(2, 0)
     for (const withPreference of [0, 1, 0, 0]) receiveSignal(state, { ...signal, withPreference })
-    receiveSignal(state, undefined)
     expect(progressOf(state)).toMatchObject({ emptyUpdates: 3, nothingLearnt: { updates: 2 } })
   })
 
@@ -101,18 +93,11 @@ describe('the state of a training run', () => {
   it('counts a second report of the same evaluation once', () => {
     const state = stateWith(2, 0)
     recordEvaluating(state, { suite: 'held_out', version: 0 })
-    const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10 }
+    const summary = { suite: 'held_out', version: 0, success: 0.5, n: 10, planned: 10 }
     receiveEvaluation(state, summary)
     receiveEvaluation(state, summary)
     expect(state.evaluations).toEqual([summary])
     expect(state.evaluating).toEqual([])
-  })
-
-  // [STATE-6]
-  it('of an earlier release is read with what it lacks at its default', () => {
-    const { orders, unsettled, pinned, rollout, rollBackTo, ...earlier } = stateWith(2, 1)
-    const state = currentState(earlier as TrainingState)
-    expect(state).toEqual({ ...earlier, orders, unsettled, pinned, rollout, rollBackTo })
   })
 
   it('gives up what would grow too old when the staleness bound is lowered, and is not stuck', () => {
@@ -136,7 +121,7 @@ describe('the state of a training run', () => {
       ['a', 3, 0.6],
       ['b', 3, 0.1],
     ] as const)
-      receiveEvaluation(state, { suite, version, success, n: 10 })
+      receiveEvaluation(state, { suite, version, success, n: 10, planned: 10 })
     expect([...keptVersions(state)].sort()).toEqual([2, 3, 4])
   })
 
@@ -171,7 +156,7 @@ describe('the state of a training run', () => {
 
   it('carries the weights of its pool, halfway to what each update has measured', () => {
     const state = stateWith(2, 1)
-    const figures = { groups: [], success: {}, reward: {}, samples: {}, staleness: 0 }
+    const figures = { groups: [], success: {}, reward: {}, samples: {}, staleness: 0, signal }
     settleUpdate(state, { ...figures, memberWeights: [{ version: 0, weight: 0.5 }] })
     expect(state.memberWeights).toEqual([{ version: 0, weight: 0.75 }])
     settleUpdate(state, figures)
@@ -207,7 +192,7 @@ describe('the state of a training run', () => {
               expect(state.version - group.version).toBeLessThanOrEqual(maxStaleness)
             }
             const groups = batch.map(({ number }) => groupId(run, number))
-            settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0 })
+            settleUpdate(state, { groups, success: {}, reward: {}, samples: {}, staleness: 0, signal })
             recordVersion(state, state.version + 1)
             steps += 1
           }
@@ -264,10 +249,4 @@ test('a changed configuration takes back what was ordered of the gates that it c
     changeConfiguration(others, config, new Set([key]))
     expect(dropsOf(others)).toEqual([0.1, 0.2])
   }
-})
-
-test('a run of a release without gates has none', () => {
-  const { gates: _, ...evaluation } = config.evaluation
-  const earlier = { config: { ...config, evaluation: evaluation as typeof config.evaluation } }
-  expect(gatesInForce(earlier)).toEqual([])
 })

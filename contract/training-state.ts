@@ -7,7 +7,6 @@
  * - [STATE-3] A group is in flight, ready, skipped, in training or gone, never two of them; a second report changes nothing.
  * - [STATE-4] At most (η + 1)·B groups are admitted beyond those whose update is published.
  * - [STATE-5] No group grows older than η updates while it waits: an update waits for groups that otherwise would.
- * - [STATE-6] A state of an earlier release gets the defaults of the keys that it lacks.
  * - [GATE-SETTINGS-1] An order to the running run holds over its configuration, gate by gate.
  */
 import type { RunConfig } from '../config/schema/schema.ts'
@@ -20,15 +19,11 @@ import type { Standstill } from '../learning/run/learning-signal.ts'
 import type { RunPhase } from '../learning/run/run-phase.ts'
 import { settingsInForce } from '../learning/run/settings-in-force.ts'
 import {
-  carriedFailures,
-  carriedPins,
   clipped,
   latestEvaluations,
-  mostEvaluations,
   nameBytes,
   otherEvaluations,
   shortTextBytes,
-  textBytes,
 } from '../learning/run/state-bounds.ts'
 import type { AuditEntry } from '../storage/records/audit.ts'
 import type {
@@ -110,7 +105,7 @@ export interface TrainingState {
   readonly training: readonly GroupReady[]
   /** For the update in progress and the next one. */
   readonly skipped: readonly SkippedGroups[]
-  /** Instances of the split that each task trains on, null without an end; absent in runs of an earlier release. */
+  /** Instances of the split that each task trains on, null without an end; absent until the policy is prepared. */
   readonly sizes?: readonly (number | null)[]
   /** Absent while no instance is left out. */
   readonly leftOut?: LeftOutInstances
@@ -119,8 +114,7 @@ export interface TrainingState {
   readonly staleness: number
   readonly success: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
-  /** Absent in the state of a run that an older version began. */
-  readonly samples?: Readonly<Record<string, number>>
+  readonly samples: Readonly<Record<string, number>>
   /** Updates that had nothing to learn from: all of them, and the latest ones in a row. */
   readonly emptyUpdates: number
   readonly nothingLearnt: Standstill | null
@@ -208,25 +202,6 @@ export function initialState(run: RunId, config: RunConfig, startedAt: number): 
   }
 }
 
-/** A carried or stored state with every key of this release, within its bounds. */
-export function currentState(stored: TrainingState): TrainingState {
-  const state = { ...initialState(stored.run, stored.config, stored.startedAt), ...stored }
-  const { evaluating, failedEvaluations, pinned, unsettled, pauseReason, message } = state
-  const numbers = ({ number, version }: GroupReady) => ({ number, version })
-  return {
-    ...state,
-    ready: state.ready.map(numbers),
-    training: state.training.map(numbers),
-    evaluations: keptEvaluations(state),
-    evaluating: evaluating.slice(-mostEvaluations(state.config.evaluation.suites.length)),
-    failedEvaluations: failedEvaluations.slice(-carriedFailures),
-    pinned: pinned.slice(-carriedPins),
-    unsettled: [...new Map(unsettled.map((entry) => [entry.what, boundedOrder(entry)])).values()],
-    pauseReason: pauseReason === null ? null : clipped(pauseReason, textBytes),
-    ...(message === undefined ? {} : { message: clipped(message, textBytes) }),
-  }
-}
-
 /** True once the warm start is done: version 0 is published, or is next. */
 export function isWarm({ warmStart }: Pick<TrainingState, 'warmStart'>): boolean {
   return warmStart !== null && warmStart.done === warmStart.total
@@ -262,10 +237,7 @@ export function keptEvaluations({
   }
   return evaluations
     .filter((each) => kept.has(each))
-    .map(({ suite, version, success, n, planned }) => ({
-      ...{ suite, version, success, n },
-      ...(planned === undefined ? {} : { planned }),
-    }))
+    .map(({ suite, version, success, n, planned }) => ({ suite, version, success, n, planned }))
 }
 
 /** A run as the store has it. */
@@ -282,13 +254,14 @@ export interface StoredCourse {
 
 type Gate = RunConfig['evaluation']['gates'][number]
 
-/** @param of the configuration of a run with the orders since; a run that an earlier release started has neither */
+/** @param of the configuration of a run with the orders since */
 export function gatesInForce(of: {
   readonly config: RunConfig
   readonly gateDrops?: GateDrops
 }): readonly Gate[] {
-  const gates: readonly Gate[] = of.config.evaluation.gates ?? []
-  return gates.map((gate, position) => settingsInForce(gate, { drop: of.gateDrops?.[position] }))
+  return of.config.evaluation.gates.map((gate, position) =>
+    settingsInForce(gate, { drop: of.gateDrops?.[position] }),
+  )
 }
 
 /** @param of the configuration of a run with the orders since */

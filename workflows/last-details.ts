@@ -12,11 +12,9 @@ import {
   ContinueAsNew,
   getCurrentDetails,
   isCancellation,
-  patched,
   upsertMemo,
   type WorkflowInterceptors,
 } from '@temporalio/workflow'
-import type { EpisodePlan, GroupPlan } from '../contract/messages.ts'
 import { clipped, jsonBytes, textBytes } from '../learning/run/state-bounds.ts'
 import { reasonOf } from './calls/failure-reason.ts'
 import { plainLines } from './page/links.ts'
@@ -29,13 +27,12 @@ export const interceptors = (): WorkflowInterceptors => ({
   inbound: [
     {
       async execute(input, next) {
-        const isNew = playsInBlocks(input.args[0])
         try {
           const result = await next(input)
-          keep([], isNew)
+          keep([])
           return result
         } catch (error) {
-          keep(wordsOf(error), isNew)
+          keep(wordsOf(error))
           throw error
         }
       },
@@ -43,18 +40,8 @@ export const interceptors = (): WorkflowInterceptors => ({
   ],
 })
 
-/** @param isNew whether it was never executed without this: a patch would cost each execution an event and an attribute */
-function keep(ending: readonly string[], isNew: boolean): void {
-  if (isNew || patched('last-details-in-the-memo'))
-    upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
-}
-
-/** True for the plan of an episode in blocks, or of a group of such episodes. */
-function playsInBlocks(plan: unknown): boolean {
-  const { blockMs, episode } = (plan ?? {}) as Partial<
-    Pick<EpisodePlan, 'blockMs'> & Pick<GroupPlan, 'episode'>
-  >
-  return blockMs !== undefined || episode?.blockMs !== undefined
+function keep(ending: readonly string[]): void {
+  upsertMemo({ details: lastDetails(getCurrentDetails(), ending) })
 }
 
 /** The ending of an execution that has no result, in words. */

@@ -9,7 +9,7 @@ import { StorageFault } from '../../storage/disk/fault.ts'
 import { failing, failureOf } from './failure.ts'
 
 test('a fault leaves an activity under its name, with its kind, and is tried again unless that cannot help', () => {
-  // Histories of earlier releases hold these names.
+  // Histories hold these names.
   const faults = [
     [new EnvironmentFault('session_lost', 'lost'), 'EnvironmentFault', false],
     [new EnvironmentFault('bad_data', 'bad'), 'EnvironmentFault', true],

@@ -44,33 +44,32 @@ export interface SkippedFigures {
   readonly seconds: number
 }
 
-/** Figures of one update, as the trainer activity stores them; earlier releases measured less. */
-export interface UpdateFigures extends Partial<PlayedFigures>, TrainerFigures {
-  /** Reward that the environment paid, mean per task; in figures of older versions the shaped reward. */
+/** Figures of one update, as the trainer activity stores them. */
+export interface UpdateFigures extends PlayedFigures, TrainerFigures {
+  /** Reward that the environment paid, mean per task. */
   readonly reward: Readonly<Record<string, number>>
-  /** Reward that learning uses: paid, or the penalty of an episode that did not complete; absent in figures of older versions. */
-  readonly shapedReward?: Readonly<Record<string, number>>
+  /** Reward that learning uses: paid, or the penalty of an episode that did not complete. */
+  readonly shapedReward: Readonly<Record<string, number>>
   /** Rate per task. */
   readonly success: Readonly<Record<string, number>>
-  /** Episodes behind them, per task; absent in figures of older versions. */
-  readonly samples?: Readonly<Record<string, number>>
+  /** Episodes behind them, per task. */
+  readonly samples: Readonly<Record<string, number>>
   readonly staleness: { readonly mean: number; readonly max: number }
-  /** Ratios of the tokens that were learnt from; absent where there were none, and in figures of older versions. */
+  /** Ratios of the tokens that were learnt from; absent where there were none. */
   readonly freshRatios?: RatioStatistics
   readonly staleRatios?: RatioStatistics
   /** Absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
   readonly groupsWithPreference: number
-  /** Signal of all groups that were played for the update; absent in figures of older versions. */
-  readonly signal?: LearningSignal
-  /** Absent in figures of older versions. */
-  readonly skipped?: SkippedFigures
+  /** Signal of all groups that were played for the update. */
+  readonly signal: LearningSignal
+  readonly skipped: SkippedFigures
   /** Groups of earlier updates that were learnt from once more; absent without any. */
   readonly replayed?: number
   /** Why the update was refused; absent for one that was made. */
   readonly refused?: string
-  /** By task; absent in figures of older versions. */
-  readonly tasks?: Readonly<Record<string, TaskFigures>>
+  /** By task. */
+  readonly tasks: Readonly<Record<string, TaskFigures>>
   readonly waitSeconds: number
   readonly trainSeconds: number
 }
@@ -81,11 +80,11 @@ const composed: { readonly [Name in Exclude<MetricName, NumberName>]: (figures: 
     reward: ({ reward }) => reward,
     shaped_reward: ({ shapedReward }) => shapedReward,
     success: ({ success }) => success,
-    samples: ({ samples = {} }) => samples,
+    samples: ({ samples }) => samples,
     fresh: ({ freshRatios }) => freshRatios && ratioKeys(freshRatios),
     stale: ({ staleRatios }) => staleRatios && ratioKeys(staleRatios),
     pool_weights: ({ memberWeights }) => memberWeights && weightKeys(memberWeights),
-    tasks: ({ tasks }) => tasks && taskKeys(tasks),
+    tasks: ({ tasks }) => taskKeys(tasks),
     refused: ({ refused }) => refused,
   }
 

@@ -40,8 +40,8 @@ export type SampleResult =
       readonly kind: 'sampled'
       readonly version: number
       readonly tokens: number
-      /** The action in a few words; absent where a worker of the first release answered. */
-      readonly summary?: string
+      /** The action in a few words. */
+      readonly summary: string
     }
   /** The next action does not fit into the policy's context. */
   | { readonly kind: 'context_full' }

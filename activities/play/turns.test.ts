@@ -120,7 +120,7 @@ describe('a block of turns', () => {
   it('says when an action does not fit into the context, after the turns before it', async () => {
     const { result } = await play({
       sample: async ({ turn }) =>
-        turn === 5 ? { kind: 'context_full' } : { kind: 'sampled', version: 0, tokens: 1 },
+        turn === 5 ? { kind: 'context_full' } : { kind: 'sampled', version: 0, tokens: 1, summary: '' },
     })
     expect(result.outcome).toBe('context_limit')
     expect(result.turns).toHaveLength(2)

@@ -102,9 +102,8 @@ const stateSchema = z.object({
   pool: z.array(count),
   inFlight: z.array(z.object({ version: count, pool: z.array(count) })),
   evaluating: z.array(z.object({ version: count })),
-  // Runs that an earlier release began have neither.
-  rollBackTo: count.nullable().default(null),
-  pinned: z.array(count).default([]),
+  rollBackTo: count.nullable(),
+  pinned: z.array(count),
 })
 
 /** Versions in the state of the last publication; undefined where no state can be read. */

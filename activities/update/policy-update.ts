@@ -71,8 +71,8 @@ export interface UpdateResult {
   readonly samples: Readonly<Record<string, number>>
   readonly reward: Readonly<Record<string, number>>
   readonly staleness: number
-  /** The learning signal of its groups; absent where an older version made the update. */
-  readonly signal?: LearningSignal
+  /** The learning signal of its groups. */
+  readonly signal: LearningSignal
   /** Why it was refused, in words; absent for one that was made. */
   readonly refused?: string
   /** Weights of the pool's members that it has measured; absent where sampling does not adapt. */
@@ -280,22 +280,15 @@ type Trained = TrainerFigures & Pick<UpdateStatistics, 'origins'> & { readonly r
  * weights stay on the abandoned branch.
  */
 function resultAt({ version, statistics, groups }: StoredUpdate, current: number): UpdateResult {
-  const {
-    success,
-    samples = {},
-    reward,
-    staleness,
-    signal,
-    refused,
-    memberWeights,
-  } = statistics as unknown as UpdateFigures
+  const { success, samples, reward, staleness, signal, refused, memberWeights } =
+    statistics as unknown as UpdateFigures
   return {
     version: Math.max(version, current),
     success,
     samples,
     reward,
     staleness: staleness.mean,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
     ...(refused === undefined ? {} : { refused }),
     ...(memberWeights === undefined ? {} : { memberWeights }),
     groups,

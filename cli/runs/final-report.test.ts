@@ -20,10 +20,12 @@ const progress: RunProgress = {
   tokens: 2_000_000,
   success: {},
   reward: {},
+  samples: {},
   evaluations: [
-    { suite: 'held_out', version: 0, success: 0.6, n: 80 },
-    { suite: 'held_out', version: 60, success: 0.8, n: 70 },
+    { suite: 'held_out', version: 0, success: 0.6, n: 80, planned: 80 },
+    { suite: 'held_out', version: 60, success: 0.8, n: 70, planned: 70 },
   ],
+  emptyUpdates: 0,
   startedAt: 0,
 }
 const sides = { run: runId('demo'), planned: 80 }

@@ -21,9 +21,10 @@ const base: RunProgress = {
   reward: { alfworld: 0.31 },
   samples: { alfworld: 10 },
   evaluations: [
-    { suite: 'held_out', version: 20, success: 0.315, n: 200 },
-    { suite: 'held_out', version: 0, success: 0.12, n: 200 },
+    { suite: 'held_out', version: 20, success: 0.315, n: 200, planned: 200 },
+    { suite: 'held_out', version: 0, success: 0.12, n: 200, planned: 200 },
   ],
+  emptyUpdates: 0,
   startedAt: 1_000_000,
 }
 
@@ -99,7 +100,10 @@ describe('the view', () => {
   })
 
   test('many evaluations are shown by the first and the last two', () => {
-    const evaluations = [0, 10, 20, 30].map((version) => ({ suite: 's', version, success: 0.5, n: 10 }))
+    const evaluations = [0, 10, 20, 30].map((version) => ({
+      ...{ suite: 's', version, success: 0.5 },
+      ...{ n: 10, planned: 10 },
+    }))
     const text = renderLive(stateOf({ evaluations }), { columns: 120, colours: false }).join('\n')
     expect(text).toMatch(/v0 .* … v20 50\.0 % → v30/)
   })
@@ -159,7 +163,8 @@ describe('without a terminal', () => {
   })
 
   test('an update, an evaluation and a phase are one line each', () => {
-    const evaluations = [...base.evaluations, { suite: 'held_out', version: 24, success: 0.4, n: 200 }]
+    const latest = { suite: 'held_out', version: 24, success: 0.4, n: 200, planned: 200 }
+    const evaluations = [...base.evaluations, latest]
     const lines = plainLines(base, stateOf({ step: 24, phase: 'done', evaluations }))
     expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
       'demo: update 24 of 60 · alfworld success 50.0 % · staleness 0.75 · 2,944 episodes · 1,203,442 tokens · 5,321 tokens/s · 4 min 10 s left',

@@ -85,12 +85,12 @@ export function shareWithInterval(success: number, n: number, interval?: Interva
 
 /** The result of an evaluation with its interval, and its lost episodes, if any. */
 export function findingWords({ success, n, planned, interval }: Finding): string {
-  const loss = n < (planned ?? n) ? `, ${episodeCountWords({ n, planned })}` : ''
+  const loss = n < planned ? `, ${episodeCountWords({ n, planned })}` : ''
   return `${shareWithInterval(success, n, interval)}${loss}`
 }
 
 type Finding = Pick<EvaluationSummary, 'success' | 'n' | 'interval'> & {
-  readonly planned?: number | undefined
+  readonly planned: number
 }
 
 function bar(done: number, total: number, width: number): readonly Segment[] {
@@ -123,7 +123,7 @@ function taskLines(progress: RunProgress): readonly Line[] {
   const tasks = Object.entries(progress.success)
   const widest = Math.max(0, ...tasks.map(([task]) => task.length))
   return tasks.map(([task, success], index) => {
-    const samples = progress.samples?.[task] ?? 0
+    const samples = progress.samples[task] ?? 0
     const reward = progress.reward[task]
     return labelled(
       index === 0 ? 'success' : '',

@@ -14,7 +14,9 @@ function at(step: number, tokens: number, phase: RunProgress['phase'] = 'trainin
     tokens,
     success: {},
     reward: {},
+    samples: {},
     evaluations: [],
+    emptyUpdates: 0,
     startedAt: 0,
     ...counters,
   }

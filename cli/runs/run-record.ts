@@ -45,7 +45,7 @@ export interface RunRecord {
   readonly step: number
   readonly version: number
   /** Updates that had nothing to learn from, and the latest of them in a row. */
-  readonly emptyUpdates?: number
+  readonly emptyUpdates: number
   readonly nothingLearnt?: Standstill
   readonly evaluations: readonly EvaluationSummary[]
   /** Evaluations that were given up, each with its reason. */
@@ -74,11 +74,11 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
   }
 }
 
-// A run of an older version has published no such counts.
+// A run that has published nothing has no state.
 function learningOf(state: unknown): Pick<RunRecord, 'emptyUpdates' | 'nothingLearnt'> {
-  const { emptyUpdates, nothingLearnt } = (state ?? {}) as Partial<TrainingState>
+  const { emptyUpdates = 0, nothingLearnt } = (state ?? {}) as Partial<TrainingState>
   return {
-    ...(emptyUpdates === undefined ? {} : { emptyUpdates }),
+    emptyUpdates,
     ...(nothingLearnt === undefined || nothingLearnt === null ? {} : { nothingLearnt }),
   }
 }

@@ -18,7 +18,9 @@ const going: RunProgress = {
   tokens: 0,
   success: {},
   reward: {},
+  samples: {},
   evaluations: [],
+  emptyUpdates: 0,
   startedAt: 0,
 }
 const done: RunProgress = { ...going, phase: 'done', step: 2 }

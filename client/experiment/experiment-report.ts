@@ -159,7 +159,7 @@ function reportedRun(
 }
 
 function shown({ suite, version, success, n, planned }: ReportedFigure): ReportedFigure {
-  return { suite, version, success, n, ...(planned === undefined ? {} : { planned }) }
+  return { suite, version, success, n, planned }
 }
 
 function armOf(

@@ -89,7 +89,7 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
         experiment: name,
         runs,
         parallel,
-        // Empty: no links. A statement of an earlier release has no such key.
+        // Empty: no links.
         ...(dashboardUrl ? { dashboardUrl } : {}),
       }
       await client.workflow.signalWithStart<typeof experiment, [{ parallel: number }]>('experiment', {

@@ -25,8 +25,8 @@ export interface ReportedFigure {
   readonly version: number
   readonly success: number
   readonly n: number
-  /** Episodes that were to be played; absent in reports of earlier releases. */
-  readonly planned?: number | undefined
+  /** Episodes that were to be played. */
+  readonly planned: number
 }
 
 /** A version on a suite, with its instances. */

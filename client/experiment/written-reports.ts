@@ -68,7 +68,7 @@ const reportSchema = z.object({
           version: amount,
           success: share,
           n: amount,
-          planned: amount.optional(),
+          planned: amount,
         }),
       ),
     }),

@@ -6,7 +6,7 @@ import type { evaluation } from '../../workflows/play/evaluation.ts'
 import { flushedCalls, resultOf } from './run-calls.ts'
 
 type Handle = Parameters<typeof resultOf<typeof evaluation>>[1]
-const summary = { suite: 'held_out', version: 0, success: 1, n: 4 }
+const summary = { suite: 'held_out', version: 0, success: 1, n: 4, planned: 4 }
 
 function ended(cause: Error): WorkflowFailedError {
   return new WorkflowFailedError('ended', cause, RetryState.NON_RETRYABLE_FAILURE)

@@ -6,7 +6,7 @@ import { storedConfig } from '../../config/files/stored-config.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import type { RunProgress } from '../../contract/messages.ts'
-import { currentState, type TrainingState } from '../../contract/training-state.ts'
+import type { TrainingState } from '../../contract/training-state.ts'
 import { type RunId, runId } from '../../identity/identity.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
 import type { Store } from '../../storage/store.ts'
@@ -76,5 +76,5 @@ export async function finishedProgress(store: Store, run: RunId): Promise<RunPro
   if ((await store.runs.get(run))?.status !== 'done') return undefined
   const state = (await store.runs.state(run)) as TrainingState | undefined
   if (state?.phase !== 'done') return undefined
-  return withEvaluations(store, run, progressOf(currentState(state)))
+  return withEvaluations(store, run, progressOf(state))
 }

@@ -50,7 +50,7 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
     claims: hypotheses.map(claimOf),
     plays: runs.map(({ run, arm, seed, status, incomplete = [] }) => ({
       ...{ run, arm, seed, status },
-      incomplete: incomplete.map(({ suite, version, n, planned = n }) => ({ suite, version, n, planned })),
+      incomplete: incomplete.map(({ suite, version, n, planned }) => ({ suite, version, n, planned })),
     })),
     ...shown.temporalPage(experimentId(stored.name)),
   }

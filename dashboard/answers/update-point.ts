@@ -2,7 +2,7 @@
  * One update as a point of the curves.
  *
  * Invariants
- * - Pure. A field that a line of an earlier release lacks is null.
+ * - Pure. A field that a line lacks is null.
  * - [UPDATE-POINT-1] Each group of an update is in one figure alone: won, lost, mixed, equal otherwise, or skipped.
  */
 import { numberAt, numberRows } from '../../learning/run/metrics.ts'
@@ -40,17 +40,14 @@ export function figuresOf(
   const figures = Object.fromEntries(
     numberRows.map(([name]) => [figureName(name), numberAt(line, name) ?? null]),
   ) as UpdatePoint['figures']
-  const each = (amount: number | null) => (amount === null || !(of.seconds > 0) ? null : amount / of.seconds)
-  const { groups, groups_with_preference: mixed, groups_won: won, groups_lost: lost } = figures
+  const each = (amount: number) => (of.seconds > 0 ? amount / of.seconds : null)
+  const { groups, groups_with_preference: mixed, groups_won: won, groups_lost: lost } = line
   return {
     ...figures,
-    tokens_per_second: each(figures.action_tokens),
+    tokens_per_second: each(line.action_tokens),
     episodes_per_second: each(line.episodes),
-    turns_per_second: each(of.turns === 0 ? null : of.turns),
-    groups_equal:
-      groups === null || mixed === null || won === null || lost === null
-        ? null
-        : Math.max(0, groups - mixed - won - lost),
+    turns_per_second: of.turns === 0 ? null : each(of.turns),
+    groups_equal: Math.max(0, groups - mixed - won - lost),
   }
 }
 
@@ -70,16 +67,16 @@ export function taskPointsOf(
               own.map(({ rewards }) => rewards.length),
             )
       const shaped = groupedMean(own.map(({ rewards }) => sum(rewards) / rewards.length))
-      const learnt = line.tasks?.[task]
+      const learnt = line.tasks[task]
       const point: TaskPoint = {
         success,
         success_low: share === undefined ? null : Math.min(success, share.low),
         success_high: share === undefined ? null : Math.max(success, share.high),
         reward: line.reward[task] ?? null,
-        shaped_reward: line.shaped_reward?.[task] ?? null,
+        shaped_reward: line.shaped_reward[task] ?? null,
         shaped_reward_low: shaped?.low ?? null,
         shaped_reward_high: shaped?.high ?? null,
-        episodes: line.samples?.[task] ?? null,
+        episodes: line.samples[task] ?? null,
         groups_won: learnt?.won ?? null,
         groups_lost: learnt?.lost ?? null,
         groups_mixed: learnt?.mixed ?? null,

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { bestOf, bestVersions } from './best-version.ts'
 
 const few = [
-  { suite: 'few', version: 1, success: 0.5, n: 40 },
-  { suite: 'few', version: 4, success: 0.5, n: 40 },
-  { suite: 'few', version: 3, success: 0.5, n: 40 },
-  { suite: 'few', version: 2, success: 0.25, n: 40 },
+  { suite: 'few', version: 1, success: 0.5, n: 40, planned: 40 },
+  { suite: 'few', version: 4, success: 0.5, n: 40, planned: 40 },
+  { suite: 'few', version: 3, success: 0.5, n: 40, planned: 40 },
+  { suite: 'few', version: 2, success: 0.25, n: 40, planned: 40 },
 ]
 
 describe('the best version', () => {
@@ -24,8 +24,8 @@ describe('the best version', () => {
 
   it('is found of each suite, each version once', () => {
     const many = [
-      { suite: 'many', version: 2, success: 1, n: 40 },
-      { suite: 'many', version: 4, success: 0.75, n: 40 },
+      { suite: 'many', version: 2, success: 1, n: 40, planned: 40 },
+      { suite: 'many', version: 4, success: 0.75, n: 40, planned: 40 },
     ]
     expect(bestVersions([...few, ...many], 1)).toEqual([4, 2])
     expect(bestVersions([...few, ...many], 2)).toEqual([4, 3, 2])

@@ -10,13 +10,8 @@ describe('a result', () => {
     expect(isComplete({ n: 0, planned: 1 })).toBe(false)
   })
 
-  it('that does not say what was planned counts as complete', () => {
-    expect(isComplete({ n: 5 })).toBe(true)
-  })
-
   it('is counted with the episodes that it lost', () => {
     expect(episodeCountWords({ n: 5, planned: 40 })).toBe('5 of 40, 35 lost')
     expect(episodeCountWords({ n: 40, planned: 40 })).toBe('40')
-    expect(episodeCountWords({ n: 40 })).toBe('40')
   })
 })

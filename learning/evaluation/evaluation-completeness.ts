@@ -6,7 +6,6 @@
  *
  * Invariants
  * - [COMPLETE-1] A result is complete when at least 95 % of its planned episodes ended with a reward.
- * - A result of an earlier release, which does not say what was planned, counts as complete.
  */
 import type { Outcome } from './outcome.ts'
 
@@ -17,18 +16,17 @@ export type LostEpisodes = Readonly<Partial<Record<Outcome, number>>>
 export interface EpisodeCounts {
   /** Episodes that ended with a reward. */
   readonly n: number
-  /** Absent in results of earlier releases. */
-  readonly planned?: number | undefined
+  readonly planned: number
 }
 
 const completePercent = 95
 
 /** @example isComplete({ n: 38, planned: 40 }) // true: 95 % */
-export function isComplete({ n, planned = n }: EpisodeCounts): boolean {
+export function isComplete({ n, planned }: EpisodeCounts): boolean {
   return 100 * n >= completePercent * planned
 }
 
 /** @example episodeCountWords({ n: 5, planned: 40 }) // '5 of 40, 35 lost' */
-export function episodeCountWords({ n, planned = n }: EpisodeCounts): string {
+export function episodeCountWords({ n, planned }: EpisodeCounts): string {
   return n < planned ? `${n} of ${planned}, ${planned - n} lost` : `${n}`
 }

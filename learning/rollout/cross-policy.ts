@@ -81,7 +81,7 @@ export function refreshPool(
 ): number[] {
   if (poolSize === 0) return []
   const { before, current } = update
-  // A run of an earlier release began without.
+  // A run that was resumed with a pool began without.
   const known = pool.length === 0 ? [0] : pool
   const newest = known.at(-1) ?? 0
   const due = newest < before && before < current && current - newest > refreshEvery

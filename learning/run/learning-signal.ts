@@ -59,8 +59,8 @@ function causeOf({ groups, won, lost, unusable, cutOff }: LearningSignal): Stand
 export interface LearningCourse {
   /** Updates done. */
   readonly step: number
-  /** Updates that had nothing to learn from; absent where an older version counted none. */
-  readonly emptyUpdates?: number | undefined
+  /** Updates that had nothing to learn from. */
+  readonly emptyUpdates: number
   readonly nothingLearnt?: Standstill | undefined
 }
 

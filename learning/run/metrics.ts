@@ -84,8 +84,8 @@ export interface Metric {
   /** The chart that draws it, and its label there; null: none, or a view of its own. */
   readonly chart: readonly [chart: ChartName, label: string] | null
   readonly words: string
-  /** Lines of all releases have it; the others may lack it. */
-  readonly isRequired?: true
+  /** A line may lack it. */
+  readonly isOptional?: true
   /** Where it is among the stored figures of an update; absent: under its name in camel case. */
   readonly figure?: string
   /** The stored figure that is subtracted. */
@@ -101,12 +101,12 @@ export interface Metric {
 /** By key of a line; a dot leads into an object. */
 export const metrics = {
   episodes: {
-    ...{ unit: 'episodes', better: null, chart: null, isRequired: true },
+    ...{ unit: 'episodes', better: null, chart: null },
     ofPlayed: ({ episodes }) => episodes,
     words: 'episodes played',
   },
   tokens: {
-    ...{ unit: 'tokens', better: null, chart: null, isRequired: true },
+    ...{ unit: 'tokens', better: null, chart: null },
     ofPlayed: ({ tokens }) => tokens,
     words: 'tokens of the episodes',
   },
@@ -116,7 +116,7 @@ export const metrics = {
     words: 'tokens that the policy sampled',
   },
   reward: {
-    ...{ unit: 'by task', better: 'higher', chart: null, isRequired: true },
+    ...{ unit: 'by task', better: 'higher', chart: null },
     words: 'mean reward that the environment paid',
   },
   shaped_reward: {
@@ -124,20 +124,20 @@ export const metrics = {
     words: 'mean reward that learning uses: paid, or the penalty',
   },
   success: {
-    ...{ unit: 'by task', better: 'higher', chart: null, isRequired: true },
+    ...{ unit: 'by task', better: 'higher', chart: null },
     words: 'share of the episodes that succeeded',
   },
   samples: { unit: 'by task', better: null, chart: null, words: 'episodes behind the success' },
   'staleness.mean': {
-    ...{ unit: 'updates', better: 'lower', chart: ['staleness', 'mean'], isRequired: true },
+    ...{ unit: 'updates', better: 'lower', chart: ['staleness', 'mean'] },
     words: 'mean staleness of the groups',
   },
   'staleness.max': {
-    ...{ unit: 'updates', better: 'lower', chart: ['staleness', 'largest'], isRequired: true },
+    ...{ unit: 'updates', better: 'lower', chart: ['staleness', 'largest'] },
     words: 'largest staleness of a group',
   },
   stale_share: {
-    ...{ unit: 'share', better: null, chart: ['pool', 'share'], isRequired: true },
+    ...{ unit: 'share', better: null, chart: ['pool', 'share'] },
     ofPlayed: ({ staleTurns, turns }) => ratio(staleTurns, turns),
     words: 'turns that were drawn from the pool of older versions',
   },
@@ -147,7 +147,7 @@ export const metrics = {
     words: 'turns in a state that another turn of their group is in too',
   },
   turns_per_episode: {
-    ...{ unit: 'turns', better: null, chart: ['length', 'mean'] },
+    ...{ unit: 'turns', better: null, chart: ['length', 'mean'], isOptional: true },
     ofPlayed: ({ turns, episodes }) => ratio(turns, episodes),
     words: 'mean number of turns of an episode',
   },
@@ -162,13 +162,13 @@ export const metrics = {
   },
   kl: {
     ...{ unit: 'nats', better: 'lower', chart: ['divergence', 'from the behaviour policy'] },
-    ...{ isRequired: true, trainer: 'required' },
+    ...{ trainer: 'required' },
     ofToken: ({ logprob, behaviourLogprob = logprob }) => boundedK3(logprob - behaviourLogprob).value,
     words: 'KL divergence from the behaviour policy, per token',
   },
   drift: {
     ...{ unit: 'nats', better: 'lower', chart: ['divergence', 'of it made within the update'] },
-    trainer: 'optional',
+    ...{ isOptional: true, trainer: 'optional' },
     words: 'the part of `kl` that the update itself made; 0 of a single step',
   },
   reference_kl: {
@@ -177,17 +177,17 @@ export const metrics = {
     words: 'KL divergence from the warm-started policy, per token',
   },
   entropy: {
-    ...{ unit: 'nats', better: null, chart: ['entropy', 'entropy'], isRequired: true, trainer: 'required' },
+    ...{ unit: 'nats', better: null, chart: ['entropy', 'entropy'], trainer: 'required' },
     ofToken: ({ entropy }) => entropy,
     words: 'entropy of the policy, per token',
   },
   clip_fraction: {
-    ...{ unit: 'share', better: 'lower', chart: ['clipped', 'share'], isRequired: true, trainer: 'required' },
+    ...{ unit: 'share', better: 'lower', chart: ['clipped', 'share'], trainer: 'required' },
     ofToken: ({ isClipped }) => (isClipped ? 1 : 0),
     words: 'tokens beyond the clip range',
   },
   grad_norm: {
-    ...{ unit: 'norm', better: null, chart: ['gradient', 'norm'], isRequired: true, trainer: 'required' },
+    ...{ unit: 'norm', better: null, chart: ['gradient', 'norm'], trainer: 'required' },
     figure: 'gradientNorm',
     words: 'norm of the gradient before it was clipped',
   },
@@ -233,7 +233,7 @@ export const metrics = {
   'skipped.episodes': { unit: 'episodes', better: 'lower', chart: null, words: 'their episodes' },
   'skipped.tokens': { unit: 'tokens', better: 'lower', chart: null, words: 'their tokens' },
   replayed: {
-    ...{ unit: 'groups', better: null, chart: null },
+    ...{ unit: 'groups', better: null, chart: null, isOptional: true },
     words: 'groups of earlier updates that were learnt from once more',
   },
   tasks: {
@@ -242,17 +242,17 @@ export const metrics = {
   },
   refused: { unit: 'text', better: null, chart: null, words: 'why the update was refused' },
   'seconds.wait': {
-    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'waited'], isRequired: true },
+    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'waited'] },
     figure: 'waitSeconds',
     words: 'time spent waiting for groups',
   },
   'seconds.train': {
-    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'trained'], isRequired: true },
+    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'trained'] },
     figure: 'trainSeconds',
     words: 'time of the trainer',
   },
   'seconds.publish': {
-    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'published'], isRequired: true },
+    ...{ unit: 'seconds', better: 'lower', chart: ['seconds', 'published'] },
     figure: 'publishSeconds',
     words: 'time from the checkpoint until engines served it',
   },

@@ -65,13 +65,13 @@ export interface StateSize {
     readonly groupsPerUpdate: number
     readonly maxStaleness: number
     readonly groupsInFlight?: number | null | undefined
-    readonly refill?: number | undefined
+    readonly refill: number
   }
   readonly crossPolicy: { readonly poolSize: number }
   readonly training: { readonly updates: number }
   readonly evaluation: {
     readonly suites: readonly { readonly name: string }[]
-    readonly gates?: readonly object[] | undefined
+    readonly gates: readonly object[]
   }
 }
 
@@ -116,7 +116,7 @@ export function stateShares(config: StateSize): StateShares {
     tasks: jsonBytes(tasks) + sum(perTask),
     suites:
       jsonBytes(evaluation) +
-      (evaluation.gates?.length ?? 0) * gateFields +
+      evaluation.gates.length * gateFields +
       sum(suites.map((name) => (latestEvaluations + 2) * (summaryFields + name + version + figure))) +
       otherEvaluations * (summaryFields + otherSuiteBytes + version + figure) +
       mostEvaluations(suites.length) * (runningFields + longest + version) +
@@ -161,7 +161,7 @@ function groupBytes(config: StateSize): number {
 
 /** Groups skipped for the update in progress, and for the next one. */
 function skippedBytes(config: StateSize, groupsPerUpdate: number): number {
-  const { refill = 0 } = config.rollout
+  const { refill } = config.rollout
   const { group, version } = digitsOf(config)
   return 2 * (skippedFields + version + mostSkipped({ groupsPerUpdate, refill }) * (group + 1))
 }
@@ -180,7 +180,7 @@ export function largestState(config: StateSize): number {
 /** Groups that may be outstanding beside everything else, were all of them in flight. */
 export function mostOutstanding(config: StateSize): number {
   const left = mostStateBytes - largestState(config) + groupBytes(config)
-  const { maxStaleness, refill = 0 } = config.rollout
+  const { maxStaleness, refill } = config.rollout
   const { group } = digitsOf(config)
   const skipped = (2 * refill * (group + 1)) / (maxStaleness + 1)
   return Math.max(0, Math.floor((left - skippedBytes(config, 0)) / (groupInFlightBytes(config) + skipped)))

@@ -22,7 +22,7 @@ const promotionSchema = z.strictObject({
       success: z.number().min(0).max(1),
       /** Episodes that ended with a reward, and those that were to be played. */
       n: z.int().min(0),
-      planned: z.int().min(0).optional(),
+      planned: z.int().min(0),
     })
     .optional(),
 })

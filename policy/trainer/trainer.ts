@@ -76,7 +76,7 @@ export interface UpdateRequest {
 export interface UpdateStatistics extends TrainerFigures {
   readonly actionTokens: number
   readonly tokens: number
-  /** Importance ratios of a policy objective before the first step, by origin of the tokens; absent in results of older versions. */
+  /** Importance ratios of a policy objective before the first step, by origin of the tokens; absent where it does not measure them. */
   readonly origins?: readonly OriginSums[] | undefined
   readonly seconds: number
 }

@@ -4,7 +4,10 @@ import { update } from './metrics.testing.ts'
 import type { MetricsLine } from './metrics.ts'
 import { asCsv, metricsTable } from './metrics-table.ts'
 
-const evaluation = { evaluation: 'e-held_out-v1', version: 1, suite: 'held_out', success: 0.5, n: 20 }
+const evaluation = {
+  ...{ evaluation: 'e-held_out-v1', version: 1, suite: 'held_out', success: 0.5 },
+  ...{ n: 20, planned: 20, lost: {} },
+}
 const lines: readonly MetricsLine[] = [
   update(1),
   evaluation,
@@ -37,8 +40,8 @@ describe('the table of metrics', () => {
 
   it('has a row for each evaluation', () => {
     expect(metricsTable(lines, 'evaluations')).toEqual({
-      columns: ['evaluation', 'version', 'suite', 'success', 'n'],
-      rows: [['e-held_out-v1', 1, 'held_out', 0.5, 20]],
+      columns: ['evaluation', 'version', 'suite', 'success', 'n', 'planned'],
+      rows: [['e-held_out-v1', 1, 'held_out', 0.5, 20, 20]],
     })
   })
 

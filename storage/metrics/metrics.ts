@@ -29,18 +29,18 @@ type NumberSchemas<Prefix extends string> = {
     ? Key extends `${string}.${string}`
       ? never
       : Key
-    : never]: (typeof metrics)[Name] extends { isRequired: true } ? z.ZodNumber : z.ZodOptional<z.ZodNumber>
+    : never]: (typeof metrics)[Name] extends { isOptional: true } ? z.ZodOptional<z.ZodNumber> : z.ZodNumber
 }
 
 /** Their schemas, from the table. */
 function numberSchemas<Prefix extends string>(prefix: Prefix): NumberSchemas<Prefix> {
-  const found = numberRows.flatMap(([name, { isRequired }, { whole, atLeast, atMost }]) => {
+  const found = numberRows.flatMap(([name, { isOptional }, { whole, atLeast, atMost }]) => {
     const key = name.slice(prefix.length)
     if (!name.startsWith(prefix) || key.includes('.')) return []
     let field: z.ZodNumber = whole === true ? z.int() : z.number()
     if (atLeast !== undefined) field = field.min(atLeast)
     if (atMost !== undefined) field = field.max(atMost)
-    return [[key, isRequired === true ? field : field.optional()]]
+    return [[key, isOptional === true ? field.optional() : field]]
   })
   return Object.fromEntries(found)
 }
@@ -54,41 +54,39 @@ const updateSchema = z.looseObject({
   time: z.iso.datetime(),
   ...numberSchemas(''),
   reward: perTask,
-  shaped_reward: perTask.optional(),
+  shaped_reward: perTask,
   success: perTask,
-  samples: z.record(z.string(), count).optional(),
+  samples: z.record(z.string(), count),
   staleness: z.object(numberSchemas('staleness.')),
   fresh: ratiosSchema.optional(),
   stale: ratiosSchema.optional(),
   pool_weights: z.record(z.string(), z.number()).optional(),
-  skipped: z.object(numberSchemas('skipped.')).optional(),
-  tasks: z
-    .record(
-      z.string(),
-      z.object({
-        won: count,
-        lost: count,
-        mixed: count,
-        mean: z.number(),
-        deviation: z.number().min(0),
-        gradient_share: z.number().min(0),
-      }),
-    )
-    .optional(),
+  skipped: z.object(numberSchemas('skipped.')),
+  tasks: z.record(
+    z.string(),
+    z.object({
+      won: count,
+      lost: count,
+      mixed: count,
+      mean: z.number(),
+      deviation: z.number().min(0),
+      gradient_share: z.number().min(0),
+    }),
+  ),
   seconds: z.object(numberSchemas('seconds.')),
 })
 
 const evaluationSchema = z.looseObject({
-  /** The evaluation's id within the run; files of older versions have the run's name before it. */
+  /** The evaluation's id within the run. */
   evaluation: z.string().min(1),
   version: count,
   suite: z.string().min(1),
   success: share,
   /** Episodes that ended with a reward. */
   n: count,
-  /** Episodes that were to be played, and by outcome those without a reward; absent in files of older versions. */
-  planned: count.optional(),
-  lost: z.record(z.string(), count).optional(),
+  /** Episodes that were to be played, and by outcome those without a reward. */
+  planned: count,
+  lost: z.record(z.string(), count),
 })
 
 const rollbackSchema = z.looseObject({

@@ -216,7 +216,8 @@ async function isToBeginAgain(db: Kysely<Schema>, id: EvaluationId): Promise<boo
     .executeTakeFirst()
   if (row === undefined) return false
   const { n, planned, ended, failure } = row
-  return failure !== null || (ended !== null && n !== null && !isComplete({ n, planned: planned ?? n }))
+  if (n === null || planned === null || ended === null) return failure !== null
+  return failure !== null || !isComplete({ n, planned })
 }
 
 async function findingsIn(db: Kysely<Schema>, run: RunId): Promise<RunFindings> {
@@ -230,11 +231,11 @@ async function findingsIn(db: Kysely<Schema>, run: RunId): Promise<RunFindings> 
     .execute()
   return {
     found: rows.flatMap(({ id, suite, version, success, n, planned, lost, statistics }) =>
-      success === null || n === null
+      success === null || n === null || planned === null
         ? []
         : [
             findingsOf(
-              { suite, version, success, n, planned: planned ?? n, lost: lostOf(id, lost) },
+              { suite, version, success, n, planned, lost: lostOf(id, lost) },
               jsonOf(statistics ?? '', `evaluation ${id}: statistics`),
             ),
           ],
@@ -257,13 +258,13 @@ function evaluationOf(row: Selectable<EvaluationsTable>): StoredEvaluation {
     created,
     ...(failure === null ? {} : { failure }),
     ...(success !== null && ended === null ? { isPlayedAgain: true } : {}),
-    ...(success === null || n === null
+    ...(success === null || n === null || planned === null
       ? {}
       : {
           result: {
             success,
             n,
-            planned: planned ?? n,
+            planned,
             lost: lostOf(row.id, lost),
             ended: ended ?? created,
             episodes: jsonOf<EpisodeId[]>(row.episodes ?? '', `${subject}: episodes`),

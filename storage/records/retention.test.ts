@@ -51,10 +51,10 @@ describe('checkpoints', () => {
 
   it('keeps the best of each suite, of equals the newest', () => {
     const evaluations = [
-      { suite: 'a', version: 2, success: 0.5, n: 40 },
-      { suite: 'a', version: 3, success: 0.5, n: 40 },
-      { suite: 'a', version: 4, success: 0.4, n: 40 },
-      { suite: 'b', version: 5, success: 0.1, n: 40 },
+      { suite: 'a', version: 2, success: 0.5, n: 40, planned: 40 },
+      { suite: 'a', version: 3, success: 0.5, n: 40, planned: 40 },
+      { suite: 'a', version: 4, success: 0.4, n: 40, planned: 40 },
+      { suite: 'b', version: 5, success: 0.1, n: 40, planned: 40 },
     ]
     expect(versionsThatGo({ evaluations })).toEqual([1, 2, 4, 6, 7, 8])
     expect(versionsThatGo({ evaluations }, { bestCheckpoints: 2 })).toEqual([1, 4, 6, 7, 8])
@@ -62,8 +62,8 @@ describe('checkpoints', () => {
 
   it('counts only versions that still have a checkpoint among the best', () => {
     const evaluations = [
-      { suite: 'a', version: 20, success: 0.9, n: 40 },
-      { suite: 'a', version: 3, success: 0.5, n: 40 },
+      { suite: 'a', version: 20, success: 0.9, n: 40, planned: 40 },
+      { suite: 'a', version: 3, success: 0.5, n: 40, planned: 40 },
     ]
     expect(versionsThatGo({ evaluations })).not.toContain(3)
   })

@@ -63,7 +63,7 @@ export interface RunHoldings {
     readonly version: number
     readonly success: number
     readonly n: number
-    readonly planned?: number
+    readonly planned: number
   }[]
   readonly batches: readonly { readonly step: number; readonly bytes: number }[]
   /** The last update that has ended. */

@@ -42,6 +42,8 @@ function evaluation(version: number): EvaluationMetrics {
     suite: 'held_out',
     success: 0.4,
     n: 200,
+    planned: 200,
+    lost: {},
   }
 }
 

@@ -60,7 +60,8 @@ async function put(...lines: readonly MetricsLine[]): Promise<void> {
 }
 
 function evaluation(version: number): MetricsLine {
-  return { evaluation: `e-held_out-v${version}-1`, version, suite: 'held_out', success: 0.4, n: 200 }
+  const counts = { n: 200, planned: 200, lost: {} }
+  return { evaluation: `e-held_out-v${version}-1`, version, suite: 'held_out', success: 0.4, ...counts }
 }
 
 function tracked(lines: readonly MetricsLine[]): TrackedRun {
@@ -102,7 +103,9 @@ describe('the rows of a run', () => {
     )
     expect(names[0]).not.toContain('step')
     expect(names[0]?.some((name) => /ratios|refused|time/.test(name))).toBe(false)
-    expect(names[1]).toEqual(['version', 'success', 'n'].map((name) => `evaluation/held_out/${name}`))
+    expect(names[1]).toEqual(
+      ['version', 'success', 'n', 'planned'].map((name) => `evaluation/held_out/${name}`),
+    )
   })
 
   // [TRACKED-3]

@@ -26,6 +26,8 @@ const lines: readonly MetricsLine[] = steps.flatMap((step) => [
           suite: 'held_out',
           success: step / 400,
           n: 200,
+          planned: 200,
+          lost: {},
           time: new Date(1_767_323_045_678 + step * 1000 + 500).toISOString(),
         },
       ]

@@ -2,7 +2,7 @@
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
-import { changeSettings, evaluateNow } from '../../contract/messages.ts'
+import { changeSettings, evaluateNow, type SettingsChange } from '../../contract/messages.ts'
 import type { TrainingState } from '../../contract/training-state.ts'
 import { runId } from '../../identity/identity.ts'
 import { TrainerFault } from '../../policy/trainer/trainer.ts'
@@ -11,7 +11,6 @@ import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
 import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { connect, type TemporalConnection } from '../../temporal/connection.ts'
-import { setLearning, setTaskMix } from '../../workflows/run/steering.ts'
 import { createEchoTask } from '../support/echo-task.ts'
 import { createHeldEngine, isOf, RunGates, untilProgress } from '../support/held-runs.ts'
 import { eventually, removeHome, startPerdure, temporaryHome } from '../support/perdure-process.ts'
@@ -100,7 +99,7 @@ describe('a paused run', () => {
 
 describe('a stopped run', () => {
   // [STORED-CONFIG-1] [STORED-CONFIG-2]
-  it('is resumed with the configuration of an earlier commit, unless it used a setting that was removed', async () => {
+  it('is resumed with the configuration of an earlier build, unless it used a setting that was removed', async () => {
     const { rollout, ...others } = tinyConfig()
     for (const [name, wonAgain] of [
       ['idle', 1],
@@ -270,8 +269,9 @@ describe('a message that cannot be obeyed', () => {
     await session.start('refusing', tinyConfig({ evaluation: { every: 0, suites } }))
     await eventually('the first update', () => (updatesOf('refusing') === 1 ? true : undefined))
     const handle = client.workflow.getHandle('refusing')
-    await handle.executeUpdate(setTaskMix, { args: [[3], {}] })
-    await handle.executeUpdate(setLearning, { args: [{ learningRate: 0.001 }, {}] })
+    const send = (settings: unknown) =>
+      handle.executeUpdate(changeSettings, { args: [settings as SettingsChange, {}] })
+    await send({ 'tasks.0.weight': 3, 'learning.learningRate': 0.001 })
 
     async function refusal(sent: Promise<unknown>): Promise<string> {
       const error = await sent.then(
@@ -281,29 +281,27 @@ describe('a message that cannot be obeyed', () => {
       expect(error).toBeInstanceOf(WorkflowUpdateFailedError)
       return String((error as WorkflowUpdateFailedError).cause)
     }
-    for (const weights of [[], [1, 1], [-1], [0], ['1'], [Number.NaN], 'all', null])
-      expect(await refusal(handle.executeUpdate(setTaskMix, { args: [weights as number[], {}] }))).toMatch(
-        /name the settings|tasks.\d.weight/,
-      )
+    for (const weight of [-1, 0, '1', Number.NaN])
+      expect(await refusal(send({ 'tasks.0.weight': weight }))).toMatch(/tasks.0.weight/)
     for (const [change, message] of [
-      [{ learningRate: 2 }, /`learning.learningRate` is 2: expected number above 0, at most 1/],
-      [{ clipLow: '0.1' }, /`learning.clipLow` is "0.1": expected number/],
-      [{ klCoefficient: Number.NaN }, /`learning.klCoefficient` is null: expected number/],
+      [{ 'learning.learningRate': 2 }, /`learning.learningRate` is 2: expected number above 0, at most 1/],
+      [{ 'learning.clipLow': '0.1' }, /`learning.clipLow` is "0.1": expected number/],
+      [{ 'learning.klCoefficient': Number.NaN }, /`learning.klCoefficient` is null: expected number/],
       [
-        { batchSize: 3 },
+        { 'learning.batchSize': 3 },
         /"learning.batchSize" cannot be changed while training; these can: .*learning.learningRate/,
       ],
-      [{ toString: 1 }, /"learning.toString" cannot be changed/],
-      [{ learningRate: 0.5, clipHigh: -1 }, /`learning.clipHigh` is -1: expected number above 0/],
-      [null, /settings/],
-    ] as const) {
-      expect(await refusal(handle.executeUpdate(setLearning, { args: [change as never, {}] }))).toMatch(
-        message,
-      )
-      const settings = Object.entries(change ?? {}).map(([key, value]) => [`learning.${key}`, value])
-      const sent = handle.executeUpdate(changeSettings, { args: [Object.fromEntries(settings), {}] })
-      expect(await refusal(sent)).toMatch(message)
-    }
+      [{ 'tasks.1.weight': 1 }, /"tasks.1.weight" cannot be changed/],
+      [{ 'learning.toString': 1 }, /"learning.toString" cannot be changed/],
+      [
+        { 'learning.learningRate': 0.5, 'learning.clipHigh': -1 },
+        /`learning.clipHigh` is -1: expected number above 0/,
+      ],
+      [{}, /name the settings/],
+      ['all', /name the settings/],
+      [null, /name the settings/],
+    ] as const)
+      expect(await refusal(send(change))).toMatch(message)
     expect(await refusal(handle.executeUpdate(evaluateNow, { args: [{ suite: 'none' }] }))).toMatch(
       /unknown suite "none"; configured: few/,
     )

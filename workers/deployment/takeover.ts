@@ -202,7 +202,10 @@ function hasDoneSomething({ history }: Recorded): boolean {
 }
 
 function firstOf(faults: ReadonlyMap<string, Error>): string {
-  return [...faults.values()][0]?.message ?? ''
+  const message = [...faults.values()][0]?.message ?? ''
+  // The SDK dumps the failure, with its sentence in quotes.
+  const [, sentence = message] = /message: "((?:[^"\\]|\\.)*)"/.exec(message) ?? []
+  return sentence
 }
 
 /** Its next task goes to this build, which it belongs to from then on. */

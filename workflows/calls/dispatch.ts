@@ -55,14 +55,14 @@ interface TurnWait {
   /** Whether it yields to training. */
   readonly yields: boolean
   /** Time that the engine may take for one action. */
-  readonly answerSeconds?: number
+  readonly answerSeconds: number
 }
 
 /** Time for the parts of a turn beside its action. */
 const besideSeconds = 60
 
 /** The limits of a turn; longer than usual where the configuration gives the engine longer. */
-function turnLimits({ yields, answerSeconds = 0 }: TurnWait) {
+function turnLimits({ yields, answerSeconds }: TurnWait) {
   const own = yields ? yieldingLimits : limits
   if (answerSeconds <= 300) return own // what all of them allow
   const longest = answerSeconds + besideSeconds

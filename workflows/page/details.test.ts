@@ -37,6 +37,7 @@ const plan: EpisodePlan = {
   temperature: 0.8,
   maxTokensPerTurn: 64,
   invalidActionLimit: 3,
+  answerSeconds: 300,
   dispatch: 'local',
 }
 

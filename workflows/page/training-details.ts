@@ -52,13 +52,12 @@ export function describeRun(state: TrainingState, place: Place): string {
           task,
           percent(share),
           figure(state.reward[task]),
-          `${state.samples?.[task] ?? ''}`,
+          `${state.samples[task] ?? ''}`,
         ]),
       ),
     )
   if (state.evaluations.length > 0) parts.push(evaluationsTable(state, place))
   if (inFlight.length > 0) parts.push(`In flight: ${groupLinks(state, place)}`)
-  // Runs of an earlier release have no such setting.
   if (config.orchestration.dashboardUrl)
     parts.push(`Dashboard: ${dashboardLink(config.orchestration.dashboardUrl, 'runs', state.run)}`)
   parts.push(inspectionLinks(state, place))

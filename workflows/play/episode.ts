@@ -141,7 +141,7 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
 }
 
 function waitOf({ episode, answerSeconds }: EpisodePlan) {
-  return { yields: yieldsToTraining(episode), ...(answerSeconds === undefined ? {} : { answerSeconds }) }
+  return { yields: yieldsToTraining(episode), answerSeconds }
 }
 
 /** Bounds what an activity is given; more do not fit into a block's time anyway. */

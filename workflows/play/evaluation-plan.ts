@@ -47,8 +47,7 @@ export function episodeRules(
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
     ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
-    // Runs of an earlier release have no such setting.
-    ...(policy.engineTimeoutSeconds === undefined ? {} : { answerSeconds: policy.engineTimeoutSeconds }),
+    answerSeconds: policy.engineTimeoutSeconds,
     ...(orchestration.dashboardUrl ? { dashboardUrl: orchestration.dashboardUrl } : {}),
   }
 }
@@ -65,10 +64,8 @@ export function evaluationPlan(
   },
 ): EvaluationPlan {
   const { suite, version } = asked
-  // Runs of an earlier release have suites without the setting.
-  const own = suite.samples ?? 1
-  const { episodes = suite.episodes, samples = own } = asked
-  const size = samples === own ? `${episodes}` : `${episodes}x${samples}`
+  const { episodes = suite.episodes, samples = suite.samples } = asked
+  const size = samples === suite.samples ? `${episodes}` : `${episodes}x${samples}`
   const name = size === `${suite.episodes}` ? suite.name : `${suite.name}-${size}`
   const taskIndex = config.tasks.findIndex((task) => task.task === suite.task)
   return {
@@ -91,7 +88,7 @@ export function evaluationPlan(
 }
 
 /** The name of an evaluation in lists. */
-export function evaluationSummaryLine({ suite, version, episodes, samples = 1 }: EvaluationPlan): string {
+export function evaluationSummaryLine({ suite, version, episodes, samples }: EvaluationPlan): string {
   const each = samples === 1 ? '' : ` of ${samples} samples`
   return `${suite} · version ${version} · ${episodes} ${samples === 1 ? 'episodes' : 'instances'}${each}`
 }

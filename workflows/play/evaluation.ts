@@ -16,7 +16,6 @@ import {
   isCancellation,
   log,
   makeContinueAsNewFunc,
-  patched,
   setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
@@ -43,11 +42,11 @@ interface EvaluationState {
   readonly ended: number
   readonly successes: number
   readonly rewardSum: number
-  /** Episodes without a reward in this play of the evaluation; absent in states of earlier releases. */
-  readonly lost?: number
+  /** Episodes without a reward in this play of the evaluation. */
+  readonly lost: number
 }
 
-const begun: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0 }
+const begun: EvaluationState = { next: 0, ended: 0, successes: 0, rewardSum: 0, lost: 0 }
 
 /** Evaluates one checkpoint over one suite. */
 export async function evaluation(
@@ -56,33 +55,28 @@ export async function evaluation(
 ): Promise<EvaluationSummary> {
   const after = await playEpisodes(plan, state)
   if (after.next < episodesOf(plan)) return continueInNewExecution(plan, after)
-  if (after.ended === 0 && patched('an-evaluation-without-rewards-has-no-figure'))
-    return endWithoutFigure(plan)
+  if (after.ended === 0) return endWithoutFigure(plan)
   const counted: EvaluationSummary = {
     suite: plan.suite,
     version: plan.version,
-    // Histories of earlier releases have a result of no episodes.
-    success: after.ended === 0 ? 0 : after.successes / after.ended,
+    success: after.successes / after.ended,
     n: after.ended,
     planned: episodesOf(plan),
   }
-  let recorded: EvaluationSummary | undefined
+  let summary: EvaluationSummary
   try {
-    recorded = await evaluationActivities.recordEvaluation({
+    summary = await evaluationActivities.recordEvaluation({
       evaluation: plan.evaluation,
       run: plan.run,
       summary: counted,
-      samples: plan.samples ?? 1,
+      samples: plan.samples,
     })
   } catch (error) {
     if (!differsFromStore(error)) throw error
     return continueInNewExecution(plan, begun)
   }
-  // Workers of the first release answer nothing.
-  const summary = recorded ?? counted
   // A list of versions by success must not begin with an evaluation that lost its hard instances.
-  if (patched('evaluation-results-as-search-attributes') && isComplete(summary))
-    upsertSearchAttributes([{ key: searchAttributes.success, value: summary.success }])
+  if (isComplete(summary)) upsertSearchAttributes([{ key: searchAttributes.success, value: summary.success }])
   await reportToRun(plan, summary)
   return summary
 }
@@ -104,7 +98,7 @@ function continueInNewExecution(plan: EvaluationPlan, state: EvaluationState): P
 }
 
 /** Number of episodes in all: the samples of an instance follow one another. */
-function episodesOf({ episodes, samples = 1 }: EvaluationPlan): number {
+function episodesOf({ episodes, samples }: EvaluationPlan): number {
   return episodes * samples
 }
 
@@ -115,10 +109,6 @@ async function samplesFrom(
 ): Promise<SamplesToPlay> {
   const { evaluation, run, suite, version } = plan
   const planned = episodesOf(plan)
-  if (!patched('lost-episodes-are-played-again')) {
-    const left = Array.from({ length: planned - from }, (_, index) => ({ sample: from + index, attempt: 0 }))
-    return { ...state, left, next: planned }
-  }
   const wanted = { evaluation, run, suite, version, from, planned }
   const { left, next, ended, successes, rewardSum } = await evaluationActivities.samplesToPlay(wanted)
   return {
@@ -134,8 +124,8 @@ async function samplesFrom(
 async function playEpisodes(plan: EvaluationPlan, from: EvaluationState): Promise<EvaluationState> {
   const { left, next, ...before } = await samplesFrom(plan, from)
   let { ended, successes, rewardSum } = before
-  let { lost = 0 } = from
-  const { samples = 1, evaluation: parent, maxAttempts, version, concurrency: atOnce } = plan
+  let { lost } = from
+  const { samples, evaluation: parent, maxAttempts, version, concurrency: atOnce } = plan
   const place = here()
   const tell = () => {
     // Only the summary of its first execution says which evaluation it is.

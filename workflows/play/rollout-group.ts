@@ -17,7 +17,6 @@ import {
   log,
   setCurrentDetails,
 } from '@temporalio/workflow'
-import type { RecordedGroup } from '../../activities/play/trajectory.ts'
 import type { EpisodeLoss } from '../../contract/episode-loss.ts'
 import { type EpisodeResult, type GroupPlan, type GroupReport, groupEnded } from '../../contract/messages.ts'
 import { groupActivities } from '../calls/dispatch.ts'
@@ -101,9 +100,8 @@ async function report(plan: GroupPlan, { episodes, loss }: Played): Promise<void
     ...{ group, number, taskIndex, task, version, episodes },
     ...(loss === undefined ? {} : { loss }),
   }
-  const recorded: RecordedGroup | undefined = await groupActivities(dispatch).recordGroup({ run, report })
-  // An activity of an earlier release says nothing.
-  const sent = recorded?.isAbandoned === true ? { ...report, episodes: [] } : report
+  const { isAbandoned } = await groupActivities(dispatch).recordGroup({ run, report })
+  const sent = isAbandoned ? { ...report, episodes: [] } : report
   try {
     await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, sent)
   } catch (error) {

@@ -9,7 +9,6 @@
 import type { UpdateDefinition } from '@temporalio/common'
 import {
   ApplicationFailure,
-  defineUpdate,
   getExternalWorkflowHandle,
   isCancellation,
   log,
@@ -21,7 +20,6 @@ import {
   evaluateNow,
   evaluationEnded,
   groupEnded,
-  type LearningChange,
   lookAround,
   type Order,
   pause,
@@ -65,10 +63,6 @@ export function listen(state: TrainingState): void {
     does: (settings, order) => change(state, settings, order),
     refuses: (settings) => refuseChange(state, settings),
   })
-  handleEarlierOrders(
-    (settings, order) => change(state, settings, order),
-    (settings) => refuseChange(state, settings),
-  )
   handleOrder(state, evaluateNow, {
     does: (order) => evaluate(state, order),
     refuses(order) {
@@ -223,33 +217,4 @@ function refuseVersion(state: TrainingState, version: number | undefined): void 
   refuseWithoutVersion(state)
   if (version === undefined || !Number.isInteger(version) || version < 0 || version > state.version)
     refuse(`run ${state.run} has versions 0 to ${state.version}, and none ${String(version)} to go back to`)
-}
-
-/** New weights of the task mix, one per configured task. */
-export const setTaskMix = defineUpdate<void, [readonly number[], Order]>('setTaskMix')
-
-/** New learning settings, by their names within the section. */
-export const setLearning = defineUpdate<void, [LearningChange, Order]>('setLearning')
-
-/** Reads earlier orders as changes of settings. @param refuse throws where the change cannot be made */
-function handleEarlierOrders(
-  change: (settings: SettingsChange, order: Order | undefined) => Promise<void>,
-  refuse: (settings: SettingsChange) => void,
-): void {
-  setHandler(setTaskMix, (weights, order) => change(mixOf(weights), order), {
-    validator: (weights, _order) => refuse(mixOf(weights)),
-  })
-  setHandler(setLearning, (settings, order) => change(learningOf(settings), order), {
-    validator: (settings, _order) => refuse(learningOf(settings)),
-  })
-}
-
-function mixOf(weights: readonly number[]): SettingsChange {
-  return Object.fromEntries(
-    (Array.isArray(weights) ? weights : []).map((weight, task) => [`tasks.${task}.weight`, weight]),
-  )
-}
-
-function learningOf(settings: LearningChange): SettingsChange {
-  return Object.fromEntries(Object.entries(settings ?? {}).map(([key, value]) => [`learning.${key}`, value]))
 }

@@ -7,7 +7,7 @@
  * - An evaluation that ended without a result, however it ended, is done again, and reported as failed after its last attempt. An
  *   evaluation in which no episode ended with a reward is not done again: it would find the same episodes.
  */
-import { ApplicationFailure, log, ParentClosePolicy, patched, sleep, startChild } from '@temporalio/workflow'
+import { ApplicationFailure, log, ParentClosePolicy, sleep, startChild } from '@temporalio/workflow'
 import type { EvaluationPlan } from '../../contract/messages.ts'
 import type { Evaluating, TrainingState } from '../../contract/training-state.ts'
 import type { EvaluationId } from '../../identity/identity.ts'
@@ -103,7 +103,7 @@ export function acceptEndedEvaluations(state: TrainingState): AcceptEndings {
 
 /** Whether its ending is recorded already: its repetition waits, or has begun since `seen` was read. */
 function isCounted({ waits, lost }: Evaluating, seen: Evaluating): boolean {
-  return (waits !== undefined || lost !== seen.lost) && patched('lost-evaluation-is-counted-once')
+  return waits !== undefined || lost !== seen.lost
 }
 
 async function repeatEvaluation(
@@ -114,9 +114,8 @@ async function repeatEvaluation(
   const plan = planOf(state, running)
   const lost = (running.lost ?? 0) + 1
   log.warn('an evaluation ended without a result', { evaluation: plan.evaluation, ending, lost })
-  const isLast = isFinal && patched('evaluation-without-figure-is-final')
   const why = lost >= mostAttempts ? `${withoutResult(lost)}, at last: ${ending}` : undefined
-  const reason = isLast ? ending : why
+  const reason = isFinal ? ending : why
   loseEvaluation(state, running, { lost, waits: reason === undefined ? 'for_another' : 'to_be_given_up' })
   if (reason === undefined && lost > 1) await sleep(`${againAfterSeconds} seconds`)
   await proceed(state, plan, reason)

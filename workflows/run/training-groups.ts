@@ -6,7 +6,7 @@
  * - A group that ended without a report, however it ended, is recorded as given up, and another takes its place. A completed
  *   group had a report: if the store has lost it, the group is played again.
  */
-import { log, ParentClosePolicy, patched, startChild } from '@temporalio/workflow'
+import { log, ParentClosePolicy, startChild } from '@temporalio/workflow'
 import { type GroupPlan, type GroupReport, searchAttributes } from '../../contract/messages.ts'
 import { workflowTaskTimeout } from '../../contract/task-queues.ts'
 import type { GroupInFlight, TrainingState } from '../../contract/training-state.ts'
@@ -42,8 +42,7 @@ export async function startGroups(
   if (begun.length === 0) return
   await acceptReports(state, begun)
   // A group that completed without a report, as on an older store, would otherwise be noticed half a minute later.
-  if (patched('lost-groups-are-found-at-once'))
-    await checkEnded(idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
+  await checkEnded(idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
   watchOthers(state, idsOf(state, awaited(state, begun)), acceptEndedGroups(state))
 }
 

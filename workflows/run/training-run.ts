@@ -30,7 +30,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow'
 import { type RunProgress, searchAttributes } from '../../contract/messages.ts'
-import { currentState, isWarm, type TrainingState } from '../../contract/training-state.ts'
+import { isWarm, type TrainingState } from '../../contract/training-state.ts'
 import { groupId } from '../../identity/identity.ts'
 import { keptVersions, versionsInUse } from '../../learning/run/versions-in-use.ts'
 import { whileWatching } from '../calls/child-watch.ts'
@@ -58,8 +58,7 @@ import { startEvaluations } from './training-evaluations.ts'
 import { admitGroups } from './training-groups.ts'
 
 /** Trains a policy until all updates are done or the run is stopped. */
-export async function trainingRun(carried: TrainingState): Promise<RunProgress> {
-  const state = currentState(carried)
+export async function trainingRun(state: TrainingState): Promise<RunProgress> {
   listen(state)
   const training = new CancellationScope()
   try {
@@ -108,8 +107,8 @@ async function warmStart(state: TrainingState): Promise<void> {
   showPhase(state, preparingPhase(state.config))
   const { run } = state
   if (state.warmStart === null) {
-    const prepared = await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
-    followInstances(state, prepared?.sizes ?? []) // an activity of an earlier release tells none
+    const { sizes } = await retryOnFileFaults(() => trainingActivities.preparePolicy({ run }))
+    followInstances(state, sizes)
     beginWarmStart(state)
   }
   while (!isWarm(state) && !state.stopRequested) {
@@ -118,7 +117,7 @@ async function warmStart(state: TrainingState): Promise<void> {
     const imitation = await unlessStoppedNow(state, () =>
       retryOnFileFaults(() => trainingActivities.imitateDemonstrations({ run, chunk })),
     )
-    if (state.stopNow) return
+    if (imitation === undefined) return
     countChunk(state, imitation)
     setCurrentDetails(describe(state))
   }

@@ -131,7 +131,7 @@ function objectionToSize(state: TrainingState, change: SettingsChange): string |
   const { groupsPerUpdate } = now
   const maxStaleness = change['rollout.maxStaleness'] ?? now.maxStaleness
   const { 'rollout.groupsInFlight': groupsInFlight = now.groupsInFlight } = change
-  const asOf = (rollout: StateSize['rollout']) => ({
+  const asOf = (rollout: Partial<StateSize['rollout']>) => ({
     ...state.config,
     rollout: { ...state.config.rollout, ...rollout },
   })

@@ -103,7 +103,7 @@ describe('the state with which a run continues', () => {
 
   it('evaluations that were started after it was stored are heard of in the new execution', () => {
     const due = { suite: 'held_out', version: 4 }
-    const found = { ...due, success: 1, n: 2 }
+    const found = { ...due, success: 1, n: 2, planned: 2 }
     for (const next of [stateToRestartFrom, stateToResumeFrom]) {
       expect(next(stored, config, []).evaluating).toEqual([due])
       expect(next({ ...stored, evaluating: [due] }, config, []).evaluating).toEqual([due])

@@ -11,13 +11,7 @@
 import type { AuditEntry } from '../../activities/run.ts'
 import type { ConfigChange } from '../../config/changes.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
-import {
-  currentState,
-  initialState,
-  isWarm,
-  type StoredCourse,
-  type TrainingState,
-} from '../../contract/training-state.ts'
+import { initialState, isWarm, type StoredCourse, type TrainingState } from '../../contract/training-state.ts'
 import { isEvaluationDue } from '../../learning/evaluation/evaluation-schedule.ts'
 import { applySettings } from './live-settings.ts'
 import { recordEvaluating } from './transitions/evaluations.ts'
@@ -36,7 +30,7 @@ export interface Relaunch {
 
 /** The state that a run stored last, or its first one, with the update that it made since. */
 export function storedState({ run, config, created, state, made }: StoredCourse): TrainingState {
-  return { ...currentState(state ?? initialState(run, config, created)), made }
+  return { ...(state ?? initialState(run, config, created)), made }
 }
 
 /**
@@ -62,7 +56,7 @@ export function stateToRestartFrom(
   config: RunConfig,
   trail: readonly AuditEntry[],
 ): TrainingState {
-  const next = copyOf({ ...currentState(state), config })
+  const next = copyOf({ ...state, config })
   const firstUnknown = next.orders
   interrupt(next, missingEvaluations(next))
   for (const entry of trail) if (entry.number >= firstUnknown) replayOrder(next, entry)

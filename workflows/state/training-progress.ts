@@ -2,7 +2,7 @@
  * Progress of a training run, for queries and for the stored state.
  *
  * Invariants
- * - Every value comes from the state, which may be a stored one of an earlier release.
+ * - Every value comes from the state, which may be a stored one.
  */
 
 import type { RunProgress } from '../../contract/messages.ts'
@@ -26,19 +26,17 @@ export function progressOf(state: TrainingState): RunProgress {
     tokens: state.tokens,
     success: state.success,
     reward: state.reward,
-    samples: state.samples ?? {},
+    samples: state.samples,
     evaluations: state.evaluations,
     ...(state.failedEvaluations.length === 0 ? {} : { failedEvaluations: state.failedEvaluations }),
     startedAt: state.startedAt,
     emptyUpdates: state.emptyUpdates,
-    ...(state.nothingLearnt ? { nothingLearnt: state.nothingLearnt } : {}),
+    ...(state.nothingLearnt === null ? {} : { nothingLearnt: state.nothingLearnt }),
     ...(state.message === undefined ? {} : { message: state.message }),
     ...(state.leftOut === undefined || state.leftOut.count === 0
       ? {}
       : { leftOut: { count: state.leftOut.count, reason: state.leftOut.reason } }),
-    // A stored state of an earlier release has not counted them.
-    ...(state.fruitless > 0 && holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),
-    // A stored state of an earlier release has no reason.
-    ...(state.paused && typeof state.pauseReason === 'string' ? { pauseReason: state.pauseReason } : {}),
+    ...(holdOffSeconds(state) > 0 ? { warning: fruitlessWords(state) } : {}),
+    ...(state.paused && state.pauseReason !== null ? { pauseReason: state.pauseReason } : {}),
   }
 }

@@ -39,7 +39,7 @@ export const statisticsSchema = z.strictObject({
         .readonly(),
     )
     .readonly()
-    // Results of older versions have none.
+    // Not every trainer measures them.
     .default([]),
 })
 

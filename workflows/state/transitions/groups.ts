@@ -79,9 +79,8 @@ export function giveUpOverdue(state: Changing): readonly GroupInFlight[] {
 }
 
 function mayBeSkipped(state: Changing): boolean {
-  const { refill = 0, groupsPerUpdate } = state.config.rollout // a run of an earlier release has no refill
   const skipped = state.skipped.find(({ step }) => step === nextStep(state))?.numbers ?? []
-  return skipped.length < mostSkipped({ groupsPerUpdate, refill })
+  return skipped.length < mostSkipped(state.config.rollout)
 }
 
 function skip(state: Changing, number: number): void {

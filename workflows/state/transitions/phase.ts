@@ -85,14 +85,11 @@ export function beginWarmStart(state: Changing): void {
   state.warmStart = { done: 0, total: demonstrations === 0 ? 0 : chunks }
 }
 
-/**
- * Counts one more chunk, or the whole warm start where it was found.
- * @param imitation result of the chunk's activity; absent from an earlier release
- */
-export function countChunk(state: Changing, imitation: { readonly found: boolean } | undefined): void {
+/** Counts one more chunk, or the whole warm start where it was found. */
+export function countChunk(state: Changing, { found }: { readonly found: boolean }): void {
   if (state.warmStart === null) return
   const { done, total } = state.warmStart
-  state.warmStart = imitation?.found ? { done: total, total, found: true } : { done: done + 1, total }
+  state.warmStart = found ? { done: total, total, found: true } : { done: done + 1, total }
 }
 
 /** The policy must be prepared again, because its settings have changed. */

@@ -25,7 +25,7 @@ it('an update waits for evaluations only where they block, until each has a resu
   recordEvaluating(blocked, { suite, version: 0 })
   recordEvaluating(blocked, { suite: 'other', version: 0 })
   expect(mayUpdate(blocked)).toBe(false)
-  receiveEvaluation(blocked, { suite, version: 0, success: 1, n: 1 })
+  receiveEvaluation(blocked, { suite, version: 0, success: 1, n: 1, planned: 1 })
   expect(mayUpdate(blocked)).toBe(false)
   giveUpEvaluation(blocked, { suite: 'other', version: 0, reason: 'lost' })
   expect(mayUpdate(blocked)).toBe(true)

@@ -38,7 +38,6 @@ export function mayUpdate(state: TrainingState): boolean {
 
 /** True when evaluations are backed up (with `evaluation.blocking`: when any is running). */
 export function evaluationsLag({ evaluating, config: { evaluation } }: TrainingState): boolean {
-  // Runs of an earlier release have no such setting.
-  const most = evaluation.blocking === true ? 0 : evaluationsInFlight(evaluation.suites.length)
+  const most = evaluation.blocking ? 0 : evaluationsInFlight(evaluation.suites.length)
   return evaluating.length > most
 }

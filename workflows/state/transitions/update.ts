@@ -50,9 +50,8 @@ export function settleUpdate(
   receiveSignal(state, signal)
 }
 
-/** Records the learning signal of an update; an older build of the trainer reports none. */
-export function receiveSignal(state: Changing, signal: LearningSignal | undefined): void {
-  if (signal === undefined) return
+/** Records the learning signal of an update. */
+export function receiveSignal(state: Changing, signal: LearningSignal): void {
   state.nothingLearnt = standstillAfter(state.nothingLearnt, signal)
   if (state.nothingLearnt !== null) state.emptyUpdates += 1
 }

@@ -22,7 +22,7 @@ test('the environment’s seconds of a turn are those of the answer to it, the l
   ])
 })
 
-test('a turn that is being played has no seconds yet, and one of an earlier release never has', () => {
+test('a turn that is being played has no seconds yet', () => {
   const playing: TrajectoryTurn = { turn: 0, observation: observation(3) }
   expect(turnSeconds({ turns: [playing] })).toEqual([{ sampling: undefined, step: undefined }])
   expect(secondsOf({ sampling: undefined, step: undefined })).toBeUndefined()

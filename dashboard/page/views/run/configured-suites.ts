@@ -1,8 +1,5 @@
 /**
  * The suites of a run's configuration, whether they have been measured or not.
- *
- * Invariants
- * - A configuration that an earlier release stored without suites has none.
  */
 import type { RunConfiguration } from '../../../contract/run.ts'
 
