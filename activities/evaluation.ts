@@ -11,7 +11,6 @@ import type { EvaluationSummary } from '../contract/messages.ts'
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
 import { isRewarded, type Outcome } from '../learning/evaluation/outcome.ts'
-import { isSuccess } from '../learning/evaluation/reward.ts'
 import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
 import { clock } from '../machine/services/clock.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
@@ -76,7 +75,7 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
         ),
         next,
         ended: results.length,
-        successes: results.filter(({ outcome, reward }) => isSuccess(outcome, reward)).length,
+        successes: results.filter(({ success }) => success).length,
         rewardSum: results.reduce((sum, { reward }) => sum + (reward ?? 0), 0),
       }
     },
@@ -181,7 +180,7 @@ function statisticsOf(episodes: readonly StoredEpisode[], samples: number, seed:
   const won = new Map<number, boolean>()
   for (const { sample, seal } of episodes)
     if (seal !== undefined && isRewarded(seal.outcome))
-      won.set(sample, (won.get(sample) ?? false) || isSuccess(seal.outcome, seal.reward))
+      won.set(sample, (won.get(sample) ?? false) || seal.success)
   if (won.size === 0) return {}
   const instances = new Map<number, { samples: number; successes: number }>()
   for (const [sample, success] of won) {

@@ -16,7 +16,6 @@ import { prepareWarmStart } from '../activities/warm-start/warm-start.ts'
 import { loadConfig } from '../config/files/loader.ts'
 import type { RunConfig } from '../config/schema/schema.ts'
 import { episodeId, groupId } from '../identity/identity.ts'
-import { isSuccess } from '../learning/evaluation/reward.ts'
 import { packageRoot } from '../machine/files/folder.ts'
 import { createTrainer } from '../policy/trainer/embedded.ts'
 import type { Figure } from './figure.ts'
@@ -130,7 +129,7 @@ async function measured({ run, serving, version, games }: Measurement): Promise<
         const group = groupId(opened.run, firstMeasuredGroup * (index + 1) + position)
         const playing = { opened, serving, version: () => version, pool: [], measuredIn: split }
         const { episode } = await playEpisode(episodeId(group, version, 1), position, playing)
-        if (isSuccess(episode.seal.outcome, episode.seal.reward)) won += 1
+        if (episode.seal.success) won += 1
       }
     }
     await Promise.all(Array.from({ length: gamesAtOnce }, playOn))

@@ -109,7 +109,7 @@ export async function addEpisode({ store }: FilledHome, played: PlayedEpisode): 
   const outcome = won ? 'completed' : 'turn_limit'
   await store.episodes.seal(id, {
     outcome,
-    reward: finalReward(outcome, won ? 1 : 0, -0.2),
+    reward: finalReward(outcome, won ? 1 : 0, { notCompleted: 'penalty', penalty: -0.2 }),
     ended: created + 500,
   })
 }

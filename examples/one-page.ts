@@ -16,7 +16,7 @@ import { loadEnvironment } from '../envs/external/loading.ts'
 import { episodeId, evaluationId, groupId, type ParentId, runId, seedOfWork } from '../identity/identity.ts'
 import { planBatch } from '../learning/algorithms/batch-plan.ts'
 import { type Outcome, outcomeAfter } from '../learning/evaluation/outcome.ts'
-import { finalReward } from '../learning/evaluation/reward.ts'
+import { finalReward, rewardRules } from '../learning/evaluation/reward.ts'
 import { openChat } from '../policy/chat/chat.ts'
 import { createEmbeddedEngine } from '../policy/embedded-engine/embedded.ts'
 import { writeUpdateBatch } from '../policy/trainer/batch-file.ts'
@@ -105,7 +105,7 @@ async function play(parent: ParentId, sample: number, split: 'train' | 'test', g
   engine.release(id)
   await environment.close()
   return {
-    reward: finalReward(outcome, paid, learning.notCompletedPenalty) ?? 0,
+    reward: finalReward(outcome, paid, rewardRules(config, definition.name)) ?? 0,
     turns,
     tokens: Int32Array.from(tokens),
     lossMask: Uint8Array.from(tokens, (_, place) => (logprobs.has(place) ? 1 : 0)),

@@ -2,13 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configSchema } from '../../config/schema/schema.ts'
 import type { EpisodeResult } from '../../contract/messages.ts'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { createHome } from '../../storage/disk/home.ts'
 import { openStore, type Store } from '../../storage/store.ts'
+import { createEchoTask } from '../../test/support/echo-task.ts'
 import { createOpenRuns } from '../stored/open-runs.ts'
 import { collectBatch } from '../update/update-batch.ts'
 import { createTrajectoryActivities, type TrajectoryActivities } from './trajectory.ts'
@@ -61,6 +63,36 @@ it('a group of an update that the run counts brings no episodes', async () => {
 
 it('a group whose update has only begun is reported in full', async () => {
   expect(await reported(1)).toBe(1)
+})
+
+describe('an episode that hits its limit of turns', () => {
+  const echo = createEchoTask().definition
+  let ordinal = 0
+
+  async function sealed(task: object, definition: EnvironmentDefinition = echo): Promise<EpisodeResult> {
+    const other = runId(`limit${++ordinal}`)
+    const config = configSchema.parse({ tasks: [{ task: 'echo', ...task }], evaluation: { suites: [] } })
+    await store.runs.insert({ id: other, config, created: 0 })
+    const runs = createOpenRuns({ home: createHome(folder), store, findEnvironment: () => definition })
+    const { sealTrajectory } = createTrajectoryActivities({ store, runs, onSealed: () => undefined })
+    const sealing = { run: other, taskIndex: 0, outcome: 'turn_limit', reward: 0.75, failure: null } as const
+    return await sealTrajectory({ ...sealing, episode: episodeId(groupId(other, 0), 0, 0), turns: 0 })
+  }
+
+  it('keeps what it earned where its task says so, and can be a success', async () => {
+    expect(await sealed({})).toMatchObject({ outcome: 'turn_limit', reward: -0.2, success: false })
+    expect(await sealed({ notCompleted: 'keep' })).toMatchObject({ reward: 0.75, success: false })
+    expect(await sealed({ notCompleted: 'add' })).toMatchObject({ reward: 0.55, success: false })
+    const success = { atLeast: 0.5 }
+    expect(await sealed({ notCompleted: 'keep', success })).toMatchObject({ reward: 0.75, success: true })
+  })
+
+  it('has completed where its environment takes the last turn as the end', async () => {
+    expect(await sealed({}, { ...echo, turnLimitCompletes: true })).toMatchObject({
+      outcome: 'completed',
+      reward: 0.75,
+    })
+  })
 })
 
 // [REWARDED-1]

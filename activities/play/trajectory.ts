@@ -11,13 +11,13 @@
 import type { EpisodeResult, GroupReport } from '../../contract/messages.ts'
 import type { EpisodeId, GroupId, RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
-import { finalReward, isSuccess } from '../../learning/evaluation/reward.ts'
+import { finalReward, isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { Store } from '../../storage/store.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
 import { failing, rewardOf } from '../calls/failure.ts'
 import { requireSealed } from '../stored/known-work.ts'
-import type { OpenRuns } from '../stored/open-runs.ts'
+import type { OpenRun, OpenRuns } from '../stored/open-runs.ts'
 
 export interface SealRequest {
   readonly episode: EpisodeId
@@ -50,24 +50,21 @@ export type TrajectoryActivities = ReturnType<typeof createTrajectoryActivities>
 export function createTrajectoryActivities({ store, runs, onSealed }: Dependencies) {
   return failing({
     async sealTrajectory(request: SealRequest): Promise<EpisodeResult> {
-      const { config } = await runs.get(request.run)
-      const { episode: id, outcome } = request
+      const opened = await runs.get(request.run)
+      const { episode: id, taskIndex } = request
+      const task = opened.config.tasks[taskIndex]?.task ?? ''
       if ((await store.episodes.get(id)) === undefined)
         await store.episodes.insert({
           id,
-          task: config.tasks[request.taskIndex]?.task ?? '',
+          task,
           instance: '',
           created: clock.now(),
         })
-      const { episode } = await store.episodes.seal(
-        id,
-        {
-          outcome,
-          reward: finalReward(outcome, request.reward, config.learning.notCompletedPenalty),
-          ended: clock.now(),
-        },
-        request.turns,
-      )
+      const outcome = await finalOutcome(opened, request)
+      const rules = rewardRules(opened.config, task)
+      const reward = finalReward(outcome, request.reward, rules)
+      const ending = { outcome, reward, success: isSuccess(reward, rules), ended: clock.now() }
+      const { episode } = await store.episodes.seal(id, ending, request.turns)
       onSealed(request.run, id)
       return resultOf(episode)
     },
@@ -137,13 +134,23 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
   })
 }
 
+/** The outcome, as the environment takes the end of its turns. */
+async function finalOutcome(
+  opened: OpenRun,
+  { outcome, taskIndex }: Pick<SealRequest, 'outcome' | 'taskIndex'>,
+): Promise<Outcome> {
+  if (outcome !== 'turn_limit') return outcome
+  const { definition } = await opened.task(taskIndex)
+  return definition.turnLimitCompletes === true ? 'completed' : outcome
+}
+
 function resultOf({ id, seal }: SealedEpisode): EpisodeResult {
-  const { outcome, reward, turns, tokens, actionTokens } = seal
+  const { outcome, reward, success, turns, tokens, actionTokens } = seal
   return {
     episode: id,
     outcome,
     reward: isRewarded(outcome) ? reward : null,
-    success: isSuccess(outcome, reward),
+    success,
     turns,
     tokens,
     actionTokens,

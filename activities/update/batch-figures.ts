@@ -8,7 +8,6 @@
 
 import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
 import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
 import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import { type PlayedFigures, playedFigures } from '../../learning/run/metrics.ts'
@@ -163,7 +162,7 @@ function worthOf(groups: readonly CollectedGroup[]): readonly OriginWorth[] {
 }
 
 function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
-  return isSuccess(episode.seal.outcome, episode.seal.reward)
+  return episode.seal.success
 }
 
 /** The steps of an episode, as they are compared with those of its siblings. */

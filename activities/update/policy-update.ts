@@ -16,6 +16,7 @@
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { LearningChange } from '../../contract/messages.ts'
 import { type GroupId, type RunId, seedOf, uniforms } from '../../identity/identity.ts'
+import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { learningRateAt } from '../../learning/loss/learning-rate.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
 import { teaches } from '../../learning/rollout/refill.ts'
@@ -167,8 +168,8 @@ async function replayedGroups(
   const { learning, rollout, seed } = rules
   const groups: GroupId[] = []
   for (const consumedBy of replayableSteps(step, learning.replay))
-    for (const { id, result } of await store.groups.list(run, { consumedBy }))
-      if (result !== undefined && teaches(result.rewards, learning)) groups.push(id)
+    for (const { id, task, result } of await store.groups.list(run, { consumedBy }))
+      if (result !== undefined && teaches(result.rewards, learning, rewardRules(rules, task))) groups.push(id)
   const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
   return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
 }

@@ -12,6 +12,7 @@ import type { GroupId } from '../../identity/identity.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
+import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
 import { teaches, trainedOn } from '../../learning/rollout/refill.ts'
@@ -66,7 +67,7 @@ export async function collectBatch(
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
   const trained = trainedOn(
-    played.map(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning)),
+    played.map((group) => isLesson(group, rules)),
     rules.rollout.groupsPerUpdate,
   )
   const collected = played.map((group, index): CollectedGroup => {
@@ -78,6 +79,7 @@ export async function collectBatch(
     task,
     ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
     rewards: episodes.map(rewardIn),
+    atLeast: rewardRules(rules, task).atLeast,
     actionTokens: episodes.map(({ trajectory }) => actionTokensOf(trajectory)),
     episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
   }))
@@ -132,6 +134,10 @@ export async function collectBatch(
   }
 }
 
+function isLesson({ task, episodes }: PlayedGroup, rules: BatchRules): boolean {
+  return teaches(episodes.map(rewardIn), rules.learning, rewardRules(rules, task))
+}
+
 /** Groups that are replayed, without those that retention has deleted; none where the new groups teach nothing. */
 async function collectReplays(
   store: PlayedGroups,
@@ -139,7 +145,7 @@ async function collectReplays(
   rules: BatchRules,
   replays: readonly GroupId[],
 ): Promise<CollectedGroup[]> {
-  const ownTeaches = own.some(({ episodes }) => teaches(episodes.map(rewardIn), rules.learning))
+  const ownTeaches = own.some((group) => isLesson(group, rules))
   const found: CollectedGroup[] = []
   for (const id of ownTeaches ? replays : []) {
     try {

@@ -8,6 +8,8 @@
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
+import type { Demonstration } from '../../envs/contract/environment.ts'
+import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
 import { instanceOrder, positionFromEnd } from '../../learning/rollout/instance-order.ts'
 import { isPlayable, nextTask } from '../../learning/rollout/task-mix.ts'
 import type { ToolSpec } from '../../messages/message.ts'
@@ -88,16 +90,16 @@ export async function demonstratedAt(run: OpenRun, { index, position }: Demonstr
   return { name, task, instance, take: Number.isFinite(split.size) ? Math.floor(position / split.size) : 0 }
 }
 
-/** The expert's play at a place; undefined where it does not win. */
+/** The expert's play at a place; undefined where it earns too little. */
 export async function demonstrate(
   run: OpenRun,
   at: DemonstrationPlace,
 ): Promise<DemonstratedEpisode | undefined> {
   const found = await demonstratedAt(run, at)
   if (found === undefined) return undefined
-  const { task, instance, take } = found
+  const { name, task, instance, take } = found
   const demonstration = await task.demonstrate?.(instance, take)
-  if (demonstration === undefined) return undefined
+  if (demonstration === undefined || !isImitated(demonstration, run.config, name)) return undefined
   const { actions, mistakes = [] } = demonstration
   const environment = await task.create()
   try {
@@ -111,6 +113,13 @@ export async function demonstrate(
   } finally {
     await environment.close()
   }
+}
+
+/** Whether a demonstration earns what its task asks of one. */
+function isImitated({ reward }: Demonstration, { tasks }: RunConfig, name: string): boolean {
+  const success = tasks.find(({ task }) => task === name)?.success
+  const atLeast = success?.demonstrated ?? success?.atLeast ?? fullReward
+  return reward === undefined || isSuccess(reward, { atLeast })
 }
 
 /** All texts of the demonstrations, for a tokenizer. */

@@ -9,7 +9,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { RunConfig } from '../../config/schema/schema.ts'
-import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { type Demonstration, EnvironmentFault } from '../../envs/contract/environment.ts'
+import { isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Experts, StoredExpert } from '../../storage/records/experts.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
@@ -74,13 +75,15 @@ async function expertOn(
   if (opened.task.demonstrate === undefined || split === undefined) return undefined
   const turnLimit = config.tasks[index]?.turnLimit ?? opened.definition.turnLimit
   const n = instancesOf(suite)
+  const { atLeast } = rewardRules(config, suite.task)
+  const wins = ({ actions, reward }: Demonstration) =>
+    actions.length <= turnLimit && (reward === undefined || isSuccess(reward, { atLeast }))
   let won = 0
   for (let position = 0; position < n; position++) {
     signal.throwIfAborted()
     const instance = opened.task.instanceAt(split.name, instanceOrder(split.size, position))
     const played = await leftOut.playing(async () => opened.task.demonstrate?.(instance))
-    const length = played?.result?.actions.length ?? Number.POSITIVE_INFINITY
-    if (length <= turnLimit) won += 1
+    if (played?.result !== undefined && wins(played.result)) won += 1
     onInstance()
     await setImmediate() // heartbeats between two
   }

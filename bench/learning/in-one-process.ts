@@ -10,6 +10,7 @@ import { createServing, type Serving } from '../../activities/play/serving.ts'
 import type { OpenRun, OpenRuns } from '../../activities/stored/open-runs.ts'
 import { updatePolicy } from '../../activities/update/policy-update.ts'
 import { episodeId, type GroupId, groupId, type RunId } from '../../identity/identity.ts'
+import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { admissible, nextBatch } from '../../learning/rollout/admission.ts'
 import { firstPool, poolAt, refreshPool } from '../../learning/rollout/cross-policy.ts'
 import { mostSkipped, teaches } from '../../learning/rollout/refill.ts'
@@ -77,7 +78,8 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     played.add({ id, run, ...group, task, instance, created: 0, status: 'complete', result }, trajectories)
     inFlight.delete(group.number)
     const isSkipped =
-      !teaches(result.rewards, config.learning) && skipped.length < mostSkipped(config.rollout)
+      !teaches(result.rewards, config.learning, rewardRules(config, task)) &&
+      skipped.length < mostSkipped(config.rollout)
     if (isSkipped) skipped.push(group)
     else ready.push(group)
     changed.resolve()

@@ -9,7 +9,7 @@ import type { OpenRun } from '../../activities/stored/open-runs.ts'
 import { playAction } from '../../envs/contract/played-action.ts'
 import { type EpisodeId, parseEpisodeId, seedOfWork, uniforms } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
-import { finalReward } from '../../learning/evaluation/reward.ts'
+import { finalReward, isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
 import { drawVersion } from '../../learning/rollout/cross-policy.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Message } from '../../messages/message.ts'
@@ -96,8 +96,16 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
     let outcome: Outcome | null = null
     while (outcome === null)
       outcome = turns.length < (entry?.turnLimit ?? definition.turnLimit) ? await playTurn() : 'turn_limit'
-    const reward = finalReward(outcome, paid, config.learning.notCompletedPenalty)
-    const ending = { task: definition.name, instance, outcome, paid, reward }
+    const rules = rewardRules(config, definition.name)
+    const reward = finalReward(outcome, paid, rules)
+    const ending = {
+      task: definition.name,
+      instance,
+      outcome,
+      paid,
+      reward,
+      success: isSuccess(reward, rules),
+    }
     return { ...trajectoryOf(id, ending, turns), messages: actions }
   } finally {
     await environment.close()
@@ -113,10 +121,11 @@ function trajectoryOf(
     readonly outcome: Outcome
     readonly paid: number
     readonly reward: number | null
+    readonly success: boolean
   },
   turns: readonly Turn[],
 ): Omit<Trajectory, 'messages'> {
-  const { task, instance, outcome, paid, reward } = ending
+  const { task, instance, outcome, paid, reward, success } = ending
   const time = turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.tokens.length, 0)
   const tokens = new Int32Array(time)
   const lossMask = new Uint8Array(time)
@@ -139,6 +148,7 @@ function trajectoryOf(
   const seal = {
     outcome,
     reward,
+    success,
     ended: 0,
     turns: turns.length,
     observations: turns.length + 1,

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { ConfigFault } from '../../config/files/fault.ts'
 import { resolveConfig } from '../../config/files/loader.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
+import { defineEnvironment } from '../../envs/external/define.ts'
 import { writePublishedModel } from '../../test/peers/published-model.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { checkRun, checkTasks } from './task-check.ts'
@@ -39,6 +41,32 @@ it('a task that cannot be set up here is named by its key before anything starts
     /`tasks\.1\.task` is "echo": expected .*install Python/,
   )
   await checkTasks(config, { home, own: [broken, played], setUp: false })
+})
+
+it('a task that pays before its episodes end says what an episode loses at a limit, unless it keeps it', async () => {
+  const steps: EnvironmentDefinition = defineEnvironment('steps', {
+    start: () => ({ prompt: 'Walk.', walked: 0 }),
+    tools: (tool) => ({
+      walk: tool({
+        description: 'Walks on.',
+        parameters: z.object({}),
+        run: (_, state) => {
+          state.walked += 1
+          return { reply: 'on', reward: 0.25, done: state.walked === 4 }
+        },
+      }),
+    }),
+    *expert() {
+      for (;;) yield { walk: {} }
+    },
+  })
+  const walking = { tasks: [{ task: 'steps' }], evaluation: { suites: [{ task: 'steps' }] } }
+  const { notices } = await checkTasks(resolveConfig(walking), { home, own: [steps] })
+  expect(notices).toEqual([
+    'steps: rewards are paid before an episode ends; one that hits a limit loses them and earns -0.2 (`tasks.0.notCompleted`: `keep` or `add` keeps them)',
+  ])
+  const keeping = resolveConfig({ ...walking, tasks: [{ task: 'steps', notCompleted: 'keep' }] })
+  expect((await checkTasks(keeping, { home, own: [steps] })).notices).toEqual([])
 })
 
 describe('a warm start', () => {

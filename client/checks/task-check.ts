@@ -21,6 +21,7 @@ import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
+import { paysBeforeTheEnd } from './partial-rewards.ts'
 import { badValue, checkEngine, checkLearning, checkServers, checkTrackers } from './start-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
@@ -80,6 +81,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
       checked = withSplits(checked, index, task, opened.splits)
       // Without the setting-up a session could not be had.
       if (setUp || opened.prepare === undefined) await checkReset(checked, index, opened, notices)
+      if (setUp) notices.push(...(await rewardNotices(checked, index, opened)))
       experts.push(opened.demonstrate !== undefined)
     } finally {
       await opened.close()
@@ -216,6 +218,27 @@ async function prepare(index: number, { task }: TaskConfig, opened: Task): Promi
     if (!(cause instanceof EnvironmentFault)) throw cause
     throw badValue(`tasks.${index}.task`, task, `a task that can be set up here: ${cause.message}`, cause)
   }
+}
+
+/** Says that rewards get lost, where a task pays some that an episode does not keep which hits a limit. */
+async function rewardNotices(
+  { tasks, learning }: RunConfig,
+  index: number,
+  opened: Task,
+): Promise<readonly string[]> {
+  const task = tasks[index]
+  const split = opened.splits.find(({ name }) => name === task?.split)
+  if (task === undefined || split === undefined || task.notCompleted !== 'penalty') return []
+  try {
+    if (!(await paysBeforeTheEnd(opened, split))) return []
+  } catch (fault) {
+    // An instance that fails is left out by the run, and may be so here.
+    if (!(fault instanceof EnvironmentFault)) throw fault
+    return []
+  }
+  return [
+    `${task.task}: rewards are paid before an episode ends; one that hits a limit loses them and earns ${learning.notCompletedPenalty} (\`tasks.${index}.notCompleted\`: \`keep\` or \`add\` keeps them)`,
+  ]
 }
 
 /** Instances of a split that are tried: one that fails while others do not is left out by the run. */

@@ -12,7 +12,6 @@ import { type RunId, seedOf } from '../../identity/identity.ts'
 import { newestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { isRewarded } from '../../learning/evaluation/outcome.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import {
   type Shares,
@@ -131,7 +130,7 @@ export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'
     if (seal === undefined || !isRewarded(seal.outcome)) continue
     const key = `${task} ${instance}`
     const { won, of } = shares.get(key) ?? { won: 0, of: 0 }
-    shares.set(key, { won: won + (isSuccess(seal.outcome, seal.reward) ? 1 : 0), of: of + 1 })
+    shares.set(key, { won: won + (seal.success ? 1 : 0), of: of + 1 })
   }
   return new Map([...shares].map(([key, { won, of }]) => [key, won / of]))
 }

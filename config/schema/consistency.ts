@@ -34,7 +34,19 @@ export function contradictions(config: RunConfig): readonly Contradiction[] {
   ]
 }
 
-function ofTasks({ tasks }: RunConfig): Contradiction[] {
+function ofTasks({ tasks, learning }: RunConfig): Contradiction[] {
+  const penalty = learning.notCompletedPenalty
+  const tooLow = tasks.findIndex(
+    ({ success, notCompleted }) => notCompleted === 'penalty' && success.atLeast <= penalty,
+  )
+  if (tooLow !== -1)
+    return [
+      {
+        path: ['tasks', tooLow, 'success', 'atLeast'],
+        value: tasks[tooLow]?.success.atLeast ?? 0,
+        message: `more than learning.notCompletedPenalty (${penalty}), or notCompleted: keep`,
+      },
+    ]
   if (!isPlayable(tasks.map(({ weight }) => weight)))
     return [{ path: ['tasks', 0, 'weight'], value: 0, message: playableWords }]
   return tasks.flatMap(({ task }, index) =>

@@ -9,12 +9,28 @@
  * - Fields that must fit each other are checked together, and the complaint names one of them.
  */
 import { z } from 'zod'
+import { fullReward, largestReward, notCompletedRules } from '../../learning/evaluation/reward.ts'
 import { adapterTargets } from '../../learning/loss/adapter-targets.ts'
 import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
 import { contradictions } from './consistency.ts'
 import { crossPolicySchema, learningSchema } from './learning-schema.ts'
 
 const megabytes = z.number().min(0).max(1_000_000_000)
+
+const successSchema = z.strictObject({
+  atLeast: z
+    .number()
+    .min(-largestReward)
+    .max(largestReward)
+    .default(fullReward)
+    .describe('Final reward from which on an episode is a success.'),
+  demonstrated: z
+    .number()
+    .min(-largestReward)
+    .max(largestReward)
+    .optional()
+    .describe('Reward from which on a demonstration is imitated; `atLeast` by default.'),
+})
 
 const taskSchema = z.strictObject({
   task: text.default('alfworld').describe('Name of a task; `npx perdure env list` shows them.'),
@@ -36,6 +52,13 @@ const taskSchema = z.strictObject({
       'Policy loss of this task, as in `learning.objective`, except `imitation`; that of the run by default.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
+  success: successSchema.prefault({}).describe('The rule by which an episode counts as a success.'),
+  notCompleted: z
+    .enum(notCompletedRules)
+    .default('penalty')
+    .describe(
+      'Reward of an episode that did not complete, at a limit of turns, say: `penalty` is `learning.notCompletedPenalty`, whatever it was paid; `keep` is what it was paid; `add` is both together.',
+    ),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
   demonstrationSettings: z
     .record(z.string(), z.json())

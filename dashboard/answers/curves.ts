@@ -7,9 +7,12 @@
  *   last are kept, `mostRuns` of them.
  * - Success counts groups as what is drawn (`learning/statistics/grouped-interval.ts`).
  */
+
 import { settingAt } from '../../client/run/past-settings.ts'
+import { storedConfig } from '../../config/files/stored-config.ts'
+import type { RunConfig } from '../../config/schema/schema.ts'
 import { rolloutSettings } from '../../contract/training-state.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
+import { isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
 import { ratioEdges } from '../../learning/loss/ratio-statistics.ts'
 import { isEvaluationMetrics, isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
@@ -60,8 +63,10 @@ export function createCurves(shown: ShownHome): Curves {
       kept.delete(oldest)
     }
     const { lines, mark } = await store.metrics.after(run.id, known.mark)
+    const config = storedConfig(run.record.config)
     for (const line of lines) {
-      if (isUpdateMetrics(line)) known.points.push(await pointOf(run, line, known.points.at(-1)))
+      if (isUpdateMetrics(line))
+        known.points.push(await pointOf({ ...run, config }, line, known.points.at(-1)))
       else if (!isEvaluationMetrics(line))
         known.rollbacks.push({
           version: line.version,
@@ -78,7 +83,7 @@ export function createCurves(shown: ShownHome): Curves {
   }
 
   async function pointOf(
-    { id, record }: ShownRun,
+    { id, record, config }: ShownRun & { readonly config: RunConfig },
     line: UpdateMetrics,
     before: UpdatePoint | undefined,
   ): Promise<UpdatePoint> {
@@ -87,6 +92,11 @@ export function createCurves(shown: ShownHome): Curves {
     for (const group of update?.groups ?? []) {
       const stored = await store.groups.get(group)
       if (stored?.result !== undefined) groups.push(stored)
+    }
+    const rewardsOf = ({ task, result }: StoredGroup) => {
+      const rewards = result?.rewards ?? []
+      const rules = rewardRules(config, task)
+      return { task, rewards, won: rewards.filter((reward) => isSuccess(reward, rules)).length }
     }
     const turns = await store.episodes.turns(groups.map((group) => group.id))
     const time = Date.parse(line.time)
@@ -111,12 +121,6 @@ export function createCurves(shown: ShownHome): Curves {
       return curvesOf(run, await turn, after)
     },
   }
-}
-
-function rewardsOf({ task, result }: StoredGroup) {
-  const rewards = result?.rewards ?? []
-  // Full reward is paid to completed episodes alone: one that did not complete has the penalty.
-  return { task, rewards, won: rewards.filter((reward) => isSuccess('completed', reward)).length }
 }
 
 function curvesOf(run: ShownRun, { points, refused, rollbacks }: Read, after: number): RunCurves {

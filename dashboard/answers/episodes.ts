@@ -81,6 +81,7 @@ export function episodeRow(episode: StoredEpisode, update: number | null): Episo
     instance,
     outcome: seal?.outcome ?? null,
     reward: seal?.reward ?? null,
+    success: seal?.success ?? false,
     turns: seal?.turns ?? null,
     tokens: seal?.tokens ?? null,
     actionTokens: seal?.actionTokens ?? null,

@@ -8,7 +8,6 @@ import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { algorithms, isAdvantageName } from '../../learning/algorithms/algorithms.ts'
 import { groupAdvantages } from '../../learning/algorithms/group-rewards.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { actionSummary, spoken } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import type { GroupResult } from '../../storage/records/groups.ts'
@@ -182,13 +181,11 @@ function sampleOf(
     readonly actions: readonly string[]
   },
 ): GroupSample {
-  const { seal } = episode
   const learnt = of.update?.episodes.get(episode.id)
   return {
     ...episodeRow(episode, of.facts.update),
     // Nothing waits for a branch: each of its episodes counts.
     counts: of.facts.counted === undefined || of.counts.has(episode.id),
-    success: seal !== undefined && isSuccess(seal.outcome, seal.reward),
     groupAdvantage: of.own.get(episode.id) ?? null,
     advantage: learnt?.advantage ?? null,
     actions: of.actions,

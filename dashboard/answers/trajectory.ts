@@ -12,7 +12,6 @@ import { staleTurns } from '../../activities/update/update-batch.ts'
 import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { branchPlace, type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import { commandName, homeFlag, typedWords } from '../../machine/processes/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/update/token-figures.ts'
@@ -68,7 +67,6 @@ export async function trajectoryAnswer(
   const damaged = await damageOf(shown, episode)
   return {
     row: episodeRow(episode, consumed ?? null),
-    success: episode.seal !== undefined && isSuccess(episode.seal.outcome, episode.seal.reward),
     paid: observations.reduce((sum, { reward }) => sum + reward, 0),
     turns: observations.flatMap((observation, turn) => {
       const action = actionsShown[turn]

@@ -53,6 +53,8 @@ export interface EpisodeRow {
   readonly update: number | null
   readonly created: number
   readonly ended: number | null
+  /** False also while it is played. */
+  readonly success: boolean
   /** False where its turns were removed by retention. */
   readonly kept: boolean
 }

@@ -12,7 +12,6 @@ import type { EpisodeRow } from './episodes.ts'
 
 export interface TrajectoryAnswer {
   readonly row: EpisodeRow
-  readonly success: boolean
   /** The reward of the environment, over all turns. */
   readonly paid: number
   /** In their order. Empty where retention removed them. */

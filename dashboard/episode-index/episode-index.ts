@@ -191,6 +191,7 @@ function rowOf(row: Record<string, SQLOutputValue>): IndexedEpisode {
     versions: oldest === null || newest === null ? null : [oldest, newest],
     created: Number(row.created),
     ended: number('ended'),
+    success: row.won === 1,
     kept: row.kept === 1,
   }
 }

@@ -14,8 +14,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as rest } from 'node:timers/promises'
 import { isBranchId } from '../../identity/identity.ts'
-import type { Outcome } from '../../learning/evaluation/outcome.ts'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { AssistantMessage, Message } from '../../messages/message.ts'
 import type { EpisodeFeed, FeedRow } from '../../storage/trajectories/episode-feed.ts'
 import type { EpisodeKind } from '../contract/episodes.ts'
@@ -196,7 +194,7 @@ function valuesOf(row: FeedRow) {
     row.version_max,
     row.created,
     row.ended,
-    isPlayed ? null : Number(isSuccess(row.outcome as Outcome, row.reward)),
+    row.success,
     Number(isKept),
     isPlayed || !isKept ? 1 : 0,
   ]

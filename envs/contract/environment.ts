@@ -10,6 +10,7 @@
  */
 import { Fault } from '../../faults/fault.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
+import { largestReward } from '../../learning/evaluation/reward.ts'
 import type { LeaseStore } from '../../machine/processes/lease.ts'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 
@@ -55,10 +56,12 @@ export interface Split {
   readonly size: number
 }
 
-/** A worked example: the actions of an expert that wins the instance. */
+/** A worked example: the actions of an expert. */
 export interface Demonstration {
   readonly instance: InstanceId
   readonly actions: readonly AssistantMessage[]
+  /** The sum that the actions earn; where it is absent, they win. */
+  readonly reward?: number
   /** Positions of actions that show how to continue after a mistake: they are played, not imitated. */
   readonly mistakes?: readonly number[]
 }
@@ -131,6 +134,8 @@ export interface EnvironmentDefinition {
   readonly replayableBecause: string
   /** Turns of a training episode, unless configured otherwise. */
   readonly turnLimit: number
+  /** Whether an episode that has played all its turns has completed, as a game over a fixed time does; otherwise it has not. */
+  readonly turnLimitCompletes?: boolean
   /** Seconds after which a call of a session or an expert counts as hung, and its session as lost; 120 by default. */
   readonly stepTimeoutSeconds?: number
   /** Absolute paths of files and folders, beside its own module, that its answers follow from: a program, its scripts. */
@@ -166,8 +171,6 @@ export class EnvironmentFault extends Fault<
     'none_playable',
   ]
 }
-
-const largestReward = 1e6
 
 /** @param payer names the code that paid it @throws EnvironmentFault `bad_data`: trying again would pay the same */
 export function checkReward(payer: string, reward: unknown): void {

@@ -56,6 +56,7 @@ export function defineEnvironment<
     replayable: notReplayableBecause === undefined,
     replayableBecause: notReplayableBecause ?? 'its randomness comes from the name of the instance',
     turnLimit,
+    ...(definition.turnLimitCompletes === true ? { turnLimitCompletes: true } : {}),
     open: (options) => openDefinedTask(name, { ...definition, tools, turnLimit }, options),
   }
 }

@@ -93,6 +93,8 @@ export interface DefinedEnvironment<
   readonly reward?: string
   /** Turns of an episode; 10 by default. */
   readonly turnLimit?: number
+  /** Whether an episode that has played all its turns has completed; otherwise it hit a limit. */
+  readonly turnLimitCompletes?: boolean
   /** Endless `train` and `test` by default; a function, which may read files, is asked when the task is opened. */
   readonly splits?:
     | DefinedSplits<Item>

@@ -23,6 +23,7 @@ const definitionSchema = z.looseObject({
   replayable: z.boolean(),
   replayableBecause: text,
   turnLimit: z.int().min(1),
+  turnLimitCompletes: z.boolean().optional(),
   stepTimeoutSeconds: z.number().positive().optional(),
   open: z.custom<EnvironmentDefinition['open']>(
     (value) => typeof value === 'function',

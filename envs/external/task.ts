@@ -7,7 +7,6 @@
  * - A demonstration is what the expert did in a session like any other, and it won.
  */
 import { z } from 'zod'
-import { isSuccess } from '../../learning/evaluation/reward.ts'
 import type { AssistantMessage, JsonObject, ToolCall } from '../../messages/message.ts'
 import {
   type Demonstration,
@@ -166,7 +165,7 @@ async function demonstrate<State extends FirstWords, Item, Settings extends z.Zo
       const step = await session.step(action)
       reward += step.reward
       if (step.outcome !== undefined)
-        return isSuccess(step.outcome, reward) ? { instance, actions } : undefined
+        return step.outcome === 'completed' ? { instance, actions, reward } : undefined
       wish = play.next(step.messages.map(({ content }) => content).join('\n'))
     }
     return undefined

@@ -8,7 +8,7 @@
  *   (moments, masses, weights) apply to the tokens of units.
  */
 
-import { isFullReward } from '../evaluation/reward.ts'
+import { fullReward, isSuccess } from '../evaluation/reward.ts'
 import { tokenWeights } from '../loss/loss-aggregation.ts'
 import type { Algorithm } from './algorithm.ts'
 import { type AdvantageName, algorithms } from './algorithms.ts'
@@ -33,6 +33,8 @@ export interface BatchGroup {
   readonly rewards: readonly number[]
   /** [group] action tokens of each episode. */
   readonly actionTokens: readonly number[]
+  /** Reward of a success; that of a task that is solved where it is absent. */
+  readonly atLeast?: number
   /** Its weight beside a group that was played for the update; absent: it is one. */
   readonly replayWeight?: number
   /** [group] the steps of each episode, with the action tokens of each turn; needed where steps are compared, and by a custom advantage. */
@@ -147,8 +149,8 @@ function planPolicyLoss(
 
 /** A batch of which nothing but imitation is learnt from. @param imitation [groups][group] */
 function planImitation(groups: readonly BatchGroup[], imitation: readonly (readonly number[])[]): Planned {
-  const planned = groups.map(({ rewards }, index) => ({
-    advantages: rewards.map((reward) => [isFullReward(reward) ? 1 : 0]),
+  const planned = groups.map(({ rewards, atLeast = fullReward }, index) => ({
+    advantages: rewards.map((reward) => [isSuccess(reward, { atLeast }) ? 1 : 0]),
     tokenWeights: rewards.map(() => 0),
     imitationWeights: imitation[index] ?? [],
     inBatch: rewards.map((_, sample) => (imitation[index]?.[sample] ?? 0) > 0),

@@ -8,7 +8,7 @@
  * - [IMITATION-2] Alone, nothing else counts: an advantage of 1 for each won episode, of 0 for the others.
  */
 
-import { isFullReward } from '../evaluation/reward.ts'
+import { fullReward, isSuccess } from '../evaluation/reward.ts'
 import { type LossAggregation, tokenWeights } from '../loss/loss-aggregation.ts'
 
 /** The rules of learning that decide about imitation; names as in the configuration. */
@@ -39,6 +39,7 @@ interface EarnedGroup {
   readonly rewards: readonly number[]
   /** [group] action tokens of each episode. */
   readonly actionTokens: readonly number[]
+  readonly atLeast?: number
   readonly replayWeight?: number
 }
 
@@ -50,10 +51,12 @@ interface EarnedGroup {
  */
 export function imitationWeights(groups: readonly EarnedGroup[], rules: ImitationRules): number[][] {
   const coefficient = imitatesAlone(rules) ? 1 : rules.imitation.coefficient
-  const won = groups.map(({ task, rewards, actionTokens, replayWeight }) => ({
+  const won = groups.map(({ task, rewards, atLeast = fullReward, actionTokens, replayWeight }) => ({
     task,
     weight: replayWeight,
-    actionTokens: actionTokens.map((length, sample) => (isFullReward(rewards[sample] ?? 0) ? length : 0)),
+    actionTokens: actionTokens.map((length, sample) =>
+      isSuccess(rewards[sample] ?? 0, { atLeast }) ? length : 0,
+    ),
     inLoss: coefficient > 0,
   }))
   return tokenWeights(won, rules.lossAggregation).map((group) => group.map((weight) => coefficient * weight))

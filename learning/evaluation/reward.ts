@@ -1,45 +1,75 @@
 /**
- * Reward of an episode: what the environment paid, or the penalty for not completing.
+ * Reward of an episode: the sum that the environment paid, and the part of it that an episode keeps which did not complete.
  *
  * Invariants
  * - An infrastructure failure or a cancellation never carries a reward.
- * - An episode that did not complete earns the penalty, whatever it was paid on the way.
+ * - [REWARD-1] An episode is a success exactly where its final reward is at least the task's `success.atLeast`; the penalty for not
+ *   completing is never a success.
  */
 import { isRewarded, type Outcome } from './outcome.ts'
 
+/** The reward of an episode that did not complete: the penalty, the sum that it was paid, or both together. */
+export const notCompletedRules = ['penalty', 'keep', 'add'] as const
+export type NotCompletedRule = (typeof notCompletedRules)[number]
+
+/** How the episodes of a task are rewarded. */
+export interface RewardRules {
+  /** Final reward from which on an episode is a success. */
+  readonly atLeast: number
+  readonly notCompleted: NotCompletedRule
+  /** At most 0. */
+  readonly penalty: number
+}
+
+/** Names as in the configuration. */
+interface RewardChoice {
+  readonly learning: { readonly notCompletedPenalty: number }
+  readonly tasks: readonly {
+    readonly task: string
+    readonly success?: { readonly atLeast: number }
+    readonly notCompleted?: NotCompletedRule
+  }[]
+}
+
+/** The rules of a task; where it names none, those of the paper. */
+export function rewardRules({ learning, tasks }: RewardChoice, name: string): RewardRules {
+  const entry = tasks.find(({ task }) => task === name)
+  return {
+    atLeast: entry?.success?.atLeast ?? fullReward,
+    notCompleted: entry?.notCompleted ?? 'penalty',
+    penalty: learning.notCompletedPenalty,
+  }
+}
+
 /**
  * Final reward. Source: arXiv 2510.04206 (penalty −0.2 for episodes that end without completing).
- * @param environmentReward sum of the rewards of the episode's steps
- * @param notCompletedPenalty at most 0
+ * @param paid sum of the rewards of the episode's steps
  * @returns null where the outcome carries no reward
  * @throws RangeError an environment's reward that is not finite
- * @example finalReward('turn_limit', 0.4, -0.2) // -0.2
+ * @example finalReward('turn_limit', 0.4, { notCompleted: 'penalty', penalty: -0.2 }) // -0.2; 'keep': 0.4; 'add': 0.2
  */
 export function finalReward(
   outcome: Outcome,
-  environmentReward: number,
-  notCompletedPenalty: number,
+  paid: number,
+  { notCompleted, penalty }: Pick<RewardRules, 'notCompleted' | 'penalty'>,
 ): number | null {
   if (!isRewarded(outcome)) return null
-  if (outcome !== 'completed') return notCompletedPenalty
-  if (!Number.isFinite(environmentReward))
-    throw new RangeError(`an episode was paid ${environmentReward}, expected a finite reward`)
-  return environmentReward
+  if (outcome !== 'completed' && notCompleted === 'penalty') return penalty
+  if (!Number.isFinite(paid)) throw new RangeError(`an episode was paid ${paid}, expected a finite reward`)
+  return outcome !== 'completed' && notCompleted === 'add' ? paid + penalty : paid
 }
 
-/** Reward of a task that is solved. */
-const fullReward = 1
+/** Larger rewards overflow what learning computes from them, and no task means them. */
+export const largestReward = 1e6
 
-/** Whether a final reward is that of a success: the penalty of an episode that did not complete is at most 0. */
-export function isFullReward(reward: number): boolean {
-  return reward >= fullReward
-}
+/** Reward of a task that is solved, where the task names no other. */
+export const fullReward = 1
 
 /**
- * Whether an episode counts as a success: it completed with full reward.
+ * Whether an episode counts as a success.
  * @param reward the final reward; null where the outcome carries none
- * @example isSuccess('completed', 0.5) // false
+ * @example isSuccess(0.5, { atLeast: 0.5 }) // true
  */
-export function isSuccess(outcome: Outcome, reward: number | null): boolean {
-  return outcome === 'completed' && reward !== null && isFullReward(reward)
+export function isSuccess(reward: number | null, { atLeast }: Pick<RewardRules, 'atLeast'>): boolean {
+  return reward !== null && reward >= atLeast
 }

@@ -34,16 +34,16 @@ describe('refill', () => {
         [0, 1],
         [1, 1],
         [0, 0],
-      ].map((rewards) => teaches(rewards, rules)),
+      ].map((rewards) => teaches(rewards, rules, { atLeast: 1 })),
     ).toEqual([true, false, false])
     expect(
       [
         [0, 1],
         [1, 1],
         [0, 0.5],
-      ].map((rewards) => teaches(rewards, alone)),
+      ].map((rewards) => teaches(rewards, alone, { atLeast: 1 })),
     ).toEqual([true, true, false])
-    expect(teaches([0, 0], { ...rules, taskNormalization: 'per_task_published' })).toBe(true)
+    expect(teaches([0, 0], { ...rules, taskNormalization: 'per_task_published' }, { atLeast: 1 })).toBe(true)
   })
 
   it('skips whole groups', () => {

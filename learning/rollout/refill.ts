@@ -10,7 +10,7 @@
 import { hasPreference } from '../algorithms/group-rewards.ts'
 import { type ImitationRules, imitatesAlone } from '../algorithms/imitation.ts'
 import type { TaskNormalization } from '../algorithms/task-normalization.ts'
-import { isFullReward } from '../evaluation/reward.ts'
+import { isSuccess, type RewardRules } from '../evaluation/reward.ts'
 
 /** The rules of learning that decide whether a group teaches something. */
 interface LessonRules extends Pick<ImitationRules, 'objective'> {
@@ -18,12 +18,16 @@ interface LessonRules extends Pick<ImitationRules, 'objective'> {
 }
 
 /**
- * Whether a group teaches something: its rewards differ, or, where only what was won is imitated, one of its episodes was won.
+ * Whether a group teaches something: its rewards differ, or, where only successes are imitated, it has one.
  * In the published arithmetic of task normalization every group teaches something.
  * @param rewards [group]
  */
-export function teaches(rewards: readonly number[], rules: LessonRules): boolean {
-  if (imitatesAlone(rules)) return rewards.some(isFullReward)
+export function teaches(
+  rewards: readonly number[],
+  rules: LessonRules,
+  of: Pick<RewardRules, 'atLeast'>,
+): boolean {
+  if (imitatesAlone(rules)) return rewards.some((reward) => isSuccess(reward, of))
   return rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
 }
 

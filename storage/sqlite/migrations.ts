@@ -137,6 +137,10 @@ const migrations: Readonly<Record<string, Migration>> = {
       run text not null, step integer not null, episodes text not null,
       constraint learnt_key primary key (run, step)
     )`),
+  '0017_success': executing(
+    sql`alter table episodes add column success integer`,
+    sql`update episodes set success = coalesce(outcome = 'completed' and reward >= 1, 0) where checksum is not null`,
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -65,6 +65,8 @@ export interface EpisodesTable {
   bytes: number | null
   /** When its observations and actions were deleted. */
   released: number | null
+  /** 1 where it is a success, else 0. */
+  success: number | null
 }
 
 export interface ObservationsTable {

@@ -51,6 +51,7 @@ const columns = [
   'created',
   'ended',
   'released',
+  'success',
 ] as const
 
 export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements): EpisodeFeed {

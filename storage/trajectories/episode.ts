@@ -19,11 +19,14 @@ export interface EpisodeEnding {
   readonly outcome: Outcome
   /** The final reward, penalty included; null exactly where the outcome carries none. */
   readonly reward: number | null
+  /** Whether it counts as a success; by default where it earned the reward of a task that is solved. */
+  readonly success?: boolean
   readonly ended: number
 }
 
 /** Sealing adds the ending and figures of the trajectory. */
 export interface EpisodeSeal extends EpisodeEnding {
+  readonly success: boolean
   /** Number of actions. */
   readonly turns: number
   readonly observations: number

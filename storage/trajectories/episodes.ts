@@ -11,6 +11,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
 import { StorageFault } from '../disk/fault.ts'
 import { type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { EpisodesTable, Schema } from '../sqlite/schema.ts'
@@ -158,7 +159,7 @@ function queriesOf(db: Kysely<Schema>) {
     seal: db
       .updateTable('episodes')
       .set({ outcome: '', reward: 0, ended: 0, turns: 0, observations: 0, tokens: 0, action_tokens: 0 })
-      .set({ problems: 0, version_min: 0, version_max: 0, checksum: '', bytes: 0 })
+      .set({ problems: 0, version_min: 0, version_max: 0, checksum: '', bytes: 0, success: 0 })
       .where('id', '=', '')
       .where('checksum', 'is', null)
       .compile(),
@@ -211,6 +212,7 @@ async function sealEpisode(
     versions.length === 0 ? null : Math.max(...versions),
     trajectoryChecksum(id, ending, observations, actions),
     trajectoryBytes(observations, actions),
+    Number(ending.success ?? isSuccess(ending.reward, { atLeast: fullReward })),
     id,
   ])
   const episode = await knownEpisode(kept, id)
@@ -254,6 +256,7 @@ function episodeOf(row: Selectable<EpisodesTable>): StoredEpisode {
           seal: {
             outcome: row.outcome as Outcome,
             reward: row.reward,
+            success: row.success === 1,
             ended: row.ended ?? row.created,
             turns: row.turns ?? 0,
             observations: row.observations ?? 0,

@@ -139,7 +139,7 @@ function useTurnInView(turn: number | undefined): void {
 }
 
 const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ trajectory }) => {
-  const { row, success, learnt, before, after, temporal } = trajectory
+  const { row, learnt, before, after, temporal } = trajectory
   const { episode, run, parent, task, instance, outcome } = row
   const absent =
     trajectory.notKept === undefined ? undefined : (
@@ -152,7 +152,7 @@ const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ traj
       <div class="head">
         <div class="head-title">
           <h1>{task}</h1>
-          <OutcomeBadge outcome={outcome} isSuccess={outcome === null ? undefined : success} />
+          <OutcomeBadge outcome={outcome} isSuccess={outcome === null ? undefined : row.success} />
           <span class="quiet instance">{visible(instance)}</span>
         </div>
         <nav class="head-links" aria-label="Neighbours">

@@ -8,6 +8,7 @@
 
 import type { GroupReport } from '../../../contract/messages.ts'
 import { type GroupInFlight, rolloutSettings } from '../../../contract/training-state.ts'
+import { rewardRules } from '../../../learning/evaluation/reward.ts'
 import { overdue } from '../../../learning/rollout/admission.ts'
 import { poolAt } from '../../../learning/rollout/cross-policy.ts'
 import { mostSkipped, teaches } from '../../../learning/rollout/refill.ts'
@@ -43,7 +44,7 @@ export function recordAdmissions(state: Changing): readonly GroupInFlight[] {
  * episodes leads to no update, and adds to the groups in a row that were fruitless. A group that teaches nothing is skipped,
  * up to the most that may be.
  */
-export function receiveGroup(state: Changing, { number, version, episodes, loss }: GroupReport): void {
+export function receiveGroup(state: Changing, { number, task, version, episodes, loss }: GroupReport): void {
   const group = state.inFlight.find((each) => each.number === number)
   if (group === undefined) return
   state.inFlight = state.inFlight.filter((each) => each !== group)
@@ -54,7 +55,8 @@ export function receiveGroup(state: Changing, { number, version, episodes, loss 
   }
   endFailuresInARow(state)
   const rewards = episodes.map(({ reward }) => reward ?? 0)
-  if (!teaches(rewards, state.config.learning) && mayBeSkipped(state)) skip(state, number)
+  const isLesson = teaches(rewards, state.config.learning, rewardRules(state.config, task))
+  if (!isLesson && mayBeSkipped(state)) skip(state, number)
   else state.ready = [...state.ready, { number, version }]
   state.episodes += episodes.length
   state.tokens += episodes.reduce((sum, episode) => sum + episode.tokens, 0)

@@ -113,9 +113,9 @@ const BranchList: FunctionComponent<{ answer: BranchesAnswer }> = ({ answer: { b
           From turn {turn} by v{version}
         </a>
         <div class="branch-samples">
-          {samples.map(({ episode, sample, outcome, reward }) => (
+          {samples.map(({ episode, sample, outcome, success }) => (
             <a key={episode} href={addressOf({ view: 'episode', episode })} title={`Sample ${sample}`}>
-              <OutcomeBadge outcome={outcome} isSuccess={reward === null ? undefined : reward >= 1} />
+              <OutcomeBadge outcome={outcome} isSuccess={success} />
             </a>
           ))}
         </div>
