@@ -140,6 +140,17 @@ describe('exportRun', () => {
     expect(plain).toEqual(jsonRows(json))
   })
 
+  it('an episode whose update left no record has no advantages, and says so', async () => {
+    await play(episodeId(group, 0, 0), 1)
+    await store.groups.complete(group, {
+      ...{ status: 'complete', episodes: [], rewards: [], oldestVersion: 0, ended: 1 },
+    })
+    await store.groups.consume([group], 3)
+    const out = join(dir, 'run.jsonl')
+    await exportRun(store, run, { format: 'jsonl', out, learnt: async () => 'not kept' })
+    expect(jsonRows(out)).toMatchObject([{ update: 3, advantages: [], advantages_from: 'not kept' }])
+  })
+
   it('every 32-bit logprob survives its shortest text', async () => {
     await play(episodeId(group, 0, 0), 1)
     const out = join(dir, 'run.jsonl')
