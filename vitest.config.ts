@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { cacheFolder } from './machine/files/folder.ts'
 
 const long = ['**/*.long.test.ts']
 const nightly = ['**/*.nightly.test.ts']
@@ -15,8 +17,12 @@ export default defineConfig({
     // Native addons and `process.kill` want processes; two keep two cores busy.
     pool: 'forks',
     maxWorkers: 2,
-    // Tests do their own training and take no result of an earlier one from this machine.
-    env: { PERDURE_NO_CACHE: '1' },
+    env: {
+      // Tests do their own training and take no result of an earlier one from this machine.
+      PERDURE_NO_CACHE: '1',
+      // Threads and programs of tests load compiled code, as those of the command line do.
+      NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
+    },
     setupFiles: ['test/support/own-ports.ts', 'test/support/cpu-time.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
