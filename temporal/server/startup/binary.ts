@@ -7,7 +7,7 @@
  */
 
 import { execFile } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder } from '../../../machine/files/folder.ts'
@@ -62,8 +62,30 @@ export async function findTemporalBinary(log: (line: string) => void): Promise<T
   return undefined
 }
 
-/** Tries a binary. @returns the reason in words when it cannot be used */
+/** The answers by the files that gave them. A file takes a tenth of a second of a processor to answer. */
+const answers = new Map<string, TemporalBinary>()
+
+/** Tries a binary, unless the same file has answered before. @returns the reason in words when it cannot be used */
 export async function examineBinary(path: string): Promise<TemporalBinary | string> {
+  const file = fileAt(path)
+  const known = file === undefined ? undefined : answers.get(file)
+  if (known !== undefined) return known
+  const answer = await askBinary(path)
+  if (file !== undefined && typeof answer !== 'string') answers.set(file, answer)
+  return answer
+}
+
+/** Tells a file from what may lie in its place later; undefined for a name that the PATH resolves. */
+function fileAt(path: string): string | undefined {
+  try {
+    const { ino, size, mtimeMs } = statSync(path)
+    return [path, ino, size, mtimeMs].join(' ')
+  } catch {
+    return undefined
+  }
+}
+
+async function askBinary(path: string): Promise<TemporalBinary | string> {
   try {
     const { stdout } = await run(path, ['--version'], { timeout: answerTimeoutMs })
     const match = /version\s+v?(\d+\.\d+\.\d+\S*)\s+\(Server\s+(\d+\.\d+\.\d+)/i.exec(stdout)
