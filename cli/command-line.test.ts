@@ -40,12 +40,12 @@ async function answerHere(...words: string[]): Promise<Ended> {
 
 /** Runs the command in an empty folder of its own; the machine's settings do not reach it. */
 function perdure(...words: string[]): Promise<Ended> {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  const { PATH, HOME } = process.env
   return new Promise((settle) => {
     execFile(
       process.execPath,
-      [join(root, 'cli/main.ts'), ...words],
-      { cwd: folder, env: { PATH, HOME, NODE_COMPILE_CACHE }, timeout: 60_000 },
+      [join(root, 'bin/perdure.mjs'), ...words],
+      { cwd: folder, env: { PATH, HOME }, timeout: 60_000 },
       (error, stdout, stderr) => settle({ code: error === null ? 0 : error.code, stdout, stderr }),
     )
   })
@@ -71,7 +71,7 @@ test.runIf(process.platform === 'linux')(
   'a run under a limit of address space that is too low for it says which, and starts nothing',
   async () => {
     const home = join(folder, 'limited')
-    const call = [process.execPath, join(root, 'cli/main.ts'), 'train', '--home', home]
+    const call = [process.execPath, join(root, 'bin/perdure.mjs'), 'train', '--home', home]
     const { status, stderr } = spawnSync('bash', ['-c', 'ulimit -v 8000000; exec "$@"', 'bash', ...call], {
       ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
     })
@@ -144,10 +144,10 @@ describe('what the store answers alone is answered without a server', { timeout:
   })
 
   test('`resume` of a run that is done says what it came to, and the time that `status` says', async () => {
-    const { code, stdout, stderr } = await perdure('resume', 'first', '--home', home(), '--json')
+    const { code, stdout, stderr } = await answerHere('resume', 'first', '--home', home(), '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ run: 'first', phase: 'done', version: 3, seconds: 90 })
-    const status = await perdure('status', 'first', '--home', home())
+    const status = await answerHere('status', 'first', '--home', home())
     expect(status.stdout).toContain('done, after 1 min 30 s')
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
@@ -165,7 +165,7 @@ describe('what the store answers alone is answered without a server', { timeout:
     ['eval first --suite none', 'run first has no suite "none"'],
     ['eval first@9', 'run first keeps no version 9; it has 3'],
   ])('`eval` refuses a suite and a version that there are not: %s', async (call, message) => {
-    const { code, stderr } = await perdure(...call.split(' '), '--home', home())
+    const { code, stderr } = await answerHere(...call.split(' '), '--home', home())
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
     expect(readdirSync(home())).not.toContain('temporal.json')
   })
@@ -211,7 +211,7 @@ const commands = [
   ...['ui', 'doctor', 'metrics', 'compare'],
 ]
 
-describe.concurrent('help', { timeout: 60_000 }, () => {
+describe('help', { timeout: 60_000 }, () => {
   test('the program lists every command and the exit codes', async () => {
     const { code, stdout } = await perdure('--help')
     expect(code).toBe(0)
@@ -277,7 +277,7 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
   test('all problems of a file are reported at once, with their lines', async () => {
     const file = join(folder, 'bad.yaml')
     writeFileSync(file, 'seed: x\npolcy: {}\n')
-    const { code, stdout, stderr } = await perdure('train', file)
+    const { code, stdout, stderr } = await answerHere('train', file)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).not.toMatch(/\n\s+at /)
     expect(stderr).toContain(`${file}:1: \`seed\``)
@@ -285,9 +285,9 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
   })
 })
 
-describe.concurrent('reports', { timeout: 60_000 }, () => {
+describe('reports', { timeout: 60_000 }, () => {
   test('a dry run prints the resolved configuration and the plan, and starts nothing', async () => {
-    const { code, stdout } = await perdure(
+    const { code, stdout } = await answerHere(
       'train',
       '--dry-run',
       '--set',
@@ -316,7 +316,7 @@ describe.concurrent('reports', { timeout: 60_000 }, () => {
   })
 
   test('a home without runs has none, and is not created by looking', async () => {
-    const { code, stdout } = await perdure('runs', '--json', '--home', 'empty')
+    const { code, stdout } = await answerHere('runs', '--json', '--home', 'empty')
     expect([code, JSON.parse(stdout)]).toEqual([0, []])
     expect(readdirSync(folder)).not.toContain('empty')
   })

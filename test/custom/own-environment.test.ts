@@ -22,8 +22,9 @@ const miniature = [
   'rollout.groupSize=4',
   'rollout.groupsPerUpdate=2',
   'rollout.refill=0',
-  'warmStart.demonstrations=40',
-  'warmStart.epochs=4',
+  'warmStart.demonstrations=8',
+  'warmStart.epochs=1',
+  'policy.hiddenSize=32',
   'training.updates=2',
   'evaluation.suites.0.episodes=6',
 ]

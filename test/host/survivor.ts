@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type EpisodeId, runId } from '../../identity/identity.ts'
+import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
 import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
@@ -24,7 +24,7 @@ export function trainSurvivor(home: string, settings: readonly string[] = []): P
 }
 
 /** Opens the store once the run has made it, reads from it and closes it. */
-export async function inStore<T>(home: string, read: (store: Store) => Promise<T>): Promise<T> {
+async function inStore<T>(home: string, read: (store: Store) => Promise<T>): Promise<T> {
   await using store = await openStore(homeAt(home).storeFile, { create: false })
   return await read(store)
 }
@@ -35,19 +35,6 @@ export async function untilUpdate(home: string, step: number): Promise<void> {
     if (!existsSync(join(home, 'store.db'))) return undefined
     const latest = await inStore(home, (store) => store.updates.latest(survivor))
     return (latest?.step ?? 0) >= step ? true : undefined
-  })
-}
-
-export interface Sealed {
-  readonly id: EpisodeId
-  readonly checksum: string
-  readonly ended: number
-}
-
-export function sealedEpisodes(home: string): Promise<readonly Sealed[]> {
-  return inStore(home, async (store) => {
-    const episodes = await store.episodes.page(survivor, '', 100_000)
-    return episodes.map(({ id, seal }) => ({ id, checksum: seal.checksum, ended: seal.ended }))
   })
 }
 

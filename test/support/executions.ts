@@ -71,13 +71,25 @@ export function fetchHistories(home: string): Promise<readonly KeptExecution[]> 
   return withClient(home, listing, { dataConverter: unread })
 }
 
-/** Replays all. @returns the failures, empty when every execution replays */
+/** Replays one of each course. @returns the failures, empty when every execution replays */
 export async function replay(
   executions: readonly Execution[],
   kind: BundleKind = {},
 ): Promise<readonly string[]> {
   installRuntime(join(tmpdir(), 'perdure-replay.log'))
   const encrypted = dataConverter() !== undefined
-  const faults = await replayFaults(executions, await workflowBundle({ ...kind, encrypted }))
+  const courses = new Map(executions.map((execution) => [courseOf(execution), execution]))
+  const faults = await replayFaults([...courses.values()], await workflowBundle({ ...kind, encrypted }))
   return [...faults].map(([workflowId, { message }]) => `${workflowId}: ${message}`)
+}
+
+/** Type, events and what they name: of the hundreds of episodes of a run, those with the same ones in the same order replay alike. */
+function courseOf({ type, history }: Execution): string {
+  const events = (history.events ?? []).map((event) => [
+    event.eventType,
+    event.activityTaskScheduledEventAttributes?.activityType?.name,
+    event.markerRecordedEventAttributes?.markerName,
+    event.workflowExecutionSignaledEventAttributes?.signalName,
+  ])
+  return JSON.stringify([type, events])
 }

@@ -97,6 +97,9 @@ export function removeHome(home: string): void {
   rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 }
 
+/** To look takes a query of a run, or a reading of its store: what is long in coming is asked for less often. */
+const longestWaitMs = 150
+
 /** Waits until the condition gives a value. @throws Error after the deadline, with the reason */
 export async function eventually<T>(
   what: string,
@@ -104,10 +107,10 @@ export async function eventually<T>(
   deadlineMs = 120_000,
 ): Promise<T> {
   const until = Date.now() + deadlineMs
-  for (;;) {
+  for (let waitMs = 25; ; waitMs = Math.min(1.5 * waitMs, longestWaitMs)) {
     const found = await look()
     if (found !== undefined) return found
     if (Date.now() > until) throw new Error(`waited ${deadlineMs / 1000} s for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
   }
 }
